@@ -1,0 +1,131 @@
+import { z } from "zod";
+import { markerVariables, placeholderVariables, templateSchema } from "./template.ts";
+
+/** The conditions under which the guard's first rung truncates large results. */
+const truncateWhen = z.enum(["always", "over_budget"]);
+
+const characters = z.int().min(0).max(1_000_000_000);
+const tokens = z.int().min(0).max(1_000_000_000);
+
+const mask = z.strictObject({
+	enabled: z.boolean().default(true).describe("Whether old tool results are masked at all."),
+	window_turns: z
+		.int()
+		.default(8)
+		.describe("Tool turns, counted from the end, whose results stay intact. 0 or less masks nothing."),
+	keep_errors: z.boolean().default(true).describe("Whether results that look like errors stay."),
+	keep_last_k_per_tool: z
+		.int()
+		.min(0)
+		.nullable()
+		.default(null)
+		.describe("The last K results of each tool name stay, window or not. 0 or absent: off."),
+	placeholder_template: templateSchema(placeholderVariables)
+		.nullable()
+		.default(null)
+		.describe(
+			"What stands in place of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}. Absent: the locale's wording.",
+		),
+});
+
+const guard = z.strictObject({
+	ladder: z
+		.array(z.enum(["truncate", "mask", "drop"]))
+		.refine((steps) => new Set(steps).size === steps.length, "each step at most once")
+		.default(["truncate", "mask", "drop"])
+		.describe("Steps taken in this order until the conversation fits."),
+	model: z
+		.string()
+		.min(1)
+		.nullable()
+		.default(null)
+		.describe("Model whose context window and encoding are used when a call names none."),
+	context_window_override: tokens
+		.min(1)
+		.nullable()
+		.default(null)
+		.describe("Context window in tokens, in place of the model's own."),
+	reserve_tokens: tokens.default(8192).describe("Tokens of the window left free for the answer."),
+	budget_ratio: z
+		.number()
+		.gt(0)
+		.max(1)
+		.default(1)
+		.describe("Share of the window that may be used, before the reserve is taken off."),
+	truncate_when: truncateWhen
+		.default("always")
+		.describe(
+			"`always`: a result over the limit is cut even where all fits. `over_budget`: only when over the budget.",
+		),
+	max_tool_result_chars: characters
+		.default(50_000)
+		.describe("Characters (UTF-16 code units) up to which a tool result is left whole."),
+	truncate_head_chars: characters.default(2_000).describe("Characters kept from the start of a cut result."),
+	truncate_tail_chars: characters.default(2_000).describe("Characters kept from the end of a cut result."),
+	marker_template: templateSchema(markerVariables)
+		.nullable()
+		.default(null)
+		.describe(
+			"What stands between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}. Absent: the locale's wording.",
+		),
+	keep_last_messages: z
+		.int()
+		.min(1)
+		.default(1)
+		.describe("Newest messages (system messages aside) that are never dropped."),
+	pin_task: z.boolean().default(true).describe("Whether the first user message is never dropped."),
+});
+
+const truncate = z.strictObject({
+	max_chars: characters.default(50_000).describe("Characters (UTF-16 code units) up to which a text is left whole."),
+	head_chars: characters.default(2_000).describe("Characters kept from the start of a cut text."),
+	tail_chars: characters.default(2_000).describe("Characters kept from the end of a cut text."),
+	marker_template: templateSchema(markerVariables)
+		.nullable()
+		.default(null)
+		.describe(
+			"What stands between head and tail. Variables: {omitted_chars}, {original_chars}. Absent: the locale's wording.",
+		),
+});
+
+const tokenCounting = z.strictObject({
+	encoding: z
+		.enum(["o200k_base", "cl100k_base", "o200k_harmony"])
+		.nullable()
+		.default(null)
+		.describe("Token encoding. Absent: the model's own where known, else o200k_base."),
+	message_overhead: tokens.default(4).describe("Tokens added for each message's role and delimiters."),
+});
+
+/** The names that `preset` takes; each is described in `presets.ts`. */
+export const presetNames = ["observation-masking", "tool-result-hiding", "context-guard", "context-trim"] as const;
+
+/** The locales of every placeholder, marker and notice. */
+export const localeNames = ["fr", "en", "zh"] as const;
+
+/** Levels of RFC 5424 that the MCP logging utility uses, least severe first. */
+export const logLevels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+
+/**
+ * Every field of a policy, with its default and its description. The configuration file, the environment,
+ * `--set`, the tools' `policy` argument, `policy://schema` and `docs/policy.md` are all made from it.
+ */
+export const policySchema = z.strictObject({
+	preset: z.enum(presetNames).default("observation-masking").describe("Values to start from."),
+	locale: z.enum(localeNames).default("fr").describe("Language of every placeholder, marker and notice."),
+	log_level: z.enum(logLevels).default("warning").describe("Least severe level that is logged."),
+	mask: mask.prefault({}).describe("Masking of old tool results."),
+	guard: guard.prefault({}).describe("Keeping a conversation within the model's context window."),
+	truncate: truncate.prefault({}).describe("Cutting one large text."),
+	tokens: tokenCounting.prefault({}).describe("Counting of tokens."),
+});
+
+/** A complete, valid policy. */
+export type Policy = z.output<typeof policySchema>;
+/** The masking part of a policy. */
+export type MaskPolicy = Policy["mask"];
+/** The guard part of a policy. */
+export type GuardPolicy = Policy["guard"];
+export type PresetName = (typeof presetNames)[number];
+export type LocaleName = (typeof localeNames)[number];
+export type LogLevel = (typeof logLevels)[number];

@@ -1,0 +1,35 @@
+import { z } from "zod";
+
+/** Variables that a placeholder template may use. */
+export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars"] as const;
+/** Variables that a truncation marker may use. */
+export const markerVariables = ["omitted_chars", "original_chars"] as const;
+
+const variable = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+
+/** The names of the variables that a template uses, in order of appearance. */
+export function templateVariables(template: string): string[] {
+	return Array.from(template.matchAll(variable), (match) => match[1] as string);
+}
+
+/** Fills a template. Every variable must have a value; `templateSchema` has made sure of that. */
+export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
+	return template.replace(variable, (whole, name: string) => (name in values ? String(values[name]) : whole));
+}
+
+/** A schema for templates that refuses any variable other than those given. */
+export function templateSchema(known: readonly string[]) {
+	return z
+		.string()
+		.min(1)
+		.max(2_000)
+		.superRefine((template, context) => {
+			for (const name of templateVariables(template)) {
+				if (known.includes(name)) continue;
+				context.addIssue({
+					code: "custom",
+					message: `unknown variable {${name}}; known: ${known.map((one) => `{${one}}`).join(", ")}`,
+				});
+			}
+		});
+}
