@@ -33,7 +33,7 @@ const guard = z.strictObject({
 		.array(z.enum(["truncate", "mask", "drop"]))
 		.refine((steps) => new Set(steps).size === steps.length, "each step at most once")
 		.default(["truncate", "mask", "drop"])
-		.describe("Steps taken in this order until the conversation fits."),
+		.describe("Steps taken in this order until the conversation fits, each at most once."),
 	model: z
 		.string()
 		.min(1)

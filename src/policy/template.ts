@@ -14,22 +14,28 @@ export function templateVariables(template: string): string[] {
 
 /** Fills a template. Every variable must have a value; `templateSchema` has made sure of that. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
-	return template.replace(variable, (whole, name: string) => (name in values ? String(values[name]) : whole));
+	return template.replace(variable, (whole, name: string) =>
+		Object.hasOwn(values, name) ? String(values[name]) : whole,
+	);
 }
 
-/** A schema for templates that refuses any variable other than those given. */
+/** A schema for templates that refuses any variable other than those given, and half characters (lone surrogates). */
 export function templateSchema(known: readonly string[]) {
 	return z
 		.string()
 		.min(1)
 		.max(2_000)
 		.superRefine((template, context) => {
-			for (const name of templateVariables(template)) {
-				if (known.includes(name)) continue;
+			const unknown = new Set(templateVariables(template).filter((name) => !known.includes(name)));
+			for (const name of unknown) {
+				const shown = name.length > 40 ? `${name.slice(0, 40)}…` : name;
 				context.addIssue({
 					code: "custom",
-					message: `unknown variable {${name}}; known: ${known.map((one) => `{${one}}`).join(", ")}`,
+					message: `unknown variable {${shown}}; known: ${known.map((one) => `{${one}}`).join(", ")}`,
 				});
+			}
+			if (!template.isWellFormed()) {
+				context.addIssue({ code: "custom", message: "half a character (a lone surrogate), which no API accepts" });
 			}
 		});
 }

@@ -1,0 +1,108 @@
+import { Command, InvalidArgumentError, Option } from "commander";
+import { nearestName } from "../policy/nearest-name.ts";
+import { version } from "../version.ts";
+import { guard } from "./guard.ts";
+import { mask } from "./mask.ts";
+import { checkPolicy, showPolicy, showPolicyReference, showPolicySchema, showPresets } from "./policy.ts";
+import { replay } from "./replay.ts";
+import { serve } from "./serve.ts";
+import { truncate } from "./truncate.ts";
+
+const examples = `
+Examples:
+  palimpsest                                            serve MCP on standard input and output
+  palimpsest serve --http                               serve MCP at http://127.0.0.1:8765/mcp and /sse
+  palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
+  palimpsest guard chat.json --context-window 32000     make it fit 32 000 tokens
+  npm test 2>&1 | palimpsest truncate -                 keep head and tail of a long output
+  palimpsest replay *.json --json --window-turns 1      what masking would save
+
+Where FILE stands, - is standard input. JSON goes to standard output, words for people to standard error.
+Exit codes: 0 done, 1 refused input, 2 usage.`;
+
+/** The command line: every command with its options. */
+export function createProgram(): Command {
+	const program = new Command("palimpsest")
+		.description("Keeps the context of tool-calling agents small without breaking it.")
+		.version(version)
+		.addHelpText("after", examples)
+		.showHelpAfterError("(palimpsest --help shows what there is)")
+		.exitOverride();
+
+	const command = (signature: string, description: string) => {
+		const name = program.command(signature, signature.startsWith("serve") ? { isDefault: true } : {});
+		return withPolicyOptions(name.description(description)).exitOverride();
+	};
+
+	command("serve", "Serve MCP on standard input and output (what palimpsest alone does), or over HTTP.")
+		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
+		.allowExcessArguments()
+		.action((options, { args: [extra] }) => {
+			// Serving is the default, so whatever is no command ends here.
+			if (extra !== undefined) refuseExtra(program, extra);
+			return serve(options);
+		});
+
+	command("mask <file>", "Print the conversation in FILE with old tool results masked.")
+		.addOption(respondWith())
+		.action((file, options) => mask(file, options));
+
+	command("guard <file>", "Print the conversation in FILE made to fit the model's context window.")
+		.addOption(respondWith())
+		.option("--model <name>", "model whose window and tokenizer count")
+		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
+		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
+		.action((file, options) => guard(file, options));
+
+	command("truncate <file>", "Print the text in FILE cut to its head and tail.")
+		.option("--max-chars <count>", "characters up to which it is left whole", wholeNumber)
+		.action((file, options) => truncate(file, options));
+
+	command("replay <files...>", "Print what masking does to recorded conversations.")
+		.option("--json", "as JSON")
+		.option("--window-turns <count>", "tool turns whose results stay", wholeNumber)
+		.action((files, options) => replay(files, options));
+
+	addPolicyCommands(program);
+	return program;
+}
+
+function refuseExtra(program: Command, extra: string): never {
+	const known = program.commands.map((command) => command.name());
+	if (known.includes(extra))
+		program.error(`error: expected the command first, then its options: palimpsest ${extra} …`);
+	const near = nearestName(extra, known);
+	program.error(`error: unknown command '${extra}'${near === null ? "" : `. Did you mean ${near}?`}`);
+}
+
+function addPolicyCommands(program: Command): void {
+	const policy = program.command("policy").description("Show or check the policy.").exitOverride();
+	withPolicyOptions(policy.command("show").description("Print the policy in force.")).action((options) =>
+		showPolicy(options),
+	);
+	policy.command("presets [name]").description("List the presets, or print one.").action(showPresets);
+	policy.command("schema").description("Print the JSON Schema of a policy.").action(showPolicySchema);
+	policy.command("reference").description("Print the reference page.").action(showPolicyReference);
+	withPolicyOptions(policy.command("check [file]").description("Check a policy file, or the configuration.")).action(
+		(file, options) => checkPolicy(file, options),
+	);
+	for (const one of policy.commands) one.exitOverride();
+}
+
+function withPolicyOptions(command: Command): Command {
+	return command
+		.option("--policy <file>", "policy file; by default palimpsest.toml here, else in the configuration folder")
+		.option("--set <key=value>", "set one policy field; repeatable", (value, all: string[] = []) => [...all, value]);
+}
+
+function respondWith(): Option {
+	return new Option("--respond-with <what>", "what to print")
+		.choices(["messages", "edits", "report"])
+		.default("messages");
+}
+
+function wholeNumber(text: string): number {
+	const value = Number(text);
+	if (text.trim() !== "" && Number.isSafeInteger(value) && value >= 0) return value;
+	throw new InvalidArgumentError("Expected a whole number, 0 or more.");
+}

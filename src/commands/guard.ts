@@ -1,0 +1,27 @@
+import { guardConversation } from "../pipeline/guard-conversation.ts";
+import { printOutcome, type RespondWith } from "./conversation-answer.ts";
+import { readJsonDocument } from "./json-document.ts";
+import { type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
+
+/** The options of `palimpsest guard`. */
+export interface GuardCommandOptions extends CommonOptions {
+	readonly respondWith: RespondWith;
+	readonly model?: string;
+	/** Tokens. */
+	readonly contextWindow?: number;
+	/** Tokens. */
+	readonly reserveTokens?: number;
+}
+
+/** `palimpsest guard FILE`: prints the conversation brought within the context window, and says whether it fits. */
+export async function guard(file: string, options: GuardCommandOptions): Promise<void> {
+	const { policy } = await configOf(options);
+	const { value, indent } = await readJsonDocument(file);
+	const { model, contextWindow, reserveTokens } = options;
+	const log = logToStderr(() => policy.log_level);
+	const outcome = await guardConversation({ conversation: value, policy, model, contextWindow, reserveTokens, log });
+	printOutcome(outcome, options.respondWith, indent);
+	const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall } = outcome.report;
+	const verdict = fits ? "fits" : `does not fit, ${shortfall} tokens over`;
+	say(`${verdict}: ${tokens.before} → ${tokens.after} tokens, budget ${budget}`);
+}

@@ -1,0 +1,18 @@
+import { maskConversation } from "../pipeline/mask-conversation.ts";
+import { printOutcome, type RespondWith } from "./conversation-answer.ts";
+import { readJsonDocument } from "./json-document.ts";
+import { type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
+
+/** `palimpsest mask FILE`: prints the conversation with old tool results masked. */
+export async function mask(
+	file: string,
+	options: CommonOptions & { readonly respondWith: RespondWith },
+): Promise<void> {
+	const { policy } = await configOf(options);
+	const { value, indent } = await readJsonDocument(file);
+	const log = logToStderr(() => policy.log_level);
+	const outcome = await maskConversation({ conversation: value, policy, log });
+	printOutcome(outcome, options.respondWith, indent);
+	const { masked_tool_results: masked, tool_results: results, tokens } = outcome.report;
+	say(`masked ${masked} of ${results} tool results, ${tokens.before} → ${tokens.after} tokens`);
+}

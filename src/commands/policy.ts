@@ -1,0 +1,44 @@
+import { readPolicyFile } from "../config/read-policy-file.ts";
+import { PalimpsestError } from "../errors.ts";
+import { policyJsonSchema } from "../policy/policy-json-schema.ts";
+import { policyReference } from "../policy/policy-reference.ts";
+import { presets } from "../policy/presets.ts";
+import { resolvePolicy } from "../policy/resolve-policy.ts";
+import { presetNames } from "../policy/schema.ts";
+import { type CommonOptions, configOf, printJson, say } from "./shell.ts";
+
+/** `palimpsest policy show`: the policy in force and the file it came from. */
+export async function showPolicy(options: CommonOptions): Promise<void> {
+	const { policy, file } = await configOf(options);
+	printJson({ policy, file: file?.path ?? null }, 2);
+}
+
+/** `palimpsest policy presets [NAME]`: every preset in a line, or one in full. */
+export function showPresets(name: string | undefined): void {
+	if (name === undefined) {
+		const width = Math.max(...presetNames.map((one) => one.length));
+		for (const one of presetNames) process.stdout.write(`${one.padEnd(width)}  ${presets[one].description}\n`);
+		return;
+	}
+	const preset = presetNames.find((known) => known === name);
+	if (!preset) throw new PalimpsestError("invalid_argument", `No such preset. Known: ${presetNames.join(", ")}.`);
+	const { description, source } = presets[preset];
+	printJson({ name, description, source, policy: resolvePolicy([{ preset }]) }, 2);
+}
+
+/** `palimpsest policy schema`: the JSON Schema of a policy. */
+export function showPolicySchema(): void {
+	printJson(policyJsonSchema(), 2);
+}
+
+/** `palimpsest policy check [FILE]`: whether a policy file, or the whole configuration, is valid. */
+export async function checkPolicy(file: string | undefined, options: CommonOptions): Promise<void> {
+	if (file !== undefined) resolvePolicy([await readPolicyFile(file)]);
+	else await configOf(options);
+	say(`${file ?? "the configuration"} is valid`);
+}
+
+/** `palimpsest policy reference`: the text of docs/policy.md. */
+export function showPolicyReference(): void {
+	process.stdout.write(policyReference());
+}

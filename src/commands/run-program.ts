@@ -1,0 +1,41 @@
+import { type Command, CommanderError } from "commander";
+import { PalimpsestError } from "../errors.ts";
+import { say } from "./shell.ts";
+
+/** Exit codes of the command. */
+const exitCodes = { refusedInput: 1, usage: 2, defect: 70 } as const;
+
+/**
+ * Runs the command line and sets the exit code: 0 done, 1 refused input (one line on standard error), 2 usage.
+ */
+export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
+	// A reader that closed the pipe (`palimpsest … | head`) has all it wanted.
+	process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+		process.exit(error.code === "EPIPE" ? 0 : exitCodes.defect);
+	});
+	try {
+		await program.parseAsync(argv);
+	} catch (error) {
+		process.exitCode = exitCodeOf(error);
+	}
+}
+
+/** A message that lists things on lines of their own, as one line. */
+function onOneLine(message: string): string {
+	return message
+		.replace(/:\n- /g, ": ")
+		.replace(/\n- /g, "; ")
+		.replace(/([^.])\n(?=[A-Z])/g, "$1. ")
+		.replace(/\s*\n\s*/g, " ");
+}
+
+function exitCodeOf(error: unknown): number {
+	// Commander has already said what is wrong, or printed the help that was asked for.
+	if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
+	if (error instanceof PalimpsestError) {
+		say(`[${error.code}] ${onOneLine(error.message)}`);
+		return exitCodes.refusedInput;
+	}
+	say(`[internal] ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+	return exitCodes.defect;
+}

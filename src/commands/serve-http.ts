@@ -1,0 +1,17 @@
+import type { ServerOptions } from "../mcp/create-server.ts";
+import { serveHttp } from "../mcp/transports/http.ts";
+import { parseAddress } from "../mcp/transports/parse-address.ts";
+import { say } from "./shell.ts";
+
+/** `palimpsest serve --http`: serves until a signal ends it. Loaded on demand, so that stdio starts without Express. */
+export async function serveOverHttp(options: ServerOptions & { readonly address: string | true }): Promise<void> {
+	const { address, policySource, log } = options;
+	const service = await serveHttp({ address: parseAddress(address), policySource, log });
+	say(`serving MCP at ${service.url}/mcp (Streamable HTTP) and ${service.url}/sse (HTTP+SSE)`);
+	const leave = () => {
+		policySource.close();
+		void service.close().finally(() => process.exit(0));
+	};
+	process.once("SIGTERM", leave);
+	process.once("SIGINT", leave);
+}

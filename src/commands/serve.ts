@@ -1,0 +1,35 @@
+import { createPolicySource } from "../config/create-policy-source.ts";
+import { serveStdio } from "../mcp/transports/stdio.ts";
+import type { Log } from "../pipeline/log-event.ts";
+import type { LogLevel } from "../policy/schema.ts";
+import { type CommonOptions, configSources, logToStderr, say } from "./shell.ts";
+
+/** The options of `palimpsest serve`. */
+export interface ServeOptions extends CommonOptions {
+	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
+	readonly http?: string | true;
+}
+
+/** `palimpsest serve`: an MCP server on standard input and output, or over HTTP. */
+export async function serve(options: ServeOptions): Promise<void> {
+	let level: () => LogLevel = () => "warning";
+	const log: Log = (event) => logToStderr(level)(event);
+	const policySource = await createPolicySource({
+		...configSources(options),
+		onError: (error) =>
+			log({
+				level: "error",
+				message: `The policy file was not taken, the policy in force stays. ${error.message}`,
+				data: { event: "policy_refused", code: error.code },
+			}),
+	});
+	level = () => policySource.current().log_level;
+	policySource.onChange(() => log({ level: "notice", message: "Policy changed", data: { event: "policy_changed" } }));
+	if (options.http === undefined) {
+		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
+		await serveStdio({ policySource, log });
+		return;
+	}
+	const { serveOverHttp } = await import("./serve-http.ts");
+	await serveOverHttp({ address: options.http, policySource, log });
+}

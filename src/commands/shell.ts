@@ -1,0 +1,44 @@
+import { type Config, loadConfig } from "../config.ts";
+import type { Log } from "../pipeline/log-event.ts";
+import { type LogLevel, logLevels } from "../policy/schema.ts";
+
+/** The options that every command takes. */
+export interface CommonOptions {
+	/** Path of the policy file. */
+	readonly policy?: string;
+	/** `key=value` settings, in order. */
+	readonly set?: readonly string[];
+}
+
+/** Where a configuration is looked for when run as a command. */
+export function configSources(options: CommonOptions) {
+	return {
+		policyFile: options.policy,
+		settings: options.set ?? [],
+		environment: process.env,
+		workingDirectory: process.cwd(),
+	};
+}
+
+/** The configuration of a command. */
+export function configOf(options: CommonOptions): Promise<Config> {
+	return loadConfig(configSources(options));
+}
+
+/** Writes JSON for programs on standard output. `indent` as `JSON.stringify` takes it. */
+export function printJson(value: unknown, indent?: string | number): void {
+	process.stdout.write(`${JSON.stringify(value, null, indent)}\n`);
+}
+
+/** Writes a line for people on standard error, since standard output belongs to the answer. */
+export function say(line: string): void {
+	process.stderr.write(`palimpsest: ${line}\n`);
+}
+
+/** A log on standard error, from a level on. */
+export function logToStderr(level: () => LogLevel): Log {
+	return (event) => {
+		if (logLevels.indexOf(event.level) < logLevels.indexOf(level())) return;
+		process.stderr.write(`palimpsest ${event.level}: ${event.message}\n`);
+	};
+}

@@ -1,0 +1,12 @@
+import { truncateText } from "../pipeline/truncate-text.ts";
+import { readInput, textOf } from "./read-input.ts";
+import { type CommonOptions, configOf, logToStderr } from "./shell.ts";
+
+/** `palimpsest truncate FILE`: prints a text cut to its head and tail; what is short enough passes byte for byte. */
+export async function truncate(file: string, options: CommonOptions & { readonly maxChars?: number }): Promise<void> {
+	const { policy } = await configOf(options);
+	const log = logToStderr(() => policy.log_level);
+	const bytes = await readInput(file);
+	const { text, report } = await truncateText({ text: textOf(bytes), policy, maxChars: options.maxChars, log });
+	process.stdout.write(report.truncated ? text : bytes);
+}

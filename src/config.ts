@@ -1,0 +1,38 @@
+import { findPolicyFile, type PolicyFileSearch } from "./config/find-policy-file.ts";
+import { readPolicyFile } from "./config/read-policy-file.ts";
+import { environmentLayer } from "./policy/environment-layer.ts";
+import type { PolicyLayer } from "./policy/policy-layer.ts";
+import { resolvePolicy } from "./policy/resolve-policy.ts";
+import type { Policy } from "./policy/schema.ts";
+import { settingsLayer } from "./policy/settings.ts";
+
+/** What a configuration is made from. */
+export interface ConfigSources extends PolicyFileSearch {
+	/** The `--set key=value` arguments, in order. */
+	readonly settings?: readonly string[] | undefined;
+}
+
+/** A complete policy, and what it was made of. */
+export interface Config {
+	readonly policy: Policy;
+	/** File, environment and `--set`, in order of precedence. A tool call's own policy is laid over them. */
+	readonly layers: readonly PolicyLayer[];
+	/** The policy file that was read; null where there is none. */
+	readonly file: { readonly path: string } | null;
+}
+
+/**
+ * Makes the configuration from policy file, environment and settings.
+ *
+ * @throws PalimpsestError `unreadable_file` for a named file that cannot be read, `invalid_policy` for any of the
+ * sources.
+ */
+export async function loadConfig(sources: ConfigSources): Promise<Config> {
+	const path = await findPolicyFile(sources);
+	const layers = [
+		...(path === null ? [] : [await readPolicyFile(path)]),
+		environmentLayer(sources.environment),
+		settingsLayer(sources.settings ?? []),
+	];
+	return { policy: resolvePolicy(layers), layers, file: path === null ? null : { path } };
+}

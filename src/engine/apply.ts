@@ -1,0 +1,71 @@
+import type { Edit, Plan } from "./edit.ts";
+
+/** The edits below one value, by the next segment of their paths. */
+interface EditTree {
+	edit?: Edit;
+	children?: Map<string | number, EditTree>;
+}
+
+function buildTree(plan: Plan): EditTree {
+	const root: EditTree = {};
+	for (const edit of plan) {
+		let node = root;
+		for (const segment of edit.path) {
+			node.children ??= new Map();
+			let child = node.children.get(segment);
+			if (!child) {
+				child = {};
+				node.children.set(segment, child);
+			}
+			node = child;
+		}
+		node.edit = edit;
+	}
+	return root;
+}
+
+/**
+ * Applies a plan to a JSON document. Returns a new document in which every value that no edit touches is the very
+ * same object as before; the input is never changed, and comes back itself where the plan is empty.
+ *
+ * @throws Error where a path of the plan does not exist in the document; a plan made for this document never does.
+ */
+export function applyPlan(document: unknown, plan: Plan): unknown {
+	if (plan.length === 0) return document;
+	return rebuild(document, buildTree(plan));
+}
+
+function rebuild(value: unknown, tree: EditTree): unknown {
+	if (tree.edit?.kind === "replace") return tree.edit.replacement;
+	if (!tree.children) return value;
+	if (Array.isArray(value)) return rebuildArray(value, tree.children);
+	if (typeof value === "object" && value !== null)
+		return rebuildObject(value as Record<string, unknown>, tree.children);
+	throw new Error("Expected an object or an array where a path of the plan goes on.");
+}
+
+function rebuildArray(array: readonly unknown[], children: ReadonlyMap<string | number, EditTree>): unknown[] {
+	for (const index of children.keys()) {
+		if (typeof index !== "number" || !(index in array)) throw new Error(`Expected an item ${index} in a list.`);
+	}
+	const rebuilt: unknown[] = [];
+	array.forEach((item, index) => {
+		const child = children.get(index);
+		if (child?.edit?.kind === "remove") return;
+		rebuilt.push(child ? rebuild(item, child) : item);
+	});
+	return rebuilt;
+}
+
+function rebuildObject(object: Record<string, unknown>, children: ReadonlyMap<string | number, EditTree>): unknown {
+	for (const key of children.keys())
+		if (!Object.hasOwn(object, key)) throw new Error("Expected a key that is not there.");
+	const entries: [string, unknown][] = [];
+	for (const [key, item] of Object.entries(object)) {
+		const child = children.get(key);
+		if (child?.edit?.kind === "remove") continue;
+		entries.push([key, child ? rebuild(item, child) : item]);
+	}
+	// `fromEntries` defines own properties, so a key such as `__proto__` stays data.
+	return Object.fromEntries(entries);
+}

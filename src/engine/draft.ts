@@ -1,0 +1,57 @@
+import type { Edit, Plan, Size } from "./edit.ts";
+import type { Path } from "./path.ts";
+
+/** A plan in the making: edits of several strategies, none overlapping another. */
+export interface Draft {
+	/** Adds an edit unless an earlier one settles that part already; tells whether it was added. */
+	readonly add: (edit: Edit) => boolean;
+	readonly plan: () => Plan;
+	/** Size of each message with the edits made so far. */
+	readonly sizes: () => Size[];
+}
+
+/**
+ * Starts a plan over messages of the given sizes. A dropped message takes its other edits with it; a placeholder takes
+ * the place of truncations inside its content, never the other way round.
+ */
+export function startDraft(before: readonly Size[]): Draft {
+	const byMessage = new Map<number, Edit[]>();
+	return {
+		add(edit) {
+			const present = byMessage.get(edit.message) ?? [];
+			if (edit.kind === "remove") {
+				byMessage.set(edit.message, [...present.filter((one) => one.kind === "remove"), edit]);
+				return true;
+			}
+			if (present.some((one) => one.kind === "remove")) return false;
+			const overlapping = present.filter((one) => overlap(one.path, edit.path));
+			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
+			byMessage.set(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
+			return true;
+		},
+		plan: () => Array.from(byMessage.values()).flat(),
+		sizes() {
+			const sizes = before.map((size) => ({ ...size }));
+			for (const [message, edits] of byMessage) {
+				const size = sizes[message];
+				if (!size) continue;
+				if (edits.some((edit) => edit.kind === "remove")) {
+					size.chars = 0;
+					size.tokens = 0;
+					continue;
+				}
+				for (const edit of edits) {
+					size.chars += edit.after.chars - edit.before.chars;
+					size.tokens += edit.after.tokens - edit.before.tokens;
+				}
+			}
+			return sizes;
+		},
+	};
+}
+
+function overlap(a: Path, b: Path): boolean {
+	const length = Math.min(a.length, b.length);
+	for (let index = 0; index < length; index += 1) if (a[index] !== b[index]) return false;
+	return true;
+}

@@ -1,0 +1,48 @@
+import type { Path } from "./path.ts";
+
+/** Why an edit is made. */
+export type EditReason = "mask" | "truncate" | "drop";
+
+/** Size of a text before or after an edit. */
+export interface Size {
+	/** Characters (UTF-16 code units). */
+	readonly chars: number;
+	/** Tokens in the encoding of the call. */
+	readonly tokens: number;
+}
+
+/** The tool result that an edit concerns. */
+export interface EditedResult {
+	readonly toolCallId: string | undefined;
+	/** The tool's name as the call gave it, untrusted; `undefined` where unknown. */
+	readonly toolName: string | undefined;
+}
+
+interface EditBase {
+	/** Where in the document; paths of a plan all refer to the document before any edit. */
+	readonly path: Path;
+	readonly reason: EditReason;
+	/** Index of the message that it stands in. */
+	readonly message: number;
+	readonly before: Size;
+	readonly after: Size;
+	readonly result?: EditedResult;
+}
+
+/** Puts another value in the place of a tool result's text, or of its whole content. */
+export interface ReplaceEdit extends EditBase {
+	readonly kind: "replace";
+	/** A string, or a list with one text part where the content was a list. */
+	readonly replacement: unknown;
+}
+
+/** Takes a message, or one of the values that make it up, out of its list. */
+export interface RemoveEdit extends EditBase {
+	readonly kind: "remove";
+}
+
+/** One change of the document. */
+export type Edit = ReplaceEdit | RemoveEdit;
+
+/** What is to be done to a document: edits whose paths do not overlap. */
+export type Plan = readonly Edit[];

@@ -1,0 +1,42 @@
+/** The rule that made a result look like an error, in the order in which the rules are tried. */
+export type ErrorRule =
+	| "traceback"
+	| "exception"
+	| "error_line"
+	| "error_key_text"
+	| "timeout"
+	| "connect_error"
+	| "connection_refused"
+	| "json_error_key"
+	| "json_error_status";
+
+const textRules: readonly (readonly [ErrorRule, RegExp])[] = [
+	["traceback", /Traceback/],
+	["exception", /Exception/],
+	["error_line", /^Error/m],
+	["error_key_text", /"error"/],
+	["timeout", /timeout/i],
+	["connect_error", /connect_error/i],
+	["connection_refused", /connection refused/i],
+];
+
+/**
+ * Whether a result looks like an error: seed 1's heuristic (section 6), in its order. Words first; then, where the text
+ * looks like JSON, an object with the key `error` or with `status` equal to `"error"`. Text that is no valid JSON is
+ * judged by the words alone.
+ */
+export function detectError(text: string): ErrorRule | undefined {
+	for (const [rule, pattern] of textRules) if (pattern.test(text)) return rule;
+	// Only a `{` can open what the JSON rules look for; a list has no keys.
+	if (!text.trimStart().startsWith("{")) return undefined;
+	let value: unknown;
+	try {
+		value = JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+	if (typeof value !== "object" || value === null) return undefined;
+	if (Object.hasOwn(value, "error")) return "json_error_key";
+	if ((value as { status?: unknown }).status === "error") return "json_error_status";
+	return undefined;
+}

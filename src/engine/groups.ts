@@ -1,0 +1,49 @@
+import type { PairedResult } from "./pairing.ts";
+import type { Transcript } from "./transcript.ts";
+
+/** Messages that must go or stay together: a message with calls and all its results, or one plain message. */
+export interface MessageGroup {
+	/** Indexes of its messages, ascending. */
+	readonly messages: readonly number[];
+}
+
+/**
+ * Splits a conversation into groups, oldest first by their first message. Results are grouped by pairing; a tool
+ * message whose results have no id goes with the nearest preceding message that made calls, since an API reads it so.
+ */
+export function groupMessages(transcript: Transcript, paired: readonly PairedResult[]): MessageGroup[] {
+	const { messages } = transcript;
+	const parents = messages.map((_, index) => index);
+	const find = (index: number): number => {
+		let root = index;
+		while (parents[root] !== root) root = parents[root] as number;
+		let walker = index;
+		while (walker !== root) {
+			const next = parents[walker] as number;
+			parents[walker] = root;
+			walker = next;
+		}
+		return root;
+	};
+	const join = (a: number, b: number) => {
+		const [first, second] = [find(a), find(b)];
+		parents[Math.max(first, second)] = Math.min(first, second);
+	};
+	for (const { message, caller } of paired) if (caller !== undefined) join(message, caller);
+
+	let latestCaller: number | undefined;
+	messages.forEach((message, index) => {
+		if (message.calls.length > 0) latestCaller = index;
+		const positional = message.results.some((result) => result.callId === undefined);
+		if (positional && latestCaller !== undefined) join(index, latestCaller);
+	});
+
+	const groups = new Map<number, number[]>();
+	messages.forEach((_, index) => {
+		const root = find(index);
+		const members = groups.get(root);
+		if (members) members.push(index);
+		else groups.set(root, [index]);
+	});
+	return Array.from(groups.values(), (members) => ({ messages: members }));
+}

@@ -1,0 +1,59 @@
+import type { GuardPolicy } from "../../policy/schema.ts";
+import type { RemoveEdit, Size } from "../edit.ts";
+import { groupMessages } from "../groups.ts";
+import { pairResults } from "../pairing.ts";
+import type { Transcript } from "../transcript.ts";
+
+/** What dropping needs to know. */
+export interface DropParameters {
+	readonly transcript: Transcript;
+	readonly policy: GuardPolicy;
+	/** Size of each message before any edit. */
+	readonly originalSizes: readonly Size[];
+	/** Size of each message as it is when dropping begins. */
+	readonly currentSizes: readonly Size[];
+	/** Tokens that have to go. */
+	readonly excessTokens: number;
+}
+
+const nothing: Size = { chars: 0, tokens: 0 };
+
+/**
+ * Plans the dropping of the oldest whole groups (seed 5, L2) until enough tokens are gone or only what must stay is
+ * left: system messages, the newest messages with their groups, and the first user message where it is pinned. A
+ * format whose API wants a user message first pins it always.
+ */
+export function planDrop(parameters: DropParameters): RemoveEdit[] {
+	const { transcript, policy, originalSizes, currentSizes, excessTokens } = parameters;
+	const stays = messagesThatStay(transcript, policy);
+	const edits: RemoveEdit[] = [];
+	let tokens = 0;
+	for (const group of groupMessages(transcript, pairResults(transcript))) {
+		if (tokens >= excessTokens) break;
+		if (group.messages.some((index) => stays.has(index))) continue;
+		for (const index of group.messages) {
+			const before = originalSizes[index] ?? nothing;
+			tokens += currentSizes[index]?.tokens ?? 0;
+			transcript.messages[index]?.paths.forEach((path, position) => {
+				const size = position === 0 ? before : nothing;
+				edits.push({ kind: "remove", reason: "drop", path, message: index, before: size, after: nothing });
+			});
+		}
+	}
+	return edits;
+}
+
+function messagesThatStay(transcript: Transcript, policy: GuardPolicy): ReadonlySet<number> {
+	const stays = new Set<number>();
+	const others: number[] = [];
+	transcript.messages.forEach((message, index) => {
+		if (message.role === "system") stays.add(index);
+		else others.push(index);
+	});
+	for (const index of others.slice(-policy.keep_last_messages)) stays.add(index);
+	if (policy.pin_task || transcript.opensWithUser) {
+		const task = transcript.messages.findIndex((message) => message.role === "user");
+		if (task !== -1) stays.add(task);
+	}
+	return stays;
+}

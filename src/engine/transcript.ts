@@ -1,0 +1,74 @@
+import type { Path } from "./path.ts";
+
+/**
+ * What a message is for, whatever a format calls it: `developer` is `system`, `model` is `assistant`. `other` is a
+ * role that no format defines (a checkpoint, an exit notice): kept and counted, never edited.
+ */
+export type Role = "system" | "user" | "assistant" | "tool" | "other";
+
+/** A text in the document that may be edited by putting another string in its place. */
+export interface TextNode {
+	readonly path: Path;
+	readonly text: string;
+}
+
+/** The whole content of a result, where it is text and nothing else, so that one text can stand for all of it. */
+export interface WholeContent {
+	readonly path: Path;
+	/** The JSON value that holds `text` in the shape of this content: a string, or a list with one text part. */
+	readonly write: (text: string) => unknown;
+}
+
+/** A call of a tool, as an assistant message (or, in some records, a user message) makes it. */
+export interface ToolCall {
+	/** The call's id; `undefined` where it has none or one that is not a string. */
+	readonly id: string | undefined;
+	/** The tool's name, untrusted; `undefined` where it has none. */
+	readonly name: string | undefined;
+}
+
+/** What a tool answered. */
+export interface ToolResult {
+	/** Id of the call that it answers; `undefined` where it has none or one that is not a non-empty string. */
+	readonly callId: string | undefined;
+	/** The texts of its content, in order. */
+	readonly texts: readonly TextNode[];
+	/** `undefined` where the content holds anything but text (an image, an object, nothing at all). */
+	readonly whole: WholeContent | undefined;
+	/** The format's own error flag; `undefined` where the format has none or it is not set. */
+	readonly isError: boolean | undefined;
+}
+
+/** One message of a conversation. */
+export interface Message {
+	readonly role: Role;
+	/** The JSON values that make up the message, removed together when it is dropped. */
+	readonly paths: readonly Path[];
+	/** Everything in it that costs tokens, tool results aside: texts, names and arguments of calls, opaque JSON. */
+	readonly counted: readonly string[];
+	/** Tokens of images and other media, by estimate. */
+	readonly mediaTokens: number;
+	readonly calls: readonly ToolCall[];
+	readonly results: readonly ToolResult[];
+}
+
+/** A conversation as the engine sees it: messages in order, with the places where text may be edited. */
+export interface Transcript {
+	/** The wire format it was read from. */
+	readonly format: string;
+	readonly messages: readonly Message[];
+	/** Texts outside the messages that each request carries: a system prompt, tool schemas. Counted, never edited. */
+	readonly surroundings: readonly string[];
+	/** Whether the format's API wants a user message first. */
+	readonly opensWithUser: boolean;
+}
+
+/** The text of a result whose texts belong together, for reading (never for editing). */
+export function resultText(result: ToolResult): string {
+	return result.texts.length === 1 ? (result.texts[0]?.text ?? "") : result.texts.map((node) => node.text).join("\n");
+}
+
+/** Characters (UTF-16 code units) of all texts of a result. */
+export function resultCharacters(result: ToolResult): number {
+	return result.texts.reduce((sum, node) => sum + node.text.length, 0);
+}

@@ -1,0 +1,96 @@
+import type { Edit, Plan } from "./edit.ts";
+import { pairResults } from "./pairing.ts";
+import { jsonPointer } from "./path.ts";
+import type { Transcript } from "./transcript.ts";
+import { verifyUntouched } from "./verify-untouched.ts";
+import type { Violation } from "./violation.ts";
+
+/** A document and the transcript read from it. */
+export interface ReadDocument {
+	readonly document: unknown;
+	readonly transcript: Transcript;
+}
+
+/** Checks what was really written against the promises. Returns nothing where all of them hold. */
+export function verify(before: ReadDocument, after: ReadDocument, plan: Plan): Violation[] {
+	return [
+		...verifyTargets(before.transcript, plan),
+		...plan.flatMap(verifyShrinks),
+		...verifyUntouched(before.document, after.document, plan),
+		...verifyMessages(before.transcript, after.transcript, plan),
+	];
+}
+
+function verifyTargets(transcript: Transcript, plan: Plan): Violation[] {
+	const violations: Violation[] = [];
+	for (const edit of plan) {
+		const message = transcript.messages[edit.message];
+		const pointer = jsonPointer(edit.path);
+		if (edit.kind === "remove") {
+			const isMessage = message?.paths.some((path) => jsonPointer(path) === pointer);
+			if (!isMessage) violations.push({ promise: "only_tool_results_edited", detail: `${pointer} is no message` });
+			if (message?.role === "system") violations.push({ promise: "system_messages_kept", detail: pointer });
+			continue;
+		}
+		const isResult = message?.results.some(
+			({ texts, whole }) =>
+				(whole && jsonPointer(whole.path) === pointer) || texts.some((node) => jsonPointer(node.path) === pointer),
+		);
+		if (!isResult) violations.push({ promise: "only_tool_results_edited", detail: `${pointer} is no tool result` });
+	}
+	return violations;
+}
+
+function verifyShrinks(edit: Edit): Violation[] {
+	const { before, after, reason } = edit;
+	const shrinks =
+		reason === "mask"
+			? after.tokens < before.tokens
+			: reason === "truncate"
+				? after.chars < before.chars && after.tokens <= before.tokens
+				: after.tokens === 0;
+	return shrinks ? [] : [{ promise: "every_edit_shrinks", detail: jsonPointer(edit.path) }];
+}
+
+/** Order, roles, ids and pairing of the messages that stay. */
+function verifyMessages(before: Transcript, after: Transcript, plan: Plan): Violation[] {
+	const removed = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => edit.message));
+	const kept = before.messages.flatMap((_, index) => (removed.has(index) ? [] : [index]));
+	if (kept.length !== after.messages.length) {
+		return [{ promise: "order_kept", detail: `${after.messages.length} messages where ${kept.length} should stay` }];
+	}
+	const violations: Violation[] = [];
+	kept.forEach((original, index) => {
+		const [old, current] = [before.messages[original], after.messages[index]];
+		if (old?.role !== current?.role) violations.push({ promise: "order_kept", detail: `message ${original}` });
+		const ids = (message: typeof old) =>
+			JSON.stringify([message?.calls, message?.results.map((result) => [result.callId, result.isError])]);
+		if (ids(old) !== ids(current)) violations.push({ promise: "ids_kept", detail: `message ${original}` });
+	});
+	return [...violations, ...verifyPairing(before, after, kept)];
+}
+
+/** Each result that stays answers the same call as before, and each call that stays has all its results. */
+function verifyPairing(before: Transcript, after: Transcript, kept: readonly number[]): Violation[] {
+	const position = new Map(kept.map((original, index) => [original, index]));
+	const describe = (message: number, caller: number | undefined, callId: string | undefined) =>
+		JSON.stringify([message, caller ?? null, callId ?? null]);
+	const expected = new Map<string, number>();
+	for (const { message, caller, result } of pairResults(before)) {
+		const [at, by] = [position.get(message), caller === undefined ? undefined : position.get(caller)];
+		// A pair goes as a whole: it counts as expected as soon as one side of it stays.
+		if (at === undefined && by === undefined) continue;
+		const key = describe(at ?? -1, by ?? (caller === undefined ? undefined : -1), result.callId);
+		expected.set(key, (expected.get(key) ?? 0) + 1);
+	}
+	for (const { message, caller, result } of pairResults(after)) {
+		const key = describe(message, caller, result.callId);
+		expected.set(key, (expected.get(key) ?? 0) - 1);
+	}
+	return Array.from(expected)
+		.filter(([, count]) => count !== 0)
+		.map(([key]) => {
+			const [message, caller] = JSON.parse(key) as [number, number | null];
+			return { promise: "pairing_kept", detail: `result in message ${message}, call in message ${caller ?? "none"}` };
+		});
+}

@@ -1,0 +1,29 @@
+import type { Path } from "../engine/path.ts";
+import type { Transcript } from "../engine/transcript.ts";
+
+/**
+ * How well a list of messages fits a format. `certain`: something in it exists in this format only. `likely`: its shape
+ * is this format's habit, though another would allow it. `possible`: nothing speaks against it.
+ */
+export type Fit =
+	| { readonly fit: "certain" | "likely" | "possible" }
+	| { readonly fit: "none"; readonly message: number; readonly expected: string };
+
+/** A document with the place of its messages. */
+export interface LocatedMessages {
+	readonly document: unknown;
+	/** Path of the list of messages: empty for a bare list. */
+	readonly base: Path;
+	readonly messages: readonly unknown[];
+}
+
+/** A wire format: how to recognise it, and where its texts live. It never converts. */
+export interface Format {
+	readonly name: string;
+	readonly title: string;
+	/** What makes a conversation of this format, for error messages. */
+	readonly looksFor: string;
+	readonly probe: (located: LocatedMessages) => Fit;
+	/** Reads messages that fit. Never throws: what it does not know is opaque. */
+	readonly read: (located: LocatedMessages) => Transcript;
+}

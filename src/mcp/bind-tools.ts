@@ -1,0 +1,95 @@
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import {
+	CallToolRequestSchema,
+	ErrorCode,
+	ListToolsRequestSchema,
+	McpError,
+	type Tool as ToolDefinition,
+} from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
+import { quote } from "../policy/describe-value.ts";
+import { nearestName } from "../policy/nearest-name.ts";
+import { toolError, toolResult } from "./result.ts";
+import type { Tool, ToolContext } from "./tool.ts";
+
+/**
+ * Offers tools on a server. Definitions are made once, not for each `tools/list`; bad input is answered as a tool error
+ * with one of our codes, where the SDK's own binding would answer with its own words.
+ */
+export function bindTools(server: McpServer, tools: readonly Tool[], contextOfCall: () => ToolContext): void {
+	const definitions = tools.map(toolDefinition);
+	const byName = new Map(tools.map((tool) => [tool.name, tool]));
+	server.server.registerCapabilities({ tools: {} });
+	server.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
+	server.server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+		const tool = byName.get(params.name);
+		if (!tool) {
+			const known = [...byName.keys()].join(", ");
+			throw new McpError(ErrorCode.InvalidParams, `No such tool here. Known: ${known}.`);
+		}
+		const context = contextOfCall();
+		try {
+			return toolResult(await tool.handle(checkInput(tool, params.arguments), context));
+		} catch (error) {
+			if (!(error instanceof PalimpsestError)) {
+				const name = error instanceof Error ? error.name : typeof error;
+				context.log({
+					level: "error",
+					message: `${tool.name} failed`,
+					data: { event: "defect", tool: tool.name, error: name },
+				});
+			}
+			return toolError(error);
+		}
+	});
+}
+
+/** A tool's definition as clients list it. */
+export function toolDefinition(tool: Tool): ToolDefinition {
+	const { name, title, description, annotations } = tool;
+	return {
+		name,
+		title,
+		description,
+		annotations,
+		inputSchema: jsonSchema(tool.inputSchema, "input"),
+		outputSchema: jsonSchema(tool.outputSchema, "output"),
+	};
+}
+
+function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition["inputSchema"] {
+	const { $schema: _, ...rest } = z.toJSONSchema(schema, {
+		io,
+		override({ jsonSchema: made }) {
+			// `additionalProperties: {}` allows what its absence allows, and some providers refuse it.
+			if (isEmptyObject(made.additionalProperties)) delete made.additionalProperties;
+			// An empty `properties` beside alternatives says nothing.
+			if (isEmptyObject(made.properties)) delete made.properties;
+		},
+	});
+	return rest as ToolDefinition["inputSchema"];
+}
+
+function isEmptyObject(value: unknown): boolean {
+	return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
+	const parsed = tool.inputSchema.strict().safeParse(value ?? {});
+	if (parsed.success) return parsed.data;
+	const problems = parsed.error.issues.map((issue) => `- ${describeIssue(issue, Object.keys(tool.inputSchema.shape))}`);
+	throw new PalimpsestError("invalid_argument", `Invalid arguments of ${tool.name}:\n${problems.join("\n")}`);
+}
+
+/** What is wrong, without a word of the values: they may be conversation text. */
+function describeIssue(issue: z.core.$ZodIssue, known: readonly string[]): string {
+	if (issue.code !== "unrecognized_keys") return `${issue.path.join(".")}: ${issue.message}`;
+	return issue.keys
+		.map((key) => {
+			const near = nearestName(key, known);
+			const hint = near === null ? `Known: ${known.join(", ")}.` : `Did you mean ${near}?`;
+			return `${quote(key)}: unknown argument. ${hint}`;
+		})
+		.join("\n- ");
+}

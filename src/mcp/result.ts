@@ -1,0 +1,35 @@
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { PalimpsestError } from "../errors.ts";
+
+/**
+ * Largest answer in bytes. Clients built on the SDK end the connection past 10 MiB in one message, so a larger answer
+ * would cost the caller more than an error does.
+ */
+export const largestAnswer = 8_000_000;
+
+/**
+ * A tool's answer: structured content, and text that says the same, since some hosts show their model only one of them.
+ *
+ * @throws PalimpsestError `payload_too_large` where the answer would not reach the client.
+ */
+export function toolResult(structuredContent: Record<string, unknown>): CallToolResult {
+	const text = JSON.stringify(structuredContent);
+	// The text travels as a string in JSON: once more with its quotes escaped.
+	const bytes = Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(text));
+	if (bytes > largestAnswer) {
+		throw new PalimpsestError(
+			"payload_too_large",
+			`The answer would take ${bytes} bytes, over the ${largestAnswer} that clients accept in one message. Call again with respond_with "edits" or "report".`,
+		);
+	}
+	return { content: [{ type: "text", text }], structuredContent };
+}
+
+/** An error as a tool's answer: code and message, for models that see only the text. Defects are not described. */
+export function toolError(error: unknown): CallToolResult {
+	const known =
+		error instanceof PalimpsestError
+			? error
+			: new PalimpsestError("internal", "The call failed by a defect of the server.");
+	return { isError: true, content: [{ type: "text", text: `[${known.code}] ${known.message}` }] };
+}

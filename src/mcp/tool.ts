@@ -1,0 +1,37 @@
+import type { ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
+import type { z } from "zod";
+import type { Log } from "../pipeline/log-event.ts";
+import type { PolicyLayer } from "../policy/policy-layer.ts";
+
+/** What a tool call is given beside its input. */
+export interface ToolContext {
+	/** The layers of the policy in force, over which a call's own policy is laid. */
+	readonly layers: readonly PolicyLayer[];
+	readonly log: Log;
+}
+
+/** A tool as data and a handler, so that a change of the SDK touches the binder alone. */
+export interface Tool<Input extends z.ZodObject = z.ZodObject> {
+	readonly name: string;
+	readonly title: string;
+	/** For a model that has to choose among many tools. */
+	readonly description: string;
+	readonly annotations: ToolAnnotations;
+	readonly inputSchema: Input;
+	readonly outputSchema: z.ZodObject;
+	/** Answers with the structured content. Throws PalimpsestError for what the caller can mend. */
+	readonly handle: (input: z.output<Input>, context: ToolContext) => Promise<Record<string, unknown>>;
+}
+
+/** Checks a tool's types against each other and forgets its input type, so that tools of all inputs fit one list. */
+export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Tool {
+	return tool as unknown as Tool;
+}
+
+/** What is true of every tool here: it computes an answer and changes nothing anywhere. */
+export const pureTool: ToolAnnotations = {
+	readOnlyHint: true,
+	destructiveHint: false,
+	idempotentHint: true,
+	openWorldHint: false,
+};

@@ -1,0 +1,70 @@
+import { measure } from "../engine/measure.ts";
+import { type Report, reportOf } from "../engine/report.ts";
+import { type KeptReason, planMask } from "../engine/strategies/mask.ts";
+import type { PalimpsestError } from "../errors.ts";
+import { readConversation } from "../formats/read-conversation.ts";
+import type { Policy } from "../policy/schema.ts";
+import { wordings } from "../policy/wordings.ts";
+import { type EditRecord, editRecord } from "./edit-record.ts";
+import type { Log } from "./log-event.ts";
+import { modelOfCall } from "./model-of-call.ts";
+import { placeholdersOf } from "./placeholders-of.ts";
+import { planEvents } from "./plan-events.ts";
+import { settle } from "./settle.ts";
+import { tokenMeter } from "./token-meter.ts";
+
+/** What a masking did. */
+export interface MaskReport extends Report {
+	/** Token encoding that the counts are in. */
+	readonly encoding: string;
+	/** Results outside the window that were left as they are, by reason. */
+	readonly kept: Readonly<Record<KeptReason, number>>;
+}
+
+/** A conversation with a report of what was done to it. */
+export interface Outcome<ReportType> {
+	/** The conversation in the wrapping in which it came; the very input where nothing changed. */
+	readonly conversation: unknown;
+	/** What was changed, oldest first; paths refer to the input. */
+	readonly edits: readonly EditRecord[];
+	readonly report: ReportType;
+	/** Set where the result would have broken a promise; `conversation` is then the input and `edits` is empty. */
+	readonly error?: PalimpsestError;
+}
+
+/** A conversation to mask. */
+export interface MaskRequest {
+	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
+	readonly conversation: unknown;
+	readonly policy: Policy;
+	readonly log?: Log;
+}
+
+/**
+ * Masks the old tool results of a conversation.
+ *
+ * @throws PalimpsestError `not_a_conversation`.
+ */
+export async function maskConversation({ conversation, policy, log }: MaskRequest): Promise<Outcome<MaskReport>> {
+	const source = readConversation(conversation);
+	const { transcript } = source;
+	const meter = await tokenMeter(policy, modelOfCall(undefined, conversation, policy));
+	const wording = wordings(policy);
+	const { edits: plan, kept } = planMask({
+		transcript,
+		policy: policy.mask,
+		wording,
+		isPlaceholder: placeholdersOf(policy),
+		countTokens: meter.countTokens,
+	});
+	const measurement = measure(transcript, meter);
+	const settled = settle(source, plan);
+	const done = settled.kind === "kept_promises" ? plan : [];
+	for (const event of planEvents(done, wording.unknownTool)) log?.(event);
+	return {
+		conversation: settled.document,
+		edits: done.map(editRecord),
+		report: { ...reportOf(transcript, measurement, done), encoding: meter.encoding, kept },
+		...(settled.kind === "broken_promise" ? { error: settled.error } : {}),
+	};
+}

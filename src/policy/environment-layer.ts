@@ -1,0 +1,46 @@
+import { quote } from "./describe-value.ts";
+import { invalidPolicy } from "./invalid-policy.ts";
+import { mergeLayers } from "./merge-layers.ts";
+import { nearestName } from "./nearest-name.ts";
+import { parseSetting } from "./parse-setting.ts";
+import { policyFields } from "./policy-fields.ts";
+import type { PolicyLayer } from "./policy-layer.ts";
+
+/** The environment variables of a process; a name may be absent. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables of ours that set no field of the policy: `PALIMPSEST_POLICY` is the path of the policy file. */
+export const otherEnvironmentNames = ["PALIMPSEST_POLICY"] as const;
+
+const prefix = "PALIMPSEST_";
+
+/**
+ * The layer that `PALIMPSEST_…` variables make, such as `PALIMPSEST_MASK_WINDOW_TURNS=5`. Values are read as those of
+ * `--set`; an empty variable counts as absent.
+ *
+ * @throws PalimpsestError `invalid_policy`, listing every variable that is unknown or cannot be used.
+ */
+export function environmentLayer(environment: Environment): PolicyLayer {
+	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
+	const known = [...keys.keys(), ...otherEnvironmentNames];
+	const problems: string[] = [];
+	let layer: PolicyLayer = {};
+	for (const [name, text] of Object.entries(environment)) {
+		if (!name.startsWith(prefix) || text === undefined || text === "") continue;
+		const key = keys.get(name);
+		if (key !== undefined) {
+			const checked = parseSetting(key, text);
+			problems.push(...checked.problems.map((problem) => `${name} sets ${problem}`));
+			layer = mergeLayers(layer, checked.layer);
+		} else if (!(otherEnvironmentNames as readonly string[]).includes(name)) {
+			const near = nearestName(
+				name.slice(prefix.length),
+				known.map((one) => one.slice(prefix.length)),
+			);
+			const shown = /^[A-Z0-9_]{1,80}$/i.test(name) ? name : quote(name);
+			problems.push(`${shown}: unknown variable.${near === null ? "" : ` Did you mean ${prefix}${near}?`}`);
+		}
+	}
+	if (problems.length > 0) throw invalidPolicy("the environment", problems);
+	return layer;
+}

@@ -1,0 +1,29 @@
+import type { LocaleName } from "./schema.ts";
+
+/** The wordings of one locale. Blank lines around a marker are part of it. */
+export interface LocaleWordings {
+	readonly placeholder: string;
+	readonly truncation_marker: string;
+	readonly unknown_tool: string;
+}
+
+/** Every locale's templates, worded as the documents that this product follows word them. */
+export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
+	fr: {
+		placeholder:
+			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]",
+		truncation_marker: "\n\n[... {omitted_chars} caractères omis ...]\n\n",
+		unknown_tool: "inconnu",
+	},
+	en: {
+		placeholder:
+			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars})]",
+		truncation_marker: "\n\n... [{omitted_chars} characters truncated] ...\n\n",
+		unknown_tool: "unknown",
+	},
+	zh: {
+		placeholder: "历史 tool_call已隐藏",
+		truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符] ...\n\n",
+		unknown_tool: "未知",
+	},
+};

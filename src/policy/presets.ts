@@ -1,0 +1,74 @@
+import type { PolicyLayer } from "./policy-layer.ts";
+import type { PresetName } from "./schema.ts";
+
+/** A named starting point: what one of the documents that this product follows asks for. */
+export interface Preset {
+	/** One line for people. */
+	readonly description: string;
+	/** The document that the numbers come from. */
+	readonly source: string;
+	/** Only what that document defines; all else stands at the schema's defaults. */
+	readonly policy: PolicyLayer;
+}
+
+/** The presets by name. */
+export const presets: Readonly<Record<PresetName, Preset>> = {
+	"observation-masking": {
+		description: "Masks results older than 8 tool turns, keeps errors, placeholder in French.",
+		source: "« Schéma 1 : Observation Masking », technical specification and guide.",
+		policy: {
+			locale: "fr",
+			mask: { enabled: true, window_turns: 8, keep_errors: true, keep_last_k_per_tool: null },
+		},
+	},
+	"tool-result-hiding": {
+		description: "Hides all results, errors too, but those of the last 5 tool-call groups; placeholder in Chinese.",
+		source: "KLIP-13, “Compaction 策略化与 Tool Result Hiding”.",
+		policy: {
+			locale: "zh",
+			mask: { enabled: true, window_turns: 5, keep_errors: false, placeholder_template: null },
+		},
+	},
+	"context-guard": {
+		description:
+			"Cuts results over 50 000 characters, then drops the oldest groups until all fits the window less 8 192.",
+		source: "“Context Window Guard — 实现计划”.",
+		policy: {
+			locale: "en",
+			mask: { enabled: false },
+			guard: {
+				ladder: ["truncate", "drop"],
+				reserve_tokens: 8_192,
+				truncate_when: "always",
+				max_tool_result_chars: 50_000,
+				truncate_head_chars: 2_000,
+				truncate_tail_chars: 2_000,
+				keep_last_messages: 1,
+				pin_task: false,
+			},
+			truncate: { max_chars: 50_000, head_chars: 2_000, tail_chars: 2_000 },
+		},
+	},
+	"context-trim": {
+		description:
+			"Over 80 % of the window: cuts results over 2 000 characters, then drops the oldest, keeping 4 messages.",
+		source: "« Plan d'Amélioration agentichat », tasks 1 and 4.",
+		policy: {
+			locale: "fr",
+			mask: { enabled: false },
+			guard: {
+				ladder: ["truncate", "drop"],
+				budget_ratio: 0.8,
+				reserve_tokens: 0,
+				truncate_when: "over_budget",
+				max_tool_result_chars: 2_000,
+				truncate_head_chars: 500,
+				truncate_tail_chars: 500,
+				marker_template: "\n\n[... contenu tronqué ...]\n\n",
+				keep_last_messages: 4,
+			},
+			truncate: { max_chars: 8_000, head_chars: 4_000, tail_chars: 4_000 },
+			tokens: { message_overhead: 4 },
+		},
+	},
+};
