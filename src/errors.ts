@@ -8,6 +8,8 @@
  * - `unreadable_file`: a file that is missing, no regular file, or not readable.
  * - `context_window_unknown`: no context window given and none known for the model.
  * - `broken_promise`: the verifier refused our own result; the conversation was left as it was.
+ * - `thinking_bound`: the policy refuses edits that stand before bound reasoning blocks.
+ * - `stale_edit`: an edit does not fit the text that it is applied to.
  * - `payload_too_large`: over the transport's limit.
  * - `internal`: a defect of ours.
  */
@@ -19,6 +21,8 @@ export type ErrorCode =
 	| "unreadable_file"
 	| "context_window_unknown"
 	| "broken_promise"
+	| "thinking_bound"
+	| "stale_edit"
 	| "payload_too_large"
 	| "internal";
 

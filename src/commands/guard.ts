@@ -1,6 +1,6 @@
 import { guardConversation } from "../pipeline/guard-conversation.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";
-import { readJsonDocument } from "./json-document.ts";
+import { readDocument } from "./read-document.ts";
 import { type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
 
 /** The options of `palimpsest guard`. */
@@ -16,11 +16,18 @@ export interface GuardCommandOptions extends CommonOptions {
 /** `palimpsest guard FILE`: prints the conversation brought within the context window, and says whether it fits. */
 export async function guard(file: string, options: GuardCommandOptions): Promise<void> {
 	const { policy } = await configOf(options);
-	const { value, indent } = await readJsonDocument(file);
+	const document = await readDocument(file, policy.limits.max_file_bytes);
 	const { model, contextWindow, reserveTokens } = options;
 	const log = logToStderr(() => policy.log_level);
-	const outcome = await guardConversation({ conversation: value, policy, model, contextWindow, reserveTokens, log });
-	printOutcome(outcome, options.respondWith, indent);
+	const outcome = await guardConversation({
+		conversation: document.value,
+		policy,
+		model,
+		contextWindow,
+		reserveTokens,
+		log,
+	});
+	printOutcome(document, outcome, options.respondWith);
 	const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall } = outcome.report;
 	const verdict = fits ? "fits" : `does not fit, ${shortfall} tokens over`;
 	say(`${verdict}: ${tokens.before} → ${tokens.after} tokens, budget ${budget}`);

@@ -1,6 +1,6 @@
 import { maskConversation } from "../pipeline/mask-conversation.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";
-import { readJsonDocument } from "./json-document.ts";
+import { readDocument } from "./read-document.ts";
 import { type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
 
 /** `palimpsest mask FILE`: prints the conversation with old tool results masked. */
@@ -9,10 +9,10 @@ export async function mask(
 	options: CommonOptions & { readonly respondWith: RespondWith },
 ): Promise<void> {
 	const { policy } = await configOf(options);
-	const { value, indent } = await readJsonDocument(file);
+	const document = await readDocument(file, policy.limits.max_file_bytes);
 	const log = logToStderr(() => policy.log_level);
-	const outcome = await maskConversation({ conversation: value, policy, log });
-	printOutcome(outcome, options.respondWith, indent);
+	const outcome = await maskConversation({ conversation: document.value, policy, log });
+	printOutcome(document, outcome, options.respondWith);
 	const { masked_tool_results: masked, tool_results: results, tokens } = outcome.report;
 	say(`masked ${masked} of ${results} tool results, ${tokens.before} → ${tokens.after} tokens`);
 }

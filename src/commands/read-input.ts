@@ -1,52 +1,32 @@
-import { constants } from "node:buffer";
-import { readFile, stat } from "node:fs/promises";
+import { readRegularFile } from "../documents/read-regular-file.ts";
 import { PalimpsestError } from "../errors.ts";
 
-/** Reads a file, or standard input where the name is `-`. */
-export function readInput(file: string): Promise<Buffer> {
-	return file === "-" ? readStandardInput() : readRegularFile(file);
-}
-
 /**
- * Reads input as UTF-8 text without a byte order mark.
+ * Reads a file, or standard input where the name is `-`.
  *
- * @throws PalimpsestError `unreadable_file`; `payload_too_large` for more than a text can hold.
+ * @throws PalimpsestError `unreadable_file`; `payload_too_large` past `maxBytes`.
  */
-export async function readText(file: string): Promise<string> {
-	return textOf(await readInput(file));
+export function readInput(file: string, maxBytes: number): Promise<Buffer> {
+	return file === "-" ? readStandardInput(maxBytes) : readRegularFile(file, maxBytes);
 }
 
-/** The text of input, as `readText` answers it. */
+/** The text of an output, whatever its bytes are: those that are no UTF-8 become U+FFFD. */
 export function textOf(bytes: Buffer): string {
-	if (bytes.length > constants.MAX_STRING_LENGTH) {
-		const most = constants.MAX_STRING_LENGTH;
-		throw new PalimpsestError("payload_too_large", `Cannot take ${bytes.length} bytes of text, at most ${most}.`);
-	}
-	const text = bytes.toString("utf8");
-	return text.startsWith("\uFEFF") ? text.slice(1) : text;
+	return bytes.toString("utf8");
 }
 
-async function readStandardInput(): Promise<Buffer> {
+async function readStandardInput(maxBytes: number): Promise<Buffer> {
 	const chunks: Buffer[] = [];
-	for await (const chunk of process.stdin) chunks.push(chunk);
-	return Buffer.concat(chunks);
-}
-
-async function readRegularFile(file: string): Promise<Buffer> {
-	try {
-		const about = await stat(file);
-		if (!about.isFile()) {
-			const kind = about.isDirectory() ? "a folder" : "no regular file";
+	let length = 0;
+	for await (const chunk of process.stdin) {
+		length += chunk.length;
+		if (length > maxBytes) {
 			throw new PalimpsestError(
-				"unreadable_file",
-				`Cannot read ${file}: it is ${kind}. Name a file, or - for standard input.`,
+				"payload_too_large",
+				`Standard input has over ${maxBytes} bytes, which is all that limits.max_file_bytes in the policy allows.`,
 			);
 		}
-		return await readFile(file);
-	} catch (error) {
-		if (error instanceof PalimpsestError) throw error;
-		const { code } = error as NodeJS.ErrnoException;
-		const reason = code === "ENOENT" || code === "ENOTDIR" ? "there is no such file" : String(code);
-		throw new PalimpsestError("unreadable_file", `Cannot read ${file}: ${reason}.`, { cause: error });
+		chunks.push(chunk);
 	}
+	return Buffer.concat(chunks);
 }

@@ -1,6 +1,6 @@
 import { PalimpsestError } from "../errors.ts";
 import { type MaskReport, maskConversation } from "../pipeline/mask-conversation.ts";
-import { readJsonDocument } from "./json-document.ts";
+import { readDocument } from "./read-document.ts";
 import { type CommonOptions, configOf, printJson } from "./shell.ts";
 
 /** The figures of seed 2's offline benchmark. Characters are UTF-16 code units; tokens are of the whole conversation. */
@@ -26,7 +26,7 @@ export async function replay(files: readonly string[], options: ReplayOptions): 
 	const policy = { ...configured, mask: { ...configured.mask, window_turns } };
 	const rows: ({ file: string } & ReplayFigures)[] = [];
 	for (const file of files) {
-		const { value } = await readJsonDocument(file);
+		const { value } = await readDocument(file, policy.limits.max_file_bytes);
 		const { report, error } = await maskConversation({ conversation: value, policy }).catch(inFile(file));
 		if (error) inFile(file)(error);
 		rows.push({ file, ...figuresOf(report) });

@@ -20,22 +20,15 @@ export async function runProgram(program: Command, argv: readonly string[]): Pro
 	}
 }
 
-/** A message that lists things on lines of their own, as one line. */
-function onOneLine(message: string): string {
-	return message
-		.replace(/:\n- /g, ": ")
-		.replace(/\n- /g, "; ")
-		.replace(/([^.])\n(?=[A-Z])/g, "$1. ")
-		.replace(/\s*\n\s*/g, " ");
-}
-
 function exitCodeOf(error: unknown): number {
 	// Commander has already said what is wrong, or printed the help that was asked for.
 	if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
 	if (error instanceof PalimpsestError) {
-		say(`[${error.code}] ${onOneLine(error.message)}`);
+		say(`[${error.code}] ${error.message}`);
 		return exitCodes.refusedInput;
 	}
-	say(`[internal] ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+	// A defect is for those who mend it: all of the stack.
+	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
+	process.stderr.write(`palimpsest: [internal] ${stack}\n`);
 	return exitCodes.defect;
 }

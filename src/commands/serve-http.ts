@@ -14,4 +14,5 @@ export async function serveOverHttp(options: ServerOptions & { readonly address:
 	};
 	process.once("SIGTERM", leave);
 	process.once("SIGINT", leave);
+	process.once("SIGHUP", leave);
 }

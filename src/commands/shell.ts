@@ -32,13 +32,22 @@ export function printJson(value: unknown, indent?: string | number): void {
 
 /** Writes a line for people on standard error, since standard output belongs to the answer. */
 export function say(line: string): void {
-	process.stderr.write(`palimpsest: ${line}\n`);
+	process.stderr.write(`palimpsest: ${onOneLine(line)}\n`);
 }
 
 /** A log on standard error, from a level on. */
 export function logToStderr(level: () => LogLevel): Log {
 	return (event) => {
 		if (logLevels.indexOf(event.level) < logLevels.indexOf(level())) return;
-		process.stderr.write(`palimpsest ${event.level}: ${event.message}\n`);
+		process.stderr.write(`palimpsest ${event.level}: ${onOneLine(event.message)}\n`);
 	};
+}
+
+/** A message that lists things on lines of their own, as one line. */
+function onOneLine(message: string): string {
+	return message
+		.replace(/:\n- /g, ": ")
+		.replace(/\n- /g, "; ")
+		.replace(/([^.])\n(?=[A-Z])/g, "$1. ")
+		.replace(/\s*\n\s*/g, " ");
 }

@@ -6,7 +6,7 @@ import { type CommonOptions, configOf, logToStderr } from "./shell.ts";
 export async function truncate(file: string, options: CommonOptions & { readonly maxChars?: number }): Promise<void> {
 	const { policy } = await configOf(options);
 	const log = logToStderr(() => policy.log_level);
-	const bytes = await readInput(file);
+	const bytes = await readInput(file, policy.limits.max_file_bytes);
 	const { text, report } = await truncateText({ text: textOf(bytes), policy, maxChars: options.maxChars, log });
 	process.stdout.write(report.truncated ? text : bytes);
 }

@@ -5,6 +5,7 @@ import type { Path } from "./path.ts";
 export interface Draft {
 	/** Adds an edit unless an earlier one settles that part already; tells whether it was added. */
 	readonly add: (edit: Edit) => boolean;
+	/** The edits so far, by message, oldest first. */
 	readonly plan: () => Plan;
 	/** Size of each message with the edits made so far. */
 	readonly sizes: () => Size[];
@@ -19,28 +20,32 @@ export function startDraft(before: readonly Size[]): Draft {
 	return {
 		add(edit) {
 			const present = byMessage.get(edit.message) ?? [];
-			if (edit.kind === "remove") {
-				byMessage.set(edit.message, [...present.filter((one) => one.kind === "remove"), edit]);
+			if (edit.reason === "drop") {
+				byMessage.set(edit.message, [...present.filter((one) => one.reason === "drop"), edit]);
 				return true;
 			}
-			if (present.some((one) => one.kind === "remove")) return false;
+			if (present.some((one) => one.reason === "drop")) return false;
 			const overlapping = present.filter((one) => overlap(one.path, edit.path));
 			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
 			byMessage.set(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
 			return true;
 		},
-		plan: () => Array.from(byMessage.values()).flat(),
+		plan: () =>
+			Array.from(byMessage)
+				.sort(([a], [b]) => a - b)
+				.flatMap(([, edits]) => edits),
 		sizes() {
 			const sizes = before.map((size) => ({ ...size }));
 			for (const [message, edits] of byMessage) {
 				const size = sizes[message];
 				if (!size) continue;
-				if (edits.some((edit) => edit.kind === "remove")) {
+				if (edits.some((edit) => edit.reason === "drop")) {
 					size.chars = 0;
 					size.tokens = 0;
 					continue;
 				}
 				for (const edit of edits) {
+					if (edit.copy) continue;
 					size.chars += edit.after.chars - edit.before.chars;
 					size.tokens += edit.after.tokens - edit.before.tokens;
 				}

@@ -1,7 +1,7 @@
 import type { Path } from "./path.ts";
 
 /** Why an edit is made. */
-export type EditReason = "mask" | "truncate" | "drop";
+export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink";
 
 /** Size of a text before or after an edit. */
 export interface Size {
@@ -22,21 +22,23 @@ interface EditBase {
 	/** Where in the document; paths of a plan all refer to the document before any edit. */
 	readonly path: Path;
 	readonly reason: EditReason;
-	/** Index of the message that it stands in. */
+	/** Index of the message that it stands in; -1 where it stands in a record that is no message. */
 	readonly message: number;
+	/** Set on edits of a second copy that a record keeps of a result: it is sent to no model, so no total counts it. */
+	readonly copy?: true;
 	readonly before: Size;
 	readonly after: Size;
 	readonly result?: EditedResult;
 }
 
-/** Puts another value in the place of a tool result's text, or of its whole content. */
+/** Puts another value in the place of a tool result's text, of its whole content, or of a record's tie to another. */
 export interface ReplaceEdit extends EditBase {
 	readonly kind: "replace";
-	/** A string, or a list with one text part where the content was a list. */
+	/** A string, or what a format writes in the place of a whole content or of a media part. */
 	readonly replacement: unknown;
 }
 
-/** Takes a message, or one of the values that make it up, out of its list. */
+/** Takes a message, one of the values that make it up, or a reasoning block out of its list. */
 export interface RemoveEdit extends EditBase {
 	readonly kind: "remove";
 }

@@ -4,6 +4,7 @@ import type { Edit, Plan } from "./edit.ts";
 import { type Measurement, measure, type TokenMeter } from "./measure.ts";
 import { type DropParameters, planDrop } from "./strategies/drop.ts";
 import { planMask } from "./strategies/mask.ts";
+import type { MaskResultParameters } from "./strategies/mask-result.ts";
 import { planTruncate } from "./strategies/truncate.ts";
 import type { Transcript } from "./transcript.ts";
 
@@ -34,7 +35,7 @@ export interface GuardParameters {
 	/** Tokens that the conversation may take. */
 	readonly budget: number;
 	readonly meter: TokenMeter;
-	readonly wording: { readonly placeholder: string; readonly unknownTool: string; readonly guardMarker: string };
+	readonly wording: MaskResultParameters["wording"] & { readonly guardMarker: string };
 	readonly isPlaceholder: (text: string) => boolean;
 }
 
@@ -61,7 +62,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		const added = edits.filter(draft.add);
 		if (added.length === 0) continue;
 		tokens = measurement.surroundingTokens + draft.sizes().reduce((sum, size) => sum + size.tokens, 0);
-		const count = step === "drop" ? new Set(added.map((edit) => edit.message)).size : added.length;
+		const count = new Set(added.map((edit) => (step === "drop" ? edit.message : edit.result))).size;
 		steps.push({ step, count, tokensAfter: tokens });
 	}
 	const shortfall = Math.max(0, tokens - budget);
@@ -85,7 +86,8 @@ function planStep(
 			return planTruncate({ transcript, limits, countTokens });
 		}
 		case "mask":
-			return planMask({ transcript, policy: policy.mask, wording, isPlaceholder, countTokens }).edits;
+			return planMask({ transcript, policy: policy.mask, media: policy.media, wording, isPlaceholder, countTokens })
+				.edits;
 		case "drop":
 			return planDrop({ ...parameters, policy: policy.guard });
 	}

@@ -6,6 +6,22 @@ export function jsonPointer(path: Path): string {
 	return path.map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 }
 
+/** The path of a JSON Pointer in a document, with numbers where it goes through lists; `undefined` where it leads nowhere. */
+export function parseJsonPointer(pointer: string, document: unknown): Path | undefined {
+	if (pointer === "") return [];
+	if (!pointer.startsWith("/")) return undefined;
+	const path: (string | number)[] = [];
+	let value = document;
+	for (const escaped of pointer.slice(1).split("/")) {
+		const name = escaped.replaceAll("~1", "/").replaceAll("~0", "~");
+		if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+		if (Array.isArray(value) && !/^(?:0|[1-9]\d*)$/.test(name)) return undefined;
+		path.push(Array.isArray(value) ? Number(name) : name);
+		value = (value as Record<string, unknown>)[name];
+	}
+	return path;
+}
+
 /** The value at a path, or `undefined` where there is none. Reads own properties only. */
 export function valueAt(document: unknown, path: Path): unknown {
 	let value = document;

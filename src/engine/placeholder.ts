@@ -1,3 +1,6 @@
+import { templatePattern } from "./template-pattern.ts";
+import type { MediaNode } from "./transcript.ts";
+
 /** Longest tool name or call id shown in a placeholder, in characters. */
 const longestValue = 64;
 
@@ -29,13 +32,35 @@ export function writePlaceholder(
 	wording: { readonly placeholder: string; readonly unknownTool: string },
 	values: PlaceholderValues,
 ): string {
+	return fill(wording.placeholder, { ...describeCall(wording, values), original_chars: String(values.originalChars) });
+}
+
+/** Writes the placeholder for one masked image, recording or document: what it was, its size and dimensions. */
+export function writeMediaPlaceholder(
+	wording: { readonly mediaPlaceholder: string; readonly unknownTool: string },
+	values: { readonly toolCallId: string; readonly toolName: string | undefined; readonly media: MediaNode },
+): string {
+	const { kind, mediaType, bytes, dimensions } = values.media;
+	const description = [
+		mediaType === undefined ? kind : cleanValue(mediaType),
+		...(bytes === undefined ? [] : [`${bytes} B`]),
+		...(dimensions === undefined ? [] : [`${dimensions.width}×${dimensions.height}`]),
+	].join(", ");
+	return fill(wording.mediaPlaceholder, { ...describeCall(wording, values), media: description });
+}
+
+function describeCall(
+	wording: { readonly unknownTool: string },
+	values: { readonly toolCallId: string; readonly toolName: string | undefined },
+) {
 	const name = values.toolName === undefined ? "" : cleanValue(values.toolName);
-	const filled: Readonly<Record<string, string>> = {
-		tool_call_id: cleanValue(values.toolCallId),
-		tool_name: name === "" ? wording.unknownTool : name,
-		original_chars: String(values.originalChars),
-	};
-	return wording.placeholder.replace(/\{(\w+)\}/g, (whole, variable: string) => filled[variable] ?? whole);
+	return { tool_call_id: cleanValue(values.toolCallId), tool_name: name === "" ? wording.unknownTool : name };
+}
+
+function fill(template: string, values: Readonly<Record<string, string>>): string {
+	return template.replace(/\{(\w+)\}/g, (whole, variable: string) =>
+		Object.hasOwn(values, variable) ? (values[variable] ?? whole) : whole,
+	);
 }
 
 /**
@@ -43,18 +68,13 @@ export function writePlaceholder(
  * masked again, so masking twice equals masking once and no placeholder passes for an original.
  */
 export function placeholderRecogniser(templates: readonly string[]): (text: string) => boolean {
-	const alternatives = templates.map((template) =>
-		template
-			.split(/(\{\w+\})/)
-			.map((part) => {
-				if (part === "{original_chars}") return "\\d+";
-				if (/^\{\w+\}$/.test(part)) return `[^\\[\\](){}<>\\r\\n]{0,${longestValue}}`;
-				return part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-			})
-			.join(""),
-	);
-	const pattern = new RegExp(`^(?:${alternatives.join("|")})$`, "u");
-	const longest = Math.max(0, ...templates.map((template) => template.length)) + 4 * longestValue;
-	// A text longer than any placeholder need not be matched at all.
-	return (text) => text.length <= longest && pattern.test(text);
+	const value = `[^\\[\\](){}<>\\r\\n]{0,${longestValue}}`;
+	const grammar = { tool_call_id: value, tool_name: value, original_chars: "\\d+", media: value };
+	const recognisers = templates.map((template) => {
+		const variables = template.match(/\{\w+\}/g)?.length ?? 0;
+		// A text longer than any placeholder need not be matched at all; a character may be two UTF-16 code units.
+		const longest = template.length + variables * 2 * longestValue;
+		return { pattern: templatePattern(template, grammar), longest };
+	});
+	return (text) => recognisers.some(({ pattern, longest }) => text.length <= longest && pattern.test(text));
 }

@@ -32,13 +32,14 @@ export interface Report {
 export function reportOf(transcript: Transcript, measurement: Measurement, plan: Plan): Report {
 	const results = (reason: EditReason) =>
 		new Set(plan.filter((edit) => edit.reason === reason).map((edit) => edit.result)).size;
-	const dropped = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => edit.message));
-	const change = (key: keyof Size) => plan.reduce((sum, edit) => sum + edit.after[key] - edit.before[key], 0);
+	const counted = plan.filter((edit) => !edit.copy);
+	const dropped = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
+	const change = (key: keyof Size) => counted.reduce((sum, edit) => sum + edit.after[key] - edit.before[key], 0);
 	const resultChars = transcript.messages.map((message) =>
 		message.results.reduce((sum, result) => sum + resultCharacters(result), 0),
 	);
 	const toolCharsBefore = resultChars.reduce((sum, chars) => sum + chars, 0);
-	const toolCharsAfter = plan.reduce(
+	const toolCharsAfter = counted.reduce(
 		(sum, edit) => (edit.kind === "replace" ? sum + edit.after.chars - edit.before.chars : sum),
 		resultChars.reduce((sum, chars, index) => (dropped.has(index) ? sum : sum + chars), 0),
 	);

@@ -19,6 +19,33 @@ export interface WholeContent {
 	readonly write: (text: string) => unknown;
 }
 
+/** An image, a recording or a document inside a tool result. */
+export interface MediaNode {
+	/** The part that holds it. */
+	readonly path: Path;
+	readonly kind: "image" | "audio" | "video" | "document";
+	/** Such as `image/png`; `undefined` where not said. */
+	readonly mediaType: string | undefined;
+	/** Size of the data in bytes; `undefined` where it is only referred to. */
+	readonly bytes: number | undefined;
+	/** Pixels; `undefined` where not known. */
+	readonly dimensions: { readonly width: number; readonly height: number } | undefined;
+	/** Estimate, already part of the message's `mediaTokens`. */
+	readonly tokens: number;
+	/** The JSON value that holds `text` in the place of this part. */
+	readonly write: (text: string) => unknown;
+}
+
+/** A reasoning block. It is opaque: counted, never edited; at most it is taken out as a whole. */
+export interface ThinkingBlock {
+	/** What is removed to take it out: the block, or the record or item that holds nothing else. */
+	readonly path: Path;
+	/** What is counted of it. */
+	readonly text: string;
+	/** Whether a signature or encryption binds it to what stands before it. */
+	readonly bound: boolean;
+}
+
 /** A call of a tool, as an assistant message (or, in some records, a user message) makes it. */
 export interface ToolCall {
 	/** The call's id; `undefined` where it has none or one that is not a string. */
@@ -35,6 +62,9 @@ export interface ToolResult {
 	readonly texts: readonly TextNode[];
 	/** `undefined` where the content holds anything but text (an image, an object, nothing at all). */
 	readonly whole: WholeContent | undefined;
+	/** Further copies of the text that a record keeps beside the message. They are sent to no model and cost no tokens. */
+	readonly copies: readonly TextNode[];
+	readonly media: readonly MediaNode[];
 	/** The format's own error flag; `undefined` where the format has none or it is not set. */
 	readonly isError: boolean | undefined;
 }
@@ -50,6 +80,7 @@ export interface Message {
 	readonly mediaTokens: number;
 	readonly calls: readonly ToolCall[];
 	readonly results: readonly ToolResult[];
+	readonly thinking: readonly ThinkingBlock[];
 }
 
 /** A conversation as the engine sees it: messages in order, with the places where text may be edited. */

@@ -1,6 +1,6 @@
 import type { Edit, Plan } from "./edit.ts";
 import { pairResults } from "./pairing.ts";
-import { jsonPointer } from "./path.ts";
+import { jsonPointer, type Path } from "./path.ts";
 import type { Transcript } from "./transcript.ts";
 import { verifyUntouched } from "./verify-untouched.ts";
 import type { Violation } from "./violation.ts";
@@ -11,50 +11,73 @@ export interface ReadDocument {
 	readonly transcript: Transcript;
 }
 
-/** Checks what was really written against the promises. Returns nothing where all of them hold. */
-export function verify(before: ReadDocument, after: ReadDocument, plan: Plan): Violation[] {
+/**
+ * Checks what was really written against the promises. Returns nothing where all of them hold. `isLink` tells the places
+ * that tie a record to the one before it, which may be rewritten where messages are dropped.
+ */
+export function verify(
+	before: ReadDocument,
+	after: ReadDocument,
+	plan: Plan,
+	isLink: (path: Path) => boolean = () => false,
+): Violation[] {
 	return [
-		...verifyTargets(before.transcript, plan),
+		...verifyTargets(before.transcript, plan, isLink),
 		...plan.flatMap(verifyShrinks),
 		...verifyUntouched(before.document, after.document, plan),
 		...verifyMessages(before.transcript, after.transcript, plan),
 	];
 }
 
-function verifyTargets(transcript: Transcript, plan: Plan): Violation[] {
-	const violations: Violation[] = [];
-	for (const edit of plan) {
+function verifyTargets(transcript: Transcript, plan: Plan, isLink: (path: Path) => boolean): Violation[] {
+	const dropsMessages = plan.some((edit) => edit.reason === "drop");
+	return plan.flatMap((edit): Violation[] => {
 		const message = transcript.messages[edit.message];
 		const pointer = jsonPointer(edit.path);
-		if (edit.kind === "remove") {
-			const isMessage = message?.paths.some((path) => jsonPointer(path) === pointer);
-			if (!isMessage) violations.push({ promise: "only_tool_results_edited", detail: `${pointer} is no message` });
-			if (message?.role === "system") violations.push({ promise: "system_messages_kept", detail: pointer });
-			continue;
+		const isOneOf = (paths: readonly Path[] | undefined) =>
+			paths?.some((path) => jsonPointer(path) === pointer) ?? false;
+		if (edit.reason === "relink") {
+			return dropsMessages && isLink(edit.path)
+				? []
+				: [{ promise: "only_tool_results_edited", detail: `${pointer} is no tie to a dropped record` }];
 		}
-		const isResult = message?.results.some(
-			({ texts, whole }) =>
-				(whole && jsonPointer(whole.path) === pointer) || texts.some((node) => jsonPointer(node.path) === pointer),
-		);
-		if (!isResult) violations.push({ promise: "only_tool_results_edited", detail: `${pointer} is no tool result` });
-	}
-	return violations;
+		if (edit.kind === "remove") {
+			const removable = edit.reason === "drop" ? message?.paths : message?.thinking.map((block) => block.path);
+			if (!isOneOf(removable))
+				return [{ promise: "only_tool_results_edited", detail: `${pointer} may not be removed` }];
+			const isSystem = edit.reason === "drop" && message?.role === "system";
+			return isSystem ? [{ promise: "system_messages_kept", detail: pointer }] : [];
+		}
+		const editable = message?.results.flatMap(({ texts, whole, copies, media }) => [
+			...[...texts, ...copies, ...media].map((node) => node.path),
+			...(whole ? [whole.path] : []),
+		]);
+		return isOneOf(editable) ? [] : [{ promise: "only_tool_results_edited", detail: `${pointer} is no tool result` }];
+	});
 }
 
 function verifyShrinks(edit: Edit): Violation[] {
-	const { before, after, reason } = edit;
-	const shrinks =
-		reason === "mask"
-			? after.tokens < before.tokens
-			: reason === "truncate"
-				? after.chars < before.chars && after.tokens <= before.tokens
-				: after.tokens === 0;
-	return shrinks ? [] : [{ promise: "every_edit_shrinks", detail: jsonPointer(edit.path) }];
+	return shrinks(edit) ? [] : [{ promise: "every_edit_shrinks", detail: jsonPointer(edit.path) }];
+}
+
+function shrinks({ before, after, reason, copy }: Edit): boolean {
+	if (copy) return after.chars < before.chars;
+	switch (reason) {
+		case "mask":
+			return after.tokens < before.tokens;
+		case "truncate":
+			return after.chars < before.chars && after.tokens <= before.tokens;
+		case "drop":
+		case "thinking":
+			return after.tokens === 0;
+		case "relink":
+			return true;
+	}
 }
 
 /** Order, roles, ids and pairing of the messages that stay. */
 function verifyMessages(before: Transcript, after: Transcript, plan: Plan): Violation[] {
-	const removed = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => edit.message));
+	const removed = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
 	const kept = before.messages.flatMap((_, index) => (removed.has(index) ? [] : [index]));
 	if (kept.length !== after.messages.length) {
 		return [{ promise: "order_kept", detail: `${after.messages.length} messages where ${kept.length} should stay` }];

@@ -1,4 +1,4 @@
-import type { Message, Role, ToolCall, ToolResult } from "../engine/transcript.ts";
+import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../engine/transcript.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { readResultContent } from "./part-list.ts";
@@ -75,7 +75,7 @@ function probeMessage(message: unknown): boolean | string {
 	if (role === "tool" || role === "function" || role === "developer") return `no \`role: "${role}"\``;
 	if (Array.isArray(message.tool_calls) && message.tool_calls.length > 0) return "calls as `tool_use` blocks";
 	if (!Object.hasOwn(roles, role)) return false;
-	if (typeof message.content === "string") return false;
+	if (typeof message.content === "string" || message.content === null) return false;
 	if (!Array.isArray(message.content)) return "`content` as a string or a list of blocks";
 	let certain = false;
 	for (const block of message.content as unknown[]) {
@@ -93,6 +93,7 @@ function readMessage(message: JsonObject, path: readonly (string | number)[]): M
 	const calls: ToolCall[] = [];
 	const results: ToolResult[] = [];
 	const counted: string[] = [];
+	const thinking: ThinkingBlock[] = [];
 	let mediaTokens = 0;
 	const countOpaque = (block: unknown) => {
 		if (isJsonObject(block) && block.type === "image") mediaTokens += imageTokens;
@@ -100,8 +101,8 @@ function readMessage(message: JsonObject, path: readonly (string | number)[]): M
 	};
 
 	if (!Array.isArray(message.content)) {
-		counted.push(asCountedText(message.content));
-		return { role, paths: [path], counted, mediaTokens, calls, results };
+		counted.push(asCountedText(message.content ?? undefined));
+		return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
 	}
 	(message.content as unknown[]).forEach((block, index) => {
 		if (!isJsonObject(block)) {
@@ -115,6 +116,15 @@ function readMessage(message: JsonObject, path: readonly (string | number)[]): M
 			case "thinking":
 				// The signature is not part of the prompt's text.
 				counted.push(asCountedText(block.thinking));
+				thinking.push({
+					path: [...path, "content", index],
+					text: asCountedText(block.thinking),
+					bound: typeof block.signature === "string",
+				});
+				break;
+			case "redacted_thinking":
+				countOpaque(block);
+				thinking.push({ path: [...path, "content", index], text: asCountedText(block), bound: true });
 				break;
 			case "tool_use":
 				calls.push({ id: idAt(block, "id"), name: stringAt(block, "name") });
@@ -125,12 +135,12 @@ function readMessage(message: JsonObject, path: readonly (string | number)[]): M
 				content.others.forEach(countOpaque);
 				const isError = typeof block.is_error === "boolean" ? block.is_error : undefined;
 				const { texts, whole } = content;
-				results.push({ callId: idAt(block, "tool_use_id"), texts, whole, isError });
+				results.push({ callId: idAt(block, "tool_use_id"), texts, whole, copies: [], media: [], isError });
 				break;
 			}
 			default:
 				countOpaque(block);
 		}
 	});
-	return { role, paths: [path], counted, mediaTokens, calls, results };
+	return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
 }

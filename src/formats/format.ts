@@ -26,4 +26,9 @@ export interface Format {
 	readonly probe: (located: LocatedMessages) => Fit;
 	/** Reads messages that fit. Never throws: what it does not know is opaque. */
 	readonly read: (located: LocatedMessages) => Transcript;
+	/**
+	 * Where the records of a session name themselves and the record before them, as paths within a record. When records
+	 * are dropped, those that followed them are tied to the nearest that stays. Absent where a format has no such ties.
+	 */
+	readonly links?: { readonly id: Path; readonly parent: Path };
 }

@@ -111,11 +111,11 @@ function readMessage(message: JsonObject, path: readonly (string | number)[]): M
 	countOthers(content.others);
 	if (role === "tool") {
 		const callId = idAt(message, "tool_call_id");
-		results.push({ callId, texts: content.texts, whole: content.whole, isError: undefined });
+		results.push({ callId, texts: content.texts, whole: content.whole, copies: [], media: [], isError: undefined });
 	} else {
 		counted.push(...content.texts.map((node) => node.text));
 	}
-	return { role, paths: [path], counted, mediaTokens, calls, results };
+	return { role, paths: [path], counted, mediaTokens, calls, results, thinking: [] };
 }
 
 function readCalls(message: JsonObject, counted: string[]): ToolCall[] {

@@ -5,13 +5,17 @@ import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { isJsonObject } from "./json-values.ts";
 import { openaiChat } from "./openai-chat.ts";
 
-/** Every format, in the order in which a conversation that fits several is read as one. */
+/**
+ * Every format. Where several fit a conversation equally well the first one is taken, so those that share their shape
+ * with a plainer format, or are records around one, stand before it.
+ */
 export const formats: readonly Format[] = [openaiChat, anthropicMessages];
 
 /** A conversation with its format. */
 export interface ReadConversation {
 	readonly format: Format;
 	readonly document: unknown;
+	readonly located: LocatedMessages;
 	readonly transcript: Transcript;
 }
 
@@ -24,14 +28,22 @@ export interface ReadConversation {
 export function readConversation(document: unknown): ReadConversation {
 	const located = locateMessages(document);
 	const format = detectFormat(located);
-	return { format, document, transcript: format.read(located) };
+	return { format, document, located, transcript: format.read(located) };
 }
+
+/** Where request bodies hold their conversation: most APIs, Gemini, OpenAI Responses. */
+const messageKeys = ["messages", "contents", "input"] as const;
 
 /** Finds the list of messages in a document. */
 export function locateMessages(document: unknown): LocatedMessages {
 	if (Array.isArray(document)) return { document, base: [], messages: document };
+	if (isJsonObject(document)) {
+		for (const key of messageKeys) {
+			const messages = Object.hasOwn(document, key) ? document[key] : undefined;
+			if (Array.isArray(messages)) return { document, base: [key], messages };
+		}
+	}
 	if (isJsonObject(document) && Object.hasOwn(document, "messages")) {
-		if (Array.isArray(document.messages)) return { document, base: ["messages"], messages: document.messages };
 		throw new PalimpsestError(
 			"not_a_conversation",
 			`Expected \`messages\` to be a list; got ${kindOf(document.messages)}.`,

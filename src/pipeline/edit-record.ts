@@ -1,14 +1,18 @@
-import type { Edit } from "../engine/edit.ts";
-import { jsonPointer } from "../engine/path.ts";
+import { sha256Of } from "../documents/sha256-of.ts";
+import type { Edit, EditReason } from "../engine/edit.ts";
+import { jsonPointer, valueAt } from "../engine/path.ts";
 
 /** An edit in the form in which it leaves the engine: plain JSON. All paths refer to the document as it came in. */
 export interface EditRecord {
 	readonly kind: "replace" | "remove";
 	/** JSON Pointer (RFC 6901) of the value that is replaced or removed. */
 	readonly path: string;
-	readonly reason: "mask" | "truncate" | "drop";
-	/** Index of the message in the input. */
-	readonly message: number;
+	/** `thinking`: a reasoning block taken out; `relink`: a record tied to the nearest one that stays. */
+	readonly reason: EditReason;
+	/** Index of the message in the input; absent where the value stands in a record that is no message. */
+	readonly message?: number;
+	/** SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. */
+	readonly sha256_before: string;
 	readonly before: { readonly chars: number; readonly tokens: number };
 	readonly after: { readonly chars: number; readonly tokens: number };
 	readonly tool_call_id?: string;
@@ -17,13 +21,15 @@ export interface EditRecord {
 	readonly replacement?: unknown;
 }
 
-export function editRecord(edit: Edit): EditRecord {
+/** The record of an edit of a document. */
+export function editRecord(edit: Edit, document: unknown): EditRecord {
 	const { kind, reason, message, before, after, result } = edit;
 	return {
 		kind,
 		path: jsonPointer(edit.path),
 		reason,
-		message,
+		...(message < 0 ? {} : { message }),
+		sha256_before: sha256Of(valueAt(document, edit.path)),
 		before,
 		after,
 		...(result?.toolCallId === undefined ? {} : { tool_call_id: result.toolCallId }),

@@ -6,6 +6,7 @@ import { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
+import { completePlan, type ThinkingReport } from "./complete-plan.ts";
 import { contextWindowOfCall } from "./context-window-of-call.ts";
 import { editRecord } from "./edit-record.ts";
 import type { Log } from "./log-event.ts";
@@ -35,6 +36,8 @@ export interface GuardReport extends Report {
 	}[];
 	/** The messages of the input that take the most tokens. */
 	readonly largest: readonly Consumer[];
+	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
+	readonly thinking?: ThinkingReport;
 }
 
 /** A conversation to bring within its model's context window. */
@@ -72,16 +75,18 @@ export async function guardConversation(request: GuardRequest): Promise<Outcome<
 	const wording = wordings(policy);
 
 	const guard = planGuard({ transcript, policy, budget, meter, wording, isPlaceholder: placeholdersOf(policy) });
-	const settled = settle(source, guard.plan);
+	const { plan, thinking } = completePlan({ source, plan: guard.plan, policy, countTokens: meter.countTokens });
+	const settled = settle(source, plan);
 	const kept = settled.kind === "kept_promises";
-	const done = kept ? guard.plan : [];
+	const done = kept ? plan : [];
 	for (const event of planEvents(done, wording.unknownTool)) log?.(event);
-	const shortfall = kept ? guard.shortfall : Math.max(0, guard.measurement.total.tokens - budget);
+	const report = reportOf(transcript, guard.measurement, done);
+	const shortfall = Math.max(0, report.tokens.after - budget);
 	return {
 		conversation: settled.document,
-		edits: done.map(editRecord),
+		edits: done.map((edit) => editRecord(edit, conversation)),
 		report: {
-			...reportOf(transcript, guard.measurement, done),
+			...report,
 			encoding: meter.encoding,
 			fits: shortfall === 0,
 			context_window: contextWindow,
@@ -92,6 +97,7 @@ export async function guardConversation(request: GuardRequest): Promise<Outcome<
 				? guard.steps.map(({ step, count, tokensAfter }) => ({ step, count, tokens_after: tokensAfter }))
 				: [],
 			largest: largestConsumers(transcript, guard.measurement.messages),
+			...(thinking ? { thinking } : {}),
 		},
 		...(settled.kind === "broken_promise" ? { error: settled.error } : {}),
 	};

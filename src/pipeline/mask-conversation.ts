@@ -1,10 +1,12 @@
 import { measure } from "../engine/measure.ts";
 import { type Report, reportOf } from "../engine/report.ts";
-import { type KeptReason, planMask } from "../engine/strategies/mask.ts";
+import { planMask } from "../engine/strategies/mask.ts";
+import type { KeptReason } from "../engine/strategies/mask-result.ts";
 import type { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
+import { completePlan, type ThinkingReport } from "./complete-plan.ts";
 import { type EditRecord, editRecord } from "./edit-record.ts";
 import type { Log } from "./log-event.ts";
 import { modelOfCall } from "./model-of-call.ts";
@@ -19,6 +21,8 @@ export interface MaskReport extends Report {
 	readonly encoding: string;
 	/** Results outside the window that were left as they are, by reason. */
 	readonly kept: Readonly<Record<KeptReason, number>>;
+	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
+	readonly thinking?: ThinkingReport;
 }
 
 /** A conversation with a report of what was done to it. */
@@ -43,28 +47,35 @@ export interface MaskRequest {
 /**
  * Masks the old tool results of a conversation.
  *
- * @throws PalimpsestError `not_a_conversation`.
+ * @throws PalimpsestError `not_a_conversation`, `thinking_bound`.
  */
 export async function maskConversation({ conversation, policy, log }: MaskRequest): Promise<Outcome<MaskReport>> {
 	const source = readConversation(conversation);
 	const { transcript } = source;
 	const meter = await tokenMeter(policy, modelOfCall(undefined, conversation, policy));
 	const wording = wordings(policy);
-	const { edits: plan, kept } = planMask({
+	const { edits, kept } = planMask({
 		transcript,
 		policy: policy.mask,
+		media: policy.media,
 		wording,
 		isPlaceholder: placeholdersOf(policy),
 		countTokens: meter.countTokens,
 	});
+	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens: meter.countTokens });
 	const measurement = measure(transcript, meter);
 	const settled = settle(source, plan);
 	const done = settled.kind === "kept_promises" ? plan : [];
 	for (const event of planEvents(done, wording.unknownTool)) log?.(event);
 	return {
 		conversation: settled.document,
-		edits: done.map(editRecord),
-		report: { ...reportOf(transcript, measurement, done), encoding: meter.encoding, kept },
+		edits: done.map((edit) => editRecord(edit, conversation)),
+		report: {
+			...reportOf(transcript, measurement, done),
+			encoding: meter.encoding,
+			kept,
+			...(thinking ? { thinking } : {}),
+		},
 		...(settled.kind === "broken_promise" ? { error: settled.error } : {}),
 	};
 }

@@ -4,6 +4,7 @@ import { verify } from "../engine/verify.ts";
 import type { Violation } from "../engine/violation.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages, type ReadConversation } from "../formats/read-conversation.ts";
+import { linkRecogniser } from "../formats/relink.ts";
 
 /** A conversation after a plan: edited and verified, or as it was with the reason why. */
 export type Settled =
@@ -22,7 +23,9 @@ export function settle(source: ReadConversation, plan: Plan): Settled {
 	try {
 		edited = applyPlan(document, plan);
 		const transcript = source.format.read(locateMessages(edited));
-		violations = verify({ document, transcript: source.transcript }, { document: edited, transcript }, plan);
+		const before = { document, transcript: source.transcript };
+		const isLink = linkRecogniser(source.format, source.located);
+		violations = verify(before, { document: edited, transcript }, plan, isLink);
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
 		return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message, { cause }) };

@@ -3,6 +3,8 @@ import type { LocaleName } from "./schema.ts";
 /** The wordings of one locale. Blank lines around a marker are part of it. */
 export interface LocaleWordings {
 	readonly placeholder: string;
+	/** In place of a masked image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
+	readonly media_placeholder: string;
 	readonly truncation_marker: string;
 	readonly unknown_tool: string;
 }
@@ -12,17 +14,20 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 	fr: {
 		placeholder:
 			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]",
+		media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name})]",
 		truncation_marker: "\n\n[... {omitted_chars} caractères omis ...]\n\n",
 		unknown_tool: "inconnu",
 	},
 	en: {
 		placeholder:
 			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars})]",
+		media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name})]",
 		truncation_marker: "\n\n... [{omitted_chars} characters truncated] ...\n\n",
 		unknown_tool: "unknown",
 	},
 	zh: {
 		placeholder: "历史 tool_call已隐藏",
+		media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name})]",
 		truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符] ...\n\n",
 		unknown_tool: "未知",
 	},

@@ -97,6 +97,15 @@ const tokenCounting = z.strictObject({
 	message_overhead: tokens.default(4).describe("Tokens added for each message's role and delimiters."),
 });
 
+const limits = z.strictObject({
+	max_file_bytes: z
+		.int()
+		.min(1)
+		.max(2 ** 31)
+		.default(64 * 1024 * 1024)
+		.describe("Bytes of a file or of standard input that are read at most."),
+});
+
 /** The names that `preset` takes; each is described in `presets.ts`. */
 export const presetNames = ["observation-masking", "tool-result-hiding", "context-guard", "context-trim"] as const;
 
@@ -114,6 +123,19 @@ export const policySchema = z.strictObject({
 	preset: z.enum(presetNames).default("observation-masking").describe("Values to start from."),
 	locale: z.enum(localeNames).default("fr").describe("Language of every placeholder, marker and notice."),
 	log_level: z.enum(logLevels).default("warning").describe("Least severe level that is logged."),
+	media: z
+		.enum(["keep", "mask"])
+		.default("keep")
+		.describe(
+			"Images, audio and documents in old tool results: left as they are, or replaced by a line that says what was there.",
+		),
+	thinking: z
+		.enum(["keep", "strip_after_edit", "refuse"])
+		.default("keep")
+		.describe(
+			"Reasoning blocks that stand behind an edit and are bound to what stands before them, which some providers then refuse: left as they are and reported, taken out, or a reason to change nothing.",
+		),
+	limits: limits.prefault({}).describe("Sizes past which input is refused."),
 	mask: mask.prefault({}).describe("Masking of old tool results."),
 	guard: guard.prefault({}).describe("Keeping a conversation within the model's context window."),
 	truncate: truncate.prefault({}).describe("Cutting one large text."),

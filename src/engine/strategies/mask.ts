@@ -1,14 +1,8 @@
-import type { MaskPolicy } from "../../policy/schema.ts";
 import type { ReplaceEdit } from "../edit.ts";
-import { detectError } from "../error-detection.ts";
-import { type CountTokens, sizeOf, sizeOfResult } from "../measure.ts";
 import { type PairedResult, pairResults } from "../pairing.ts";
-import { writePlaceholder } from "../placeholder.ts";
 import { toolTurns } from "../tool-turns.ts";
-import { resultCharacters, resultText, type Transcript } from "../transcript.ts";
-
-/** Why a result outside the window was left as it is. */
-export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its_tool" | "error" | "not_smaller";
+import type { Transcript } from "../transcript.ts";
+import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
 
 /** The masking of a conversation: its edits, and what was left alone and why. */
 export interface MaskPlan {
@@ -17,12 +11,8 @@ export interface MaskPlan {
 }
 
 /** What masking needs to know. */
-export interface MaskParameters {
+export interface MaskParameters extends MaskResultParameters {
 	readonly transcript: Transcript;
-	readonly policy: MaskPolicy;
-	readonly wording: { readonly placeholder: string; readonly unknownTool: string };
-	readonly isPlaceholder: (text: string) => boolean;
-	readonly countTokens: CountTokens;
 }
 
 /**
@@ -48,42 +38,11 @@ export function planMask(parameters: MaskParameters): MaskPlan {
 			continue;
 		}
 		if (one.caller >= firstKeptTurn) continue;
-		const outcome = maskOne(one, lastOfTheirTool, parameters);
+		const outcome = lastOfTheirTool.has(one.result) ? "last_of_its_tool" : maskResult(one, parameters);
 		if (typeof outcome === "string") kept[outcome] += 1;
-		else edits.push(outcome);
+		else edits.push(...outcome);
 	}
 	return { edits, kept };
-}
-
-function maskOne(
-	{ result, call, message }: PairedResult,
-	lastOfTheirTool: ReadonlySet<unknown>,
-	{ policy, wording, isPlaceholder, countTokens }: MaskParameters,
-): ReplaceEdit | KeptReason {
-	if (!result.whole) return "not_text";
-	const text = resultText(result);
-	if (isPlaceholder(text)) return "already_masked";
-	if (lastOfTheirTool.has(result)) return "last_of_its_tool";
-	if (policy.keep_errors && (result.isError === true || detectError(text) !== undefined)) return "error";
-
-	const placeholder = writePlaceholder(wording, {
-		toolCallId: result.callId ?? "",
-		toolName: call?.name,
-		originalChars: resultCharacters(result),
-	});
-	const before = sizeOfResult(result, countTokens);
-	const after = sizeOf(placeholder, countTokens);
-	if (after.tokens >= before.tokens) return "not_smaller";
-	return {
-		kind: "replace",
-		reason: "mask",
-		path: result.whole.path,
-		replacement: result.whole.write(placeholder),
-		message,
-		before,
-		after,
-		result: { toolCallId: result.callId, toolName: call?.name },
-	};
 }
 
 /** The last K results of each tool name; those whose call has no name count as one tool. */

@@ -1,4 +1,4 @@
-import type { ReplaceEdit } from "../edit.ts";
+import type { ReplaceEdit, Size } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
 import { pairResults } from "../pairing.ts";
 import type { Transcript } from "../transcript.ts";
@@ -34,6 +34,24 @@ export function planTruncate({ transcript, limits, countTokens }: TruncateParame
 				before,
 				after,
 				result: edited,
+			});
+		}
+		if (edits.at(-1)?.result !== edited) continue;
+		for (const copy of result.copies) {
+			const cut = truncateHeadTail(copy.text, limits);
+			if (!cut.truncated) continue;
+			const [before, after] = [copy.text, cut.text].map((text) => ({ chars: text.length, tokens: 0 })) as [Size, Size];
+			const replacement = cut.text;
+			edits.push({
+				kind: "replace",
+				reason: "truncate",
+				path: copy.path,
+				replacement,
+				message,
+				before,
+				after,
+				result: edited,
+				copy: true,
 			});
 		}
 	}

@@ -1,3 +1,5 @@
+import { templatePattern } from "../template-pattern.ts";
+
 /** How much of a text is kept, and what stands in the gap. */
 export interface HeadTailLimits {
 	/** Characters (UTF-16 code units) up to which a text is left whole. */
@@ -86,14 +88,15 @@ function startOfTail(text: string, start: number): number {
 	return splitsPair(text, start) ? start + 1 : start;
 }
 
-function isAlreadyCut(text: string, limits: HeadTailLimits): boolean {
-	const literal = limits.marker
-		.split(/(\{\w+\})/)
-		.map((part) => (/^\{\w+\}$/.test(part) ? "\\d+" : part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")))
-		.join("");
-	if (text.length > limits.headChars + limits.tailChars + limits.marker.length + 40) return false;
-	const found = new RegExp(literal, "u").exec(text);
-	if (!found) return false;
-	const tail = text.length - found.index - found[0].length;
-	return found.index <= limits.headChars && tail <= limits.tailChars;
+/** Whether `cut` has made the text of a longer one: then a marker stands exactly where head and tail end. */
+function isAlreadyCut(text: string, { headChars, tailChars, marker }: HeadTailLimits): boolean {
+	const pattern = templatePattern(marker, { omitted_chars: "\\d+", original_chars: "\\d+" });
+	// A surrogate pair at the edge makes the head or the tail one shorter.
+	for (const head of [headChars, Math.max(0, headChars - 1)]) {
+		for (const tail of [tailChars, Math.max(0, tailChars - 1)]) {
+			const gap = text.length - head - tail;
+			if (gap <= marker.length + 40 && pattern.test(text.slice(head, text.length - tail))) return true;
+		}
+	}
+	return false;
 }

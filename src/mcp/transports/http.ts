@@ -1,8 +1,8 @@
 import { createServer as createHttpServer } from "node:http";
 import { PalimpsestError } from "../../errors.ts";
 import type { ServerOptions } from "../create-server.ts";
-import { closeServer } from "./http/close-server.ts";
 import { createApplication } from "./http/create-application.ts";
+import { createCloser } from "./http/create-closer.ts";
 import { createSessions } from "./http/create-sessions.ts";
 import { hostInUrl } from "./http/host-in-url.ts";
 import { isLoopback } from "./http/is-loopback.ts";
@@ -58,14 +58,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpService> {
 	});
 	// Both times end when a request has come in whole; answers and streams may take as long as they like.
 	const server = createHttpServer({ requestTimeout: 60_000, headersTimeout: 15_000 }, application);
+	const close = createCloser(server, sessions);
 	const port = await listen(server, address);
-	let closed: Promise<void> | undefined;
-	return {
-		url: `http://${hostInUrl(address.host)}:${port}`,
-		port,
-		close() {
-			closed ??= closeServer(server, sessions);
-			return closed;
-		},
-	};
+	return { url: `http://${hostInUrl(address.host)}:${port}`, port, close };
 }

@@ -13,7 +13,7 @@ export function answerError(log: Log): ErrorRequestHandler {
 			const name = error instanceof Error ? error.name : typeof error;
 			log({ level: "error", message: "A request failed", data: { event: "defect", transport: "http", error: name } });
 		}
-		if (clientLeft || response.headersSent) response.destroy();
+		if (response.headersSent) response.destroy();
 		else refuse(response, refusal);
 	};
 }

@@ -23,8 +23,8 @@ function readBytes(request: IncomingMessage, limitBytes: number): Promise<Buffer
 		let length = 0;
 		const take = (chunk: Buffer): void => {
 			length += chunk.length;
-			if (length > limitBytes) return tooLarge();
-			chunks.push(chunk);
+			if (length > limitBytes) tooLarge();
+			else chunks.push(chunk);
 		};
 		const tooLarge = (): void => {
 			const message = `Expected a body of at most ${limitBytes} bytes. Send a shorter conversation, or use the server on standard input and output.`;

@@ -1,0 +1,95 @@
+import type { MaskPolicy } from "../../policy/schema.ts";
+import type { ReplaceEdit } from "../edit.ts";
+import { detectError } from "../error-detection.ts";
+import { type CountTokens, sizeOf, sizeOfResult } from "../measure.ts";
+import type { PairedResult } from "../pairing.ts";
+import { writeMediaPlaceholder, writePlaceholder } from "../placeholder.ts";
+import { resultCharacters, resultText } from "../transcript.ts";
+
+/** Why a result outside the window was left as it is. */
+export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its_tool" | "error" | "not_smaller";
+
+/** What masking one result needs to know. */
+export interface MaskResultParameters {
+	readonly policy: MaskPolicy;
+	/** Whether images, audio and documents are masked too. */
+	readonly media: "keep" | "mask";
+	readonly wording: {
+		readonly placeholder: string;
+		readonly mediaPlaceholder: string;
+		readonly unknownTool: string;
+	};
+	readonly isPlaceholder: (text: string) => boolean;
+	readonly countTokens: CountTokens;
+}
+
+/** The edits that mask one result, with the copies that a record keeps of it; or why it stays. */
+export function maskResult(paired: PairedResult, parameters: MaskResultParameters): ReplaceEdit[] | KeptReason {
+	const { result } = paired;
+	const { policy, media, isPlaceholder } = parameters;
+	const masksMedia = media === "mask" && result.media.length > 0;
+	if (!result.whole && !masksMedia) return "not_text";
+	if (result.texts.some((node) => isPlaceholder(node.text))) return "already_masked";
+	if (policy.keep_errors && (result.isError === true || detectError(resultText(result)) !== undefined)) return "error";
+	const edits = result.whole ? maskText(paired, parameters) : maskMedia(paired, parameters);
+	return edits.length > 0 ? edits : "not_smaller";
+}
+
+function maskText(paired: PairedResult, { wording, countTokens }: MaskResultParameters): ReplaceEdit[] {
+	const { result, call, message } = paired;
+	if (!result.whole) return [];
+	const placeholder = writePlaceholder(wording, {
+		toolCallId: result.callId ?? "",
+		toolName: call?.name,
+		originalChars: resultCharacters(result),
+	});
+	const before = sizeOfResult(result, countTokens);
+	const after = sizeOf(placeholder, countTokens);
+	if (after.tokens >= before.tokens) return [];
+	const { path, write } = result.whole;
+	const base = { kind: "replace", reason: "mask", message, result: editedResult(paired) } as const;
+	const copies = result.copies.filter((copy) => copy.text.length > placeholder.length);
+	return [
+		{ ...base, path, replacement: write(placeholder), before, after },
+		...copies.map(
+			(copy): ReplaceEdit => ({
+				...base,
+				path: copy.path,
+				replacement: placeholder,
+				before: { chars: copy.text.length, tokens: 0 },
+				after: { chars: placeholder.length, tokens: 0 },
+				copy: true,
+			}),
+		),
+	];
+}
+
+function maskMedia(paired: PairedResult, { wording, countTokens }: MaskResultParameters): ReplaceEdit[] {
+	const { result, call, message } = paired;
+	const edited = editedResult(paired);
+	return result.media.flatMap((media): ReplaceEdit[] => {
+		const placeholder = writeMediaPlaceholder(wording, {
+			toolCallId: result.callId ?? "",
+			toolName: call?.name,
+			media,
+		});
+		const after = sizeOf(placeholder, countTokens);
+		if (after.tokens >= media.tokens) return [];
+		return [
+			{
+				kind: "replace",
+				reason: "mask",
+				path: media.path,
+				replacement: media.write(placeholder),
+				message,
+				before: { chars: 0, tokens: media.tokens },
+				after,
+				result: edited,
+			},
+		];
+	});
+}
+
+function editedResult({ result, call }: PairedResult) {
+	return { toolCallId: result.callId, toolName: call?.name };
+}
