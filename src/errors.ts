@@ -6,6 +6,9 @@
  * - `invalid_policy`: an unknown key, a wrong type, a value out of range, a template with an unknown variable.
  * - `invalid_argument`: any other argument that cannot be used.
  * - `unreadable_file`: a file that is missing, no regular file, or not readable.
+ * - `path_not_allowed`: a path that leads outside the allowed folders.
+ * - `file_exists`: an output file that is there already.
+ * - `unwritable_file`: an output file that cannot be written.
  * - `context_window_unknown`: no context window given and none known for the model.
  * - `broken_promise`: the verifier refused our own result; the conversation was left as it was.
  * - `thinking_bound`: the policy refuses edits that stand before bound reasoning blocks.
@@ -19,6 +22,9 @@ export type ErrorCode =
 	| "invalid_policy"
 	| "invalid_argument"
 	| "unreadable_file"
+	| "path_not_allowed"
+	| "file_exists"
+	| "unwritable_file"
 	| "context_window_unknown"
 	| "broken_promise"
 	| "thinking_bound"

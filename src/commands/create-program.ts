@@ -36,6 +36,7 @@ export function createProgram(): Command {
 
 	command("serve", "Serve MCP on standard input and output (what palimpsest alone does), or over HTTP.")
 		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
+		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", collect)
 		.allowExcessArguments()
 		.action((options, { args: [extra] }) => {
 			// Serving is the default, so whatever is no command ends here.
@@ -92,7 +93,11 @@ function addPolicyCommands(program: Command): void {
 function withPolicyOptions(command: Command): Command {
 	return command
 		.option("--policy <file>", "policy file; by default palimpsest.toml here, else in the configuration folder")
-		.option("--set <key=value>", "set one policy field; repeatable", (value, all: string[] = []) => [...all, value]);
+		.option("--set <key=value>", "set one policy field; repeatable", collect);
+}
+
+function collect(value: string, all: readonly string[] = []): readonly string[] {
+	return [...all, value];
 }
 
 function respondWith(): Option {

@@ -5,8 +5,8 @@ import { say } from "./shell.ts";
 
 /** `palimpsest serve --http`: serves until a signal ends it. Loaded on demand, so that stdio starts without Express. */
 export async function serveOverHttp(options: ServerOptions & { readonly address: string | true }): Promise<void> {
-	const { address, policySource, log } = options;
-	const service = await serveHttp({ address: parseAddress(address), policySource, log });
+	const { address, policySource } = options;
+	const service = await serveHttp({ ...options, address: parseAddress(address) });
 	say(`serving MCP at ${service.url}/mcp (Streamable HTTP) and ${service.url}/sse (HTTP+SSE)`);
 	const leave = () => {
 		policySource.close();

@@ -8,6 +8,8 @@ import { type CommonOptions, configSources, logToStderr, say } from "./shell.ts"
 export interface ServeOptions extends CommonOptions {
 	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
 	readonly http?: string | true;
+	/** Folders whose files a call may name by path. */
+	readonly allowPath?: readonly string[];
 }
 
 /** `palimpsest serve`: an MCP server on standard input and output, or over HTTP. */
@@ -27,9 +29,11 @@ export async function serve(options: ServeOptions): Promise<void> {
 	policySource.onChange(() => log({ level: "notice", message: "Policy changed", data: { event: "policy_changed" } }));
 	if (options.http === undefined) {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
-		await serveStdio({ policySource, log });
+		// The client started this process in a folder of its choice, so that folder is its own.
+		const allowedPaths = [process.cwd(), ...(options.allowPath ?? [])];
+		await serveStdio({ policySource, log, allowedPaths, sharesFiles: true });
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");
-	await serveOverHttp({ address: options.http, policySource, log });
+	await serveOverHttp({ address: options.http, policySource, log, allowedPaths: options.allowPath });
 }

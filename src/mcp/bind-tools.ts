@@ -8,16 +8,25 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
+import type { Spill } from "../files/spill.ts";
 import { quote } from "../policy/describe-value.ts";
 import { nearestName } from "../policy/nearest-name.ts";
 import { toolError, toolResult } from "./result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
+/** What tools are bound with. */
+export interface ToolBinding {
+	readonly tools: readonly Tool[];
+	readonly contextOfCall: () => ToolContext;
+	/** Takes answers that are too large to send; absent where the client shares no files with this process. */
+	readonly spill?: Spill | undefined;
+}
+
 /**
  * Offers tools on a server. Definitions are made once, not for each `tools/list`; bad input is answered as a tool error
  * with one of our codes, where the SDK's own binding would answer with its own words.
  */
-export function bindTools(server: McpServer, tools: readonly Tool[], contextOfCall: () => ToolContext): void {
+export function bindTools(server: McpServer, { tools, contextOfCall, spill }: ToolBinding): void {
 	const definitions = tools.map(toolDefinition);
 	const byName = new Map(tools.map((tool) => [tool.name, tool]));
 	server.server.registerCapabilities({ tools: {} });
@@ -30,7 +39,7 @@ export function bindTools(server: McpServer, tools: readonly Tool[], contextOfCa
 		}
 		const context = contextOfCall();
 		try {
-			return toolResult(await tool.handle(checkInput(tool, params.arguments), context));
+			return await toolResult(await tool.handle(checkInput(tool, params.arguments), context), spill);
 		} catch (error) {
 			if (!(error instanceof PalimpsestError)) {
 				const name = error instanceof Error ? error.name : typeof error;

@@ -1,17 +1,40 @@
 import { z } from "zod";
-import { PalimpsestError } from "../errors.ts";
-import type { EditRecord } from "../pipeline/edit-record.ts";
-import type { Outcome } from "../pipeline/mask-conversation.ts";
 
 /** A list of messages, or an object around one; what the messages are is for the formats to say. */
 const conversation = z
 	.union([z.array(z.unknown()), z.looseObject({})], "expected a list of messages, or an object that holds `messages`")
 	.meta({ anyOf: [{ type: "array", items: { type: "object" } }, { type: "object" }] });
 
-/** The conversation that a tool works on. */
-export const messagesInput = conversation.describe(
-	"List of messages, or a request body that holds `messages`. OpenAI Chat Completions or Anthropic Messages.",
-);
+/** The arguments of every tool that works on a conversation. */
+export const conversationInput = {
+	messages: conversation
+		.optional()
+		.describe("List of messages in any agent format, or a request body that holds it. Or give `path`."),
+	path: z
+		.string()
+		.optional()
+		.describe("File with the conversation (JSON or a session's JSONL), in place of `messages`."),
+	respond_with: z
+		.enum(["messages", "edits", "report"])
+		.default("messages")
+		.describe(
+			"`edits`: only what changed, by JSON Pointer into the input, exact for all numbers. `report`: the numbers only.",
+		),
+	output_path: z
+		.string()
+		.optional()
+		.describe("With `path`: write the result to this new file and answer with the report."),
+	overwrite: z.boolean().optional().describe("Allow `output_path` to exist."),
+};
+
+/** Those arguments as they reach a tool. */
+export interface ConversationArguments {
+	readonly messages?: unknown;
+	readonly path?: string | undefined;
+	readonly respond_with: "messages" | "edits" | "report";
+	readonly output_path?: string | undefined;
+	readonly overwrite?: boolean | undefined;
+}
 
 /** What a tool that edits a conversation answers with beside the report. */
 export const respondWithInput = z
@@ -22,16 +45,7 @@ export const respondWithInput = z
 /** What such a tool answers with. */
 export const conversationOutput = z.looseObject({
 	messages: conversation.optional().describe("The conversation, wrapped as it came."),
+	output_path: z.string().optional(),
 	edits: z.array(z.looseObject({ kind: z.string(), path: z.string() })).optional(),
 	report: z.looseObject({ changed: z.boolean() }),
 });
-
-/** Picks what the caller asked for; an outcome that broke a promise becomes its error. */
-export function answerWith(
-	respondWith: z.output<typeof respondWithInput>,
-	{ conversation, edits, report, error }: Outcome<unknown>,
-): { messages?: unknown; edits?: readonly EditRecord[]; report: unknown } {
-	if (error instanceof PalimpsestError) throw error;
-	if (respondWith === "messages") return { messages: conversation, report };
-	return respondWith === "edits" ? { edits, report } : { report };
-}

@@ -1,5 +1,7 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { PolicySource } from "../config/create-policy-source.ts";
+import { createFileAccess } from "../files/file-access.ts";
+import { createSpill } from "../files/spill.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import { describePolicy } from "../policy/describe-policy.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -7,6 +9,7 @@ import { version } from "../version.ts";
 import { bindLogging } from "./bind-logging.ts";
 import { bindResources } from "./bind-resources.ts";
 import { bindTools } from "./bind-tools.ts";
+import { clientRoots } from "./client-roots.ts";
 import type { Tool } from "./tool.ts";
 import { guardContext } from "./tools/guard-context.ts";
 import { maskConversation } from "./tools/mask-conversation.ts";
@@ -20,13 +23,18 @@ export interface ServerOptions {
 	readonly policySource: PolicySource;
 	/** Takes each event beside the client, for the operator's log. */
 	readonly log: Log;
+	/** Folders whose files a call may name by path. */
+	readonly allowedPaths?: readonly string[] | undefined;
+	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
+	readonly sharesFiles?: boolean | undefined;
 }
 
 /**
  * Makes an MCP server for one client, with no transport yet. One process may run many: they share nothing but the policy
  * source.
  */
-export function createServer({ policySource, log }: ServerOptions): McpServer {
+export function createServer(options: ServerOptions): McpServer {
+	const { policySource, log, allowedPaths = [], sharesFiles = false } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
 		{ instructions: instructions(policySource.current()) },
@@ -36,7 +44,16 @@ export function createServer({ policySource, log }: ServerOptions): McpServer {
 		log(event);
 		logToClient(event);
 	};
-	bindTools(server, tools, () => ({ layers: policySource.layers(), log: logToBoth }));
+	const rootsOfClient = sharesFiles ? clientRoots(server) : async () => [];
+	const files = createFileAccess({
+		workingDirectory: process.cwd(),
+		roots: async () => [...allowedPaths, ...(await rootsOfClient())],
+	});
+	bindTools(server, {
+		tools,
+		contextOfCall: () => ({ layers: policySource.layers(), log: logToBoth, files }),
+		spill: sharesFiles ? createSpill() : undefined,
+	});
 	const stopListening = bindResources(server, policySource);
 	server.server.onclose = stopListening;
 	return server;

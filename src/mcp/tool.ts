@@ -1,5 +1,6 @@
 import type { ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
+import type { FileAccess } from "../files/file-access.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import type { PolicyLayer } from "../policy/policy-layer.ts";
 
@@ -8,6 +9,8 @@ export interface ToolContext {
 	/** The layers of the policy in force, over which a call's own policy is laid. */
 	readonly layers: readonly PolicyLayer[];
 	readonly log: Log;
+	/** The files that the caller may name. */
+	readonly files: FileAccess;
 }
 
 /** A tool as data and a handler, so that a change of the SDK touches the binder alone. */
@@ -28,10 +31,13 @@ export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Tool {
 	return tool as unknown as Tool;
 }
 
-/** What is true of every tool here: it computes an answer and changes nothing anywhere. */
+/** What is true of a tool that computes an answer and changes nothing anywhere. */
 export const pureTool: ToolAnnotations = {
 	readOnlyHint: true,
 	destructiveHint: false,
 	idempotentHint: true,
 	openWorldHint: false,
 };
+
+/** What is true of a tool that writes a file where the caller names one, over an existing one only when told to. */
+export const fileWritingTool: ToolAnnotations = { ...pureTool, readOnlyHint: false };

@@ -1,6 +1,6 @@
+import type { CountTokens } from "../engine/measure.ts";
 import { createCountMemo } from "./count-memo.ts";
 import { countPieces } from "./count-pieces.ts";
-import type { CountTokens } from "../engine/measure.ts";
 import { cutIntoWindows } from "./cut-into-windows.ts";
 import { hasLongRun } from "./has-long-run.ts";
 import { mergeLongPiece } from "./merge-long-piece.ts";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { PalimpsestError } from "../../errors.ts";
 import { truncateText } from "../../pipeline/truncate-text.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { defineTool, pureTool } from "../tool.ts";
@@ -11,18 +12,19 @@ export const truncateOutput = defineTool({
 		"Shortens one large text (a tool output, a log) to its head and tail with a marker between that says how much is missing. Texts within the limit come back unchanged; never longer than before.",
 	annotations: pureTool,
 	inputSchema: z.object({
-		text: z.string(),
+		text: z.string().optional().describe("The text. Or give `path`."),
+		path: z.string().optional().describe("File with the text."),
 		max_chars: z.int().min(0).optional().describe("Characters up to which the text is left whole."),
 		policy: policyInput(["truncate"]),
 	}),
 	outputSchema: z.looseObject({ text: z.string(), truncated: z.boolean(), omitted_chars: z.int() }),
-	async handle({ text, max_chars, policy }, context) {
-		const cut = await truncateText({
-			text,
-			policy: policyOfCall(context, policy),
-			maxChars: max_chars,
-			log: context.log,
-		});
+	async handle({ text, path, max_chars, policy: override }, context) {
+		const policy = policyOfCall(context, override);
+		if ((text === undefined) === (path === undefined)) {
+			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
+		}
+		const whole = text ?? (await context.files.read(path ?? "", policy.limits.max_file_bytes)).toString("utf8");
+		const cut = await truncateText({ text: whole, policy, maxChars: max_chars, log: context.log });
 		return { text: cut.text, ...cut.report };
 	},
 });

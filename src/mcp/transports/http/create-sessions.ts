@@ -35,12 +35,13 @@ export interface SessionsOptions extends ServerOptions {
 const longestTimer = 2 ** 31 - 1;
 
 /** Makes an empty set of sessions. */
-export function createSessions({ policySource, log, idleMilliseconds, maxSessions }: SessionsOptions): Sessions {
+export function createSessions(options: SessionsOptions): Sessions {
+	const { log, idleMilliseconds, maxSessions } = options;
 	const sessions = new Map<string, Session>();
 	let closing = false;
 
 	const open: Sessions["open"] = async (id, transport) => {
-		const server = createServer({ policySource, log });
+		const server = createServer(options);
 		let held = 0;
 		let timer: NodeJS.Timeout | undefined;
 		const close = () => server.close();

@@ -1,0 +1,75 @@
+import { writeEdits } from "../documents/apply-edits.ts";
+import { decodeText } from "../documents/decode-text.ts";
+import { readTextDocument, type TextDocument } from "../documents/text-document.ts";
+import { unsafeIntegers } from "../documents/unsafe-integers.ts";
+import { PalimpsestError } from "../errors.ts";
+import type { Outcome } from "../pipeline/mask-conversation.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { ConversationArguments } from "./conversation-input.ts";
+import type { ToolContext } from "./tool.ts";
+
+/** Works on a conversation; the tools differ in this alone. */
+type Edit = (conversation: unknown) => Promise<Outcome<object>>;
+
+/**
+ * Answers a tool that edits a conversation: takes it from `messages` or from the file at `path`, and answers with what
+ * the caller asked for. A result written to `output_path` differs from the file at `path` inside the edits only.
+ *
+ * @throws PalimpsestError `invalid_argument` for arguments that do not go together; those of reading, editing and
+ * writing.
+ */
+export async function answerConversation(what: {
+	readonly input: ConversationArguments;
+	readonly context: ToolContext;
+	readonly policy: Policy;
+	readonly edit: Edit;
+}): Promise<Record<string, unknown>> {
+	const { input, context, policy, edit } = what;
+	requireFittingArguments(input);
+	if (input.path === undefined) return answerInline(input, await edit(input.messages));
+
+	const bytes = await context.files.read(input.path, policy.limits.max_file_bytes);
+	const document = readTextDocument(decodeText(bytes, "the file at `path`"), "the file at `path`");
+	const outcome = await edit(document.value);
+	if (input.output_path === undefined) return answerWith(input, outcome);
+	const text = editedText(document, outcome);
+	const written = await context.files.write(input.output_path, text, input.overwrite ?? false);
+	return { report: outcome.report, output_path: written };
+}
+
+function requireFittingArguments({
+	messages,
+	path,
+	respond_with,
+	output_path,
+	overwrite,
+}: ConversationArguments): void {
+	const refuse = (message: string): never => {
+		throw new PalimpsestError("invalid_argument", message);
+	};
+	if ((messages === undefined) === (path === undefined)) refuse("Expected either `messages` or `path`, and not both.");
+	if (output_path === undefined && overwrite !== undefined) refuse("Expected `overwrite` only with `output_path`.");
+	if (output_path === undefined) return;
+	if (path === undefined) refuse("Expected `output_path` only with `path`: what was passed inline is answered inline.");
+	if (respond_with !== "messages") refuse('Expected `output_path` only with respond_with "messages".');
+}
+
+/** Numbers of an inline conversation were parsed before they got here, so the report tells where one may be rounded. */
+function answerInline(input: ConversationArguments, outcome: Outcome<object>): Record<string, unknown> {
+	const unsafe = unsafeIntegers(input.messages);
+	if (unsafe.length === 0) return answerWith(input, outcome);
+	return answerWith(input, { ...outcome, report: { ...outcome.report, unsafe_integers: unsafe } });
+}
+
+/** Picks what the caller asked for; an outcome that would have broken a promise becomes its error. */
+function answerWith({ respond_with }: ConversationArguments, outcome: Outcome<object>): Record<string, unknown> {
+	const { conversation, edits, report, error } = outcome;
+	if (error) throw error;
+	if (respond_with === "messages") return { messages: conversation, report };
+	return respond_with === "edits" ? { edits, report } : { report };
+}
+
+function editedText(document: TextDocument, { edits, error }: Outcome<object>): string {
+	if (error) throw error;
+	return writeEdits(document, edits).text;
+}
