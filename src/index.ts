@@ -1,3 +1,5 @@
+export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./documents/apply-edits.ts";
+export type { Splice } from "./documents/write-plan.ts";
 export { type ErrorCode, PalimpsestError } from "./errors.ts";
 export { type CallOptions, type GuardOptions, guard, mask, type TruncateOptions, truncate } from "./library.ts";
 export type { EditRecord } from "./pipeline/edit-record.ts";

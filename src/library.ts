@@ -72,7 +72,7 @@ export async function guard<Conversation>(
  *
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
-export function truncate(
+export async function truncate(
 	text: string,
 	options: TruncateOptions = {},
 ): Promise<{ readonly text: string; readonly report: TruncateReport }> {

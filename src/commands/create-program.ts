@@ -5,7 +5,6 @@ import { guard } from "./guard.ts";
 import { mask } from "./mask.ts";
 import { checkPolicy, showPolicy, showPolicyReference, showPolicySchema, showPresets } from "./policy.ts";
 import { replay } from "./replay.ts";
-import { serve } from "./serve.ts";
 import { truncate } from "./truncate.ts";
 
 const examples = `
@@ -38,9 +37,11 @@ export function createProgram(): Command {
 		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
 		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", collect)
 		.allowExcessArguments()
-		.action((options, { args: [extra] }) => {
+		.action(async (options, { args: [extra] }) => {
 			// Serving is the default, so whatever is no command ends here.
 			if (extra !== undefined) refuseExtra(program, extra);
+			// Loaded on demand: the other commands start in half the time without the MCP SDK.
+			const { serve } = await import("./serve.ts");
 			return serve(options);
 		});
 

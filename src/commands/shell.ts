@@ -1,4 +1,5 @@
 import { type Config, loadConfig } from "../config.ts";
+import { compactJson } from "../engine/compact-json.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import { type LogLevel, logLevels } from "../policy/schema.ts";
 
@@ -27,7 +28,17 @@ export function configOf(options: CommonOptions): Promise<Config> {
 
 /** Writes JSON for programs on standard output. `indent` as `JSON.stringify` takes it. */
 export function printJson(value: unknown, indent?: string | number): void {
-	process.stdout.write(`${JSON.stringify(value, null, indent)}\n`);
+	process.stdout.write(`${asJson(value, indent)}\n`);
+}
+
+/** What is nested too deep to be indented is written without. */
+function asJson(value: unknown, indent: string | number | undefined): string {
+	try {
+		return JSON.stringify(value, null, indent);
+	} catch (error) {
+		if (error instanceof RangeError) return compactJson(value);
+		throw error;
+	}
 }
 
 /** Writes a line for people on standard error, since standard output belongs to the answer. */

@@ -1,19 +1,25 @@
-import { type Path, parseJsonPointer, valueAt } from "../engine/path.ts";
+import { parseJsonPointer, valueAt } from "../engine/path.ts";
 import { PalimpsestError } from "../errors.ts";
 import { sha256Of } from "./sha256-of.ts";
 import { readTextDocument, type TextDocument } from "./text-document.ts";
 import { applySplices, type Splice, splicesOf, type ValueEdit } from "./write-plan.ts";
 
-/** An edit as answers and reports carry it. */
+/** An edit as answers and reports carry it; the `edits` of `mask` and `guard` are such. */
 export interface PortableEdit {
+	/** `remove` takes an item out of its list. */
 	readonly kind: "replace" | "remove";
-	/** JSON Pointer into the conversation before any edit. */
+	/**
+	 * JSON Pointer (RFC 6901) into the conversation before any edit. Of JSON Lines, the first segment is the number of the
+	 * record, counted from 0 without blank lines.
+	 */
 	readonly path: string;
+	/** SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. */
 	readonly sha256_before: string;
+	/** What stands at `path` afterwards; only on `replace`. */
 	readonly replacement?: unknown;
 }
 
-/** What takes edits of a text back, to the byte. */
+/** What takes the edits of a text back, to the byte. Plain JSON, so that it can be kept beside the text. */
 export interface InverseEdits {
 	/** SHA-256 (hex) of the edited text. */
 	readonly sha256_after: string;
@@ -22,10 +28,21 @@ export interface InverseEdits {
 }
 
 /**
- * Applies edits to the JSON text of the conversation that they were made for. Outside the edited values every character
- * stays. Edits made from a parsed copy fit as well.
+ * Applies edits to the JSON text of the conversation that they were made for, be it one value or JSON Lines. Outside the
+ * edited values every character stays: number spelling, key order, escapes, repeated keys, white space, a byte order
+ * mark. Edits made from a parsed copy fit as well:
  *
- * @throws PalimpsestError `invalid_json`; `stale_edit` where the text differs from what an edit was made for.
+ * ```ts
+ * const text = await readFile("chat.json", "utf8");
+ * const { edits } = await mask(JSON.parse(text));
+ * const edited = applyEdits(text, edits);
+ * await writeFile("masked.json", edited.text);
+ * invertEdits(edited) === text; // true
+ * ```
+ *
+ * @returns the edited text, and what `invertEdits` needs to take the edits back.
+ * @throws PalimpsestError `invalid_json`; `stale_edit` where the text differs from what an edit was made for;
+ * `invalid_argument` for edits that overlap or are none.
  */
 export function applyEdits(text: string, edits: readonly PortableEdit[]): { text: string; inverse: InverseEdits } {
 	return writeEdits(readTextDocument(text, "the text"), edits);
@@ -52,7 +69,7 @@ export function writeEdits(
 }
 
 /**
- * Takes edits back: `invertEdits(applyEdits(x, edits))` is `x` to the byte.
+ * Takes edits back: `invertEdits(applyEdits(text, edits))` is `text` to the byte.
  *
  * @throws PalimpsestError `stale_edit` where the text is not the one that `applyEdits` wrote.
  */
@@ -63,11 +80,34 @@ export function invertEdits({ text, inverse }: { readonly text: string; readonly
 	return applySplices(text, inverse.splices);
 }
 
-function resolve(value: unknown, { kind, path, sha256_before, replacement }: PortableEdit): ValueEdit {
+function resolve(value: unknown, edit: PortableEdit): ValueEdit {
+	requireEdit(edit);
+	const { kind, path, sha256_before, replacement } = edit;
 	const found = parseJsonPointer(path, value);
 	if (found === undefined || sha256Of(valueAt(value, found)) !== sha256_before) {
 		const problem = found === undefined ? "stands nothing" : "stands something else than the edit was made for";
-		throw new PalimpsestError("stale_edit", `At ${path.slice(0, 200)} ${problem}. Make the edits anew from this text.`);
+		throw new PalimpsestError("stale_edit", `At ${shown(path)} ${problem}. Make the edits anew from this text.`);
 	}
-	return { kind, path: found as Path, replacement };
+	if (kind === "remove" && typeof found.at(-1) !== "number") {
+		throw new PalimpsestError(
+			"invalid_argument",
+			`Expected an edit that removes to name an item of a list; ${shown(path)} is none.`,
+		);
+	}
+	return { kind, path: found, replacement };
+}
+
+/** Edits may have been read from a file, so their shape is not certain. */
+function requireEdit(edit: PortableEdit): void {
+	const { kind, path, sha256_before, replacement } = edit;
+	const isComplete = kind === "remove" || (kind === "replace" && replacement !== undefined);
+	if (isComplete && typeof path === "string" && typeof sha256_before === "string") return;
+	const expected =
+		'Expected edits with `kind` "replace" or "remove", `path`, `sha256_before` and, to replace, `replacement`.';
+	throw new PalimpsestError("invalid_argument", expected);
+}
+
+/** A path in an error: bounded. */
+function shown(path: string): string {
+	return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
 }

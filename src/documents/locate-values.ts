@@ -1,8 +1,6 @@
 import { createScanner } from "jsonc-parser";
 import type { Path } from "../engine/path.ts";
-
-/** The scanner's token kinds; the package declares them as a `const enum`, which modules compiled one by one cannot use. */
-const kinds = { openBrace: 1, closeBrace: 2, openBracket: 3, closeBracket: 4, comma: 5, colon: 6, end: 17 } as const;
+import { tokenKinds as kinds } from "./token-kinds.ts";
 
 /** A range of a text, in characters (UTF-16 code units), half open. */
 export interface Span {

@@ -1,5 +1,6 @@
 import { PalimpsestError } from "../errors.ts";
 import { locateValues, pathTree, type Span } from "./locate-values.ts";
+import { type SyntaxErrorPlace, syntaxErrorAt } from "./syntax-error-at.ts";
 
 /** A JSON text with the value it holds. */
 export interface TextDocument {
@@ -25,24 +26,22 @@ export function readTextDocument(text: string, name: string): TextDocument {
 	try {
 		const value: unknown = JSON.parse(start === 0 ? text : text.slice(start));
 		return { text, kind: "json", value, roots: [{ start, end: text.length }] };
-	} catch (error) {
+	} catch {
 		const records = readRecords(text, start);
 		if (records.kind === "records") return { text, kind: "json_lines", value: records.values, roots: records.roots };
 		// A text whose first line is no record was never meant as JSON Lines.
-		const [failure, offset] = records.line === 0 ? [error, start] : [records.error, records.offset];
-		throw invalidJson({ failure, text, offset, name, line: records.line });
+		throw records.isFirst ? invalidJson(text, start, name) : invalidRecord(text, records, name);
 	}
 }
 
 type Records =
 	| { readonly kind: "records"; readonly values: readonly unknown[]; readonly roots: readonly Span[] }
-	| { readonly kind: "failure"; readonly line: number; readonly offset: number; readonly error: unknown };
+	| (Span & { readonly kind: "failure"; readonly isFirst: boolean });
 
 function readRecords(text: string, start: number): Records {
 	const values: unknown[] = [];
 	const roots: Span[] = [];
-	let line = 0;
-	for (let offset = start; offset < text.length; line += 1) {
+	for (let offset = start; offset < text.length; ) {
 		const newline = text.indexOf("\n", offset);
 		const end = newline === -1 ? text.length : newline;
 		const record = text.slice(offset, end);
@@ -53,9 +52,9 @@ function readRecords(text: string, start: number): Records {
 					start: offset + (record.length - record.trimStart().length),
 					end: offset + record.trimEnd().length,
 				});
-			} catch (error) {
+			} catch {
 				const several = readSeveral(record);
-				if (!several) return { kind: "failure", line, offset, error };
+				if (!several) return { kind: "failure", start: offset, end, isFirst: values.length === 0 };
 				for (const { value, span } of several) {
 					values.push(value);
 					roots.push({ start: offset + span.start, end: offset + span.end });
@@ -73,6 +72,8 @@ function readSeveral(line: string): { value: unknown; span: Span }[] | undefined
 	try {
 		for (let offset = 0; line.slice(offset).trim() !== ""; ) {
 			const span = locateValues(line, offset, pathTree([]));
+			// The search passes over commas and comments, which JSON does not have between values.
+			if (line.slice(offset, span.start).trim() !== "") return undefined;
 			found.push({ value: JSON.parse(line.slice(span.start, span.end)), span });
 			offset = span.end;
 		}
@@ -83,24 +84,25 @@ function readSeveral(line: string): { value: unknown; span: Span }[] | undefined
 	return found.length > 1 && areRecords ? found : undefined;
 }
 
-/** The parser's own message is not passed on, since it quotes the text. */
-function invalidJson(what: {
-	failure: unknown;
-	text: string;
-	offset: number;
-	name: string;
-	line: number;
-}): PalimpsestError {
-	const { failure, text, offset, name, line } = what;
-	const within = /at position (\d+)/.exec(String(failure))?.[1];
-	if (within === undefined) {
-		const early = / end of /i.test(String(failure)) ? ": it ends too early" : "";
-		return new PalimpsestError("invalid_json", `Expected JSON; ${name} is not valid at line ${line + 1}${early}.`);
+function invalidJson(text: string, start: number, name: string): PalimpsestError {
+	return invalidAt(text, syntaxErrorAt(text, start), name);
+}
+
+function invalidRecord(text: string, { start, end }: Span, name: string): PalimpsestError {
+	const { offset, endsTooEarly } = syntaxErrorAt(text.slice(start, end), 0);
+	return invalidAt(text, { offset: start + offset, endsTooEarly }, name);
+}
+
+function invalidAt(text: string, { offset, endsTooEarly }: SyntaxErrorPlace, name: string): PalimpsestError {
+	let [line, lineStart] = [1, 0];
+	for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", lineStart)) {
+		line += 1;
+		lineStart = at + 1;
 	}
-	const before = text.slice(0, offset + Number(within)).split("\n");
-	const column = (before.at(-1)?.length ?? 0) + 1;
+	const column = offset - lineStart + 1;
+	const early = endsTooEarly ? ": it ends too early" : "";
 	return new PalimpsestError(
 		"invalid_json",
-		`Expected JSON; ${name} is not valid at line ${before.length}, column ${column}.`,
+		`Expected JSON; ${name} is not valid at line ${line}, column ${column}${early}.`,
 	);
 }

@@ -3,23 +3,40 @@ import { jsonPointer, type Path } from "../engine/path.ts";
 /** Most places that are told. */
 const mostPlaces = 10;
 
+interface OpenValue {
+	readonly value: unknown;
+	readonly key: string;
+	readonly parent: OpenValue | undefined;
+}
+
 /**
  * Places (JSON Pointers, at most 10) of integers beyond 2^53 in a parsed document: such a number may differ from the one
- * that was written. Walks without recursion, since depth is the sender's choice.
+ * that was written. Walks without recursion and keeps no path but on a find, since depth is the sender's choice.
  */
 export function unsafeIntegers(document: unknown): string[] {
 	const places: string[] = [];
-	const open: { value: unknown; path: Path }[] = [{ value: document, path: [] }];
+	const open: OpenValue[] = [{ value: document, key: "", parent: undefined }];
 	for (let next = open.pop(); next && places.length < mostPlaces; next = open.pop()) {
-		const { value, path } = next;
+		const { value } = next;
 		if (typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value))
-			places.push(jsonPointer(path));
+			places.push(jsonPointer(pathOf(next)));
 		if (typeof value !== "object" || value === null) continue;
-		for (const [key, item] of Object.entries(value)) {
+		const keys = Object.keys(value);
+		// Backwards, so that the first one is looked at first.
+		for (let index = keys.length - 1; index >= 0; index -= 1) {
+			const key = keys[index] as string;
+			const item = (value as Record<string, unknown>)[key];
 			// Strings are most of a conversation and never what is looked for.
-			if (typeof item === "string") continue;
-			open.push({ value: item, path: [...path, Array.isArray(value) ? Number(key) : key] });
+			if (typeof item === "number" || (typeof item === "object" && item !== null)) {
+				open.push({ value: item, key, parent: next });
+			}
 		}
 	}
-	return places.reverse();
+	return places;
+}
+
+function pathOf(found: OpenValue): Path {
+	const path: string[] = [];
+	for (let at: OpenValue | undefined = found; at?.parent; at = at.parent) path.push(at.key);
+	return path.reverse();
 }

@@ -1,4 +1,6 @@
+import { compactJson } from "../engine/compact-json.ts";
 import type { Path } from "../engine/path.ts";
+import { PalimpsestError } from "../errors.ts";
 import { locateValues, type PathTree, pathTree, type Span } from "./locate-values.ts";
 import type { TextDocument } from "./text-document.ts";
 
@@ -10,7 +12,7 @@ export interface ValueEdit {
 	readonly replacement?: unknown;
 }
 
-/** Characters of a text to be replaced by others. */
+/** Characters of a text, from `start` to before `end`, to be replaced by others. */
 export interface Splice extends Span {
 	readonly replacement: string;
 }
@@ -18,11 +20,19 @@ export interface Splice extends Span {
 /**
  * The splices that carry out a plan on the text of its document, in order of position, none overlapping. Outside of them
  * every character stays: number spelling, key order, escapes, repeated keys and white space.
+ *
+ * @throws PalimpsestError `invalid_argument` for edits that overlap, or that change what is not there to be changed.
  */
 export function splicesOf(document: TextDocument, plan: readonly ValueEdit[]): Splice[] {
 	const edits = new Map<PathTree, ValueEdit>();
 	const tree = pathTree(plan.map((edit) => edit.path));
-	for (const edit of plan) edits.set(nodeAt(tree, edit.path), edit);
+	for (const edit of plan) {
+		const node = nodeAt(tree, edit.path);
+		if (edits.has(node) || node.children.size > 0) {
+			throw new PalimpsestError("invalid_argument", "Expected edits that do not overlap; two change the same value.");
+		}
+		edits.set(node, edit);
+	}
 	locate(document, tree);
 
 	const splices: Splice[] = [];
@@ -30,13 +40,14 @@ export function splicesOf(document: TextDocument, plan: readonly ValueEdit[]): S
 		const edit = edits.get(node);
 		if (edit?.kind === "replace") {
 			const { start, end } = spanOf(node);
-			splices.push({ start, end, replacement: JSON.stringify(edit.replacement) });
+			splices.push({ start, end, replacement: compactJson(edit.replacement) });
 			return;
 		}
 		const removed = [...node.children].filter(([, child]) => edits.get(child)?.kind === "remove");
 		if (removed.length > 0) {
 			const indexes = new Set(removed.map(([index]) => index as number));
-			splices.push(...removals(node.items ?? [], indexes));
+			const records = node === tree && document.kind === "json_lines" ? document.text : undefined;
+			splices.push(...removals(node.items ?? [], indexes, records));
 		}
 		for (const child of node.children.values()) if (edits.get(child)?.kind !== "remove") collect(child);
 	};
@@ -74,21 +85,27 @@ function nodeAt(tree: PathTree, path: readonly (string | number)[]): PathTree {
 }
 
 function spanOf(node: PathTree): Span {
-	if (!node.span) throw new Error("Expected a value where the plan edits one.");
-	return node.span;
+	if (node.span) return node.span;
+	throw new PalimpsestError("invalid_argument", "Expected edits of values that stand in the text.");
 }
 
-/** Takes items out of a list with the separators that go with them: those behind, or before where none stays behind. */
-function removals(items: readonly Span[], indexes: ReadonlySet<number>): Splice[] {
+/**
+ * Takes items out of a list with the separators that go with them: those behind, or before where none stays behind. A
+ * record that shares its line with the one before takes the white space between these two, so that its line still ends.
+ */
+function removals(items: readonly Span[], indexes: ReadonlySet<number>, records: string | undefined): Splice[] {
 	const splices: Splice[] = [];
+	const sharesLine = (previous: Span, first: Span) =>
+		records !== undefined && !records.slice(previous.end, first.start).includes("\n");
 	for (let index = 0; index < items.length; index += 1) {
 		if (!indexes.has(index)) continue;
 		let last = index;
 		while (indexes.has(last + 1)) last += 1;
 		const [first, next, previous] = [items[index] as Span, items[last + 1], items[index - 1]];
 		const end = (items[last] as Span).end;
-		if (next) splices.push({ start: first.start, end: next.start, replacement: "" });
-		else splices.push({ start: previous ? previous.end : first.start, end, replacement: "" });
+		if (previous && (!next || sharesLine(previous, first))) {
+			splices.push({ start: previous.end, end, replacement: "" });
+		} else splices.push({ start: first.start, end: next ? next.start : end, replacement: "" });
 		index = last;
 	}
 	return splices;

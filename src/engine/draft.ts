@@ -13,7 +13,7 @@ export interface Draft {
 
 /**
  * Starts a plan over messages of the given sizes. A dropped message takes its other edits with it; a placeholder takes
- * the place of truncations inside its content, never the other way round.
+ * the place of truncations inside its content where it is smaller than what they leave, never the other way round.
  */
 export function startDraft(before: readonly Size[]): Draft {
 	const byMessage = new Map<number, Edit[]>();
@@ -27,6 +27,7 @@ export function startDraft(before: readonly Size[]): Draft {
 			if (present.some((one) => one.reason === "drop")) return false;
 			const overlapping = present.filter((one) => overlap(one.path, edit.path));
 			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
+			if (overlapping.length > 0 && saved([edit]) <= saved(overlapping)) return false;
 			byMessage.set(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
 			return true;
 		},
@@ -53,6 +54,12 @@ export function startDraft(before: readonly Size[]): Draft {
 			return sizes;
 		},
 	};
+}
+
+/** What edits save: tokens, or characters where they stand in a copy that costs none. */
+function saved(edits: readonly Edit[]): number {
+	const key = edits[0]?.copy ? "chars" : "tokens";
+	return edits.reduce((sum, edit) => sum + edit.before[key] - edit.after[key], 0);
 }
 
 function overlap(a: Path, b: Path): boolean {

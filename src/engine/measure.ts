@@ -1,5 +1,5 @@
 import type { Size } from "./edit.ts";
-import { type Message, resultCharacters, type ToolResult, type Transcript } from "./transcript.ts";
+import { type MediaNode, type Message, resultCharacters, type ToolResult, type Transcript } from "./transcript.ts";
 
 /** Counts the tokens of a text; given to the engine, which knows no tokenizer. */
 export type CountTokens = (text: string) => number;
@@ -30,6 +30,14 @@ export function sizeOf(text: string, countTokens: CountTokens): Size {
 export function sizeOfResult(result: ToolResult, countTokens: CountTokens): Size {
 	const tokens = result.texts.reduce((sum, node) => sum + countTokens(node.text), 0);
 	return { chars: resultCharacters(result), tokens };
+}
+
+/** Size of an image, a recording or a document with its texts. Only texts have characters. */
+export function sizeOfMedia({ texts = [], tokens }: MediaNode, countTokens: CountTokens): Size {
+	return {
+		chars: texts.reduce((sum, node) => sum + node.text.length, 0),
+		tokens: texts.reduce((sum, node) => sum + countTokens(node.text), tokens),
+	};
 }
 
 function sizeOfMessage(message: Message, { countTokens, messageOverhead }: TokenMeter): Size {

@@ -1,8 +1,10 @@
 import { templatePattern } from "./template-pattern.ts";
 import type { MediaNode } from "./transcript.ts";
 
-/** Longest tool name or call id shown in a placeholder, in characters. */
+/** Longest tool name, call id or media type shown in a placeholder, in characters. */
 const longestValue = 64;
+/** Longest description of an image, a recording or a document: its type, its size and its dimensions. */
+const longestMedia = 2 * longestValue;
 
 /**
  * Makes a value from a conversation safe to stand in a template: a tool name is untrusted text. Control characters,
@@ -68,12 +70,17 @@ function fill(template: string, values: Readonly<Record<string, string>>): strin
  * masked again, so masking twice equals masking once and no placeholder passes for an original.
  */
 export function placeholderRecogniser(templates: readonly string[]): (text: string) => boolean {
-	const value = `[^\\[\\](){}<>\\r\\n]{0,${longestValue}}`;
-	const grammar = { tool_call_id: value, tool_name: value, original_chars: "\\d+", media: value };
+	const value = (longest: number) => `[^\\[\\](){}<>\\r\\n]{0,${longest}}`;
+	const grammar = {
+		tool_call_id: value(longestValue),
+		tool_name: value(longestValue),
+		original_chars: "\\d+",
+		media: value(longestMedia),
+	};
 	const recognisers = templates.map((template) => {
 		const variables = template.match(/\{\w+\}/g)?.length ?? 0;
 		// A text longer than any placeholder need not be matched at all; a character may be two UTF-16 code units.
-		const longest = template.length + variables * 2 * longestValue;
+		const longest = template.length + variables * 2 * longestMedia;
 		return { pattern: templatePattern(template, grammar), longest };
 	});
 	return (text) => recognisers.some(({ pattern, longest }) => text.length <= longest && pattern.test(text));

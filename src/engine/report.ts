@@ -26,6 +26,8 @@ export interface Report {
 	/** Characters of tool results. */
 	readonly tool_chars: BeforeAfter;
 	readonly tokens: BeforeAfter;
+	/** What a reader of the numbers should know, in English sentences. */
+	readonly notes: readonly string[];
 }
 
 /** Folds a plan into a report. */
@@ -56,5 +58,13 @@ export function reportOf(transcript: Transcript, measurement: Measurement, plan:
 		chars: { before: chars, after: chars + change("chars") },
 		tool_chars: { before: toolCharsBefore, after: toolCharsAfter },
 		tokens: { before: tokens, after: tokens + change("tokens") },
+		notes: notesOn(transcript),
 	};
+}
+
+function notesOn(transcript: Transcript): string[] {
+	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
+	return [
+		"No tool calls or results stand in this conversation as its format has them, so there is nothing to mask or truncate.",
+	];
 }

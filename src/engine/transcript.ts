@@ -32,6 +32,8 @@ export interface MediaNode {
 	readonly dimensions: { readonly width: number; readonly height: number } | undefined;
 	/** Estimate, already part of the message's `mediaTokens`. */
 	readonly tokens: number;
+	/** Plain text that it holds; in a result these stand among its `texts` too, and are counted there. */
+	readonly texts?: readonly TextNode[];
 	/** The JSON value that holds `text` in the place of this part. */
 	readonly write: (text: string) => unknown;
 }
@@ -44,6 +46,8 @@ export interface ThinkingBlock {
 	readonly text: string;
 	/** Whether a signature or encryption binds it to what stands before it. */
 	readonly bound: boolean;
+	/** Set where it cannot be taken out: a signature on a call, reasoning that its provider wants beside what follows. */
+	readonly fixed?: true;
 }
 
 /** A call of a tool, as an assistant message (or, in some records, a user message) makes it. */

@@ -1,7 +1,8 @@
 import type { Edit, Plan } from "./edit.ts";
+import { type CountTokens, sizeOfResult } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
 import { jsonPointer, type Path } from "./path.ts";
-import type { Transcript } from "./transcript.ts";
+import type { Message, Transcript } from "./transcript.ts";
 import { verifyUntouched } from "./verify-untouched.ts";
 import type { Violation } from "./violation.ts";
 
@@ -11,33 +12,35 @@ export interface ReadDocument {
 	readonly transcript: Transcript;
 }
 
-/**
- * Checks what was really written against the promises. Returns nothing where all of them hold. `isLink` tells the places
- * that tie a record to the one before it, which may be rewritten where messages are dropped.
- */
-export function verify(
-	before: ReadDocument,
-	after: ReadDocument,
-	plan: Plan,
-	isLink: (path: Path) => boolean = () => false,
-): Violation[] {
+/** What the verifier is given beside the documents. */
+export interface VerifyParameters {
+	readonly plan: Plan;
+	readonly countTokens: CountTokens;
+	/** Tells the places that tie a record to the one before it, which may be rewritten where messages are dropped. */
+	readonly isLink?: (path: Path) => boolean;
+}
+
+/** Checks what was really written against the promises. Returns nothing where all of them hold. */
+export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
+	const { plan, countTokens, isLink = () => false } = parameters;
 	return [
 		...verifyTargets(before.transcript, plan, isLink),
 		...plan.flatMap(verifyShrinks),
+		...verifyWrittenSizes(before.transcript, after.transcript, { plan, countTokens }),
 		...verifyUntouched(before.document, after.document, plan),
 		...verifyMessages(before.transcript, after.transcript, plan),
 	];
 }
 
 function verifyTargets(transcript: Transcript, plan: Plan, isLink: (path: Path) => boolean): Violation[] {
-	const dropsMessages = plan.some((edit) => edit.reason === "drop");
+	const removesValues = plan.some((edit) => edit.kind === "remove");
 	return plan.flatMap((edit): Violation[] => {
 		const message = transcript.messages[edit.message];
 		const pointer = jsonPointer(edit.path);
 		const isOneOf = (paths: readonly Path[] | undefined) =>
 			paths?.some((path) => jsonPointer(path) === pointer) ?? false;
 		if (edit.reason === "relink") {
-			return dropsMessages && isLink(edit.path)
+			return removesValues && isLink(edit.path)
 				? []
 				: [{ promise: "only_tool_results_edited", detail: `${pointer} is no tie to a dropped record` }];
 		}
@@ -75,10 +78,38 @@ function shrinks({ before, after, reason, copy }: Edit): boolean {
 	}
 }
 
+/** What an edit claims of sizes is measured again on what was written: results of edited messages take fewer tokens. */
+function verifyWrittenSizes(
+	before: Transcript,
+	after: Transcript,
+	{ plan, countTokens }: VerifyParameters,
+): Violation[] {
+	const edited = new Set(
+		plan
+			.filter((edit) => (edit.reason === "mask" || edit.reason === "truncate") && !edit.copy)
+			.map((edit) => edit.message),
+	);
+	const tokens = (message: Message | undefined) => {
+		const texts = message?.results.reduce((sum, result) => sum + sizeOfResult(result, countTokens).tokens, 0) ?? 0;
+		return texts + (message?.mediaTokens ?? 0);
+	};
+	return keptMessages(before, plan).flatMap((original, index): Violation[] => {
+		if (!edited.has(original)) return [];
+		const [was, is] = [tokens(before.messages[original]), tokens(after.messages[index])];
+		return is <= was
+			? []
+			: [{ promise: "every_edit_shrinks", detail: `message ${original} takes ${is} tokens, took ${was}` }];
+	});
+}
+
+function keptMessages(before: Transcript, plan: Plan): number[] {
+	const removed = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
+	return before.messages.flatMap((_, index) => (removed.has(index) ? [] : [index]));
+}
+
 /** Order, roles, ids and pairing of the messages that stay. */
 function verifyMessages(before: Transcript, after: Transcript, plan: Plan): Violation[] {
-	const removed = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
-	const kept = before.messages.flatMap((_, index) => (removed.has(index) ? [] : [index]));
+	const kept = keptMessages(before, plan);
 	if (kept.length !== after.messages.length) {
 		return [{ promise: "order_kept", detail: `${after.messages.length} messages where ${kept.length} should stay` }];
 	}

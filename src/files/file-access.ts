@@ -4,6 +4,8 @@ import path from "node:path";
 import { readHandle } from "../documents/read-regular-file.ts";
 import { PalimpsestError } from "../errors.ts";
 import { isInside, realFolders } from "./allowed-roots.ts";
+import { type HeldFolder, holdFolder } from "./hold-folder.ts";
+import { pathOfOpened } from "./path-of-opened.ts";
 import { writeNewFile } from "./write-new-file.ts";
 
 /** Files that a caller may name by path. */
@@ -30,10 +32,13 @@ export interface FileAccessOptions {
 	readonly roots: () => Promise<readonly string[]>;
 }
 
+/** Longest path that is looked at; no system takes a longer one. */
+const longestPath = 32_767;
+
 /**
  * Access to the files under some folders and to no others. Paths are resolved to real paths before they are judged, so
- * that neither `..` nor a link leads out; and what was opened is compared with what was judged, so that neither does a
- * link put in place in between.
+ * that neither `..` nor a link leads out; and what was opened is judged again, so that neither does a link put in place
+ * in between.
  */
 export function createFileAccess({ workingDirectory, roots }: FileAccessOptions): FileAccess {
 	const requireAllowed = async (real: string, given: string): Promise<void> => {
@@ -46,56 +51,75 @@ export function createFileAccess({ workingDirectory, roots }: FileAccessOptions)
 		throw new PalimpsestError("path_not_allowed", `Files at ${shown(given)} may not be used. ${advice}`);
 	};
 
+	/** What is not there is judged by the folder it would be in: whether a file exists elsewhere is told to nobody. */
+	const refuseMissing = async (file: string, given: string): Promise<void> =>
+		requireAllowed(await realFolderAbove(file), given);
+
+	/** Without the help of the system only a change that lasts is noticed. */
+	const requireOpenedAllowed = async (handle: FileHandle, real: string, given: string): Promise<void> => {
+		const opened = await pathOfOpened(handle);
+		if (opened !== undefined) return requireAllowed(opened, given);
+		const [about, judged] = [await handle.stat(), await stat(real)];
+		if (about.ino === judged.ino && about.dev === judged.dev && (await realpath(real)) === real) return;
+		throw new PalimpsestError("path_not_allowed", `The file at ${shown(given)} changed place while it was opened.`);
+	};
+
 	return {
 		async read(given, maxBytes) {
 			const file = absolute(given, workingDirectory);
-			const real = await realpath(file).catch((error) => {
-				throw unreadable(given, error);
-			});
-			await requireAllowed(real, given);
 			let handle: FileHandle | undefined;
 			try {
+				const real = await realpath(file).catch(async (error) => {
+					await refuseMissing(file, given);
+					throw error;
+				});
+				await requireAllowed(real, given);
 				// Without O_NONBLOCK, opening a pipe would wait for a writer.
 				handle = await open(real, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-				const [opened, judged] = [await handle.stat(), await stat(await realpath(real))];
-				if ((await realpath(real)) !== real || opened.ino !== judged.ino || opened.dev !== judged.dev) {
-					throw new PalimpsestError(
-						"path_not_allowed",
-						`The file at ${shown(given)} changed place while it was opened.`,
-					);
-				}
+				await requireOpenedAllowed(handle, real, given);
 				return await readHandle(handle, shown(given), maxBytes);
 			} catch (error) {
-				throw error instanceof PalimpsestError ? error : unreadable(given, error);
+				throw asPalimpsestError(error, "unreadable_file", `Cannot read ${shown(given)}`);
 			} finally {
 				await handle?.close();
 			}
 		},
 		async write(given, text, overwrite) {
 			const file = absolute(given, workingDirectory);
-			const folder = await realpath(path.dirname(file)).catch((error) => {
-				throw unwritable(given, error);
-			});
-			const real = path.join(folder, path.basename(file));
-			await requireAllowed(real, given);
+			const name = path.basename(file);
+			let folder: HeldFolder | undefined;
 			try {
-				await writeNewFile({ file: real, text, overwrite });
+				folder = await holdFolder(path.dirname(file)).catch(async (error) => {
+					await refuseMissing(file, given);
+					throw error;
+				});
+				const real = path.join(folder.real, name);
+				await requireAllowed(real, given);
+				await writeNewFile({ file: path.join(folder.base, name), text, overwrite });
+				return real;
 			} catch (error) {
-				throw error instanceof PalimpsestError ? error : unwritable(given, error);
+				throw asPalimpsestError(error, "unwritable_file", `Cannot write ${shown(given)}`);
+			} finally {
+				await folder?.release();
 			}
-			return real;
 		},
 	};
 }
 
 function absolute(given: string, workingDirectory: string): string {
-	if (given === "" || given.includes("\0")) {
+	if (given === "" || given.includes("\0") || given.length > longestPath) {
 		throw new PalimpsestError(
 			"invalid_argument",
-			"Expected a path to be a text without NUL characters, and not empty.",
+			`Expected a path to be a text of 1 to ${longestPath} characters without a NUL among them.`,
 		);
 	}
 	return path.resolve(workingDirectory, given);
+}
+
+/** The real path of the nearest folder above a path that is there. */
+async function realFolderAbove(file: string): Promise<string> {
+	const folder = path.dirname(file);
+	return realpath(folder).catch(() => (folder === file ? folder : realFolderAbove(folder)));
 }
 
 /** A path in an error: bounded, on one line. */
@@ -103,15 +127,10 @@ function shown(given: string): string {
 	return JSON.stringify(given.length > 300 ? `${given.slice(0, 300)}…` : given);
 }
 
-function unreadable(given: string, cause: unknown): PalimpsestError {
-	return new PalimpsestError("unreadable_file", `Cannot read ${shown(given)}: ${reasonOf(cause)}.`, { cause });
-}
-
-function unwritable(given: string, cause: unknown): PalimpsestError {
-	return new PalimpsestError("unwritable_file", `Cannot write ${shown(given)}: ${reasonOf(cause)}.`, { cause });
-}
-
-function reasonOf(cause: unknown): string {
-	const { code } = cause as NodeJS.ErrnoException;
-	return code === "ENOENT" || code === "ENOTDIR" ? "there is no such file or folder" : String(code);
+function asPalimpsestError(error: unknown, code: "unreadable_file" | "unwritable_file", what: string): PalimpsestError {
+	if (error instanceof PalimpsestError) return error;
+	const { code: cause } = error as NodeJS.ErrnoException;
+	const isMissing = cause === "ENOENT" || cause === "ENOTDIR";
+	const reason = isMissing ? "there is no such file or folder" : String(cause);
+	return new PalimpsestError(code, `${what}: ${reason}.`, { cause: error });
 }

@@ -16,7 +16,7 @@ export async function writeNewFile(what: {
 	readonly overwrite: boolean;
 }): Promise<void> {
 	const { file, text, overwrite } = what;
-	const temporary = path.join(path.dirname(file), `.${path.basename(file).slice(0, 100)}.${randomUUID()}.tmp`);
+	const temporary = path.join(path.dirname(file), `.palimpsest-${randomUUID()}.tmp`);
 	const { O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW } = constants;
 	const handle = await open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0o600);
 	try {

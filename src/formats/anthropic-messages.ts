@@ -1,14 +1,10 @@
 import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../engine/transcript.ts";
+import { readAnthropicMedia } from "./anthropic-media.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { readResultContent } from "./part-list.ts";
+import { tokensOfMedia } from "./read-media.ts";
 import { readSurroundings } from "./surroundings.ts";
-
-/**
- * Tokens assumed for an image: about what Anthropic gives for the largest one that is not scaled down.
- * Source: docs.anthropic.com, "Vision", "Evaluate image size".
- */
-const imageTokens = 1_600;
 
 const looksFor =
 	"Anthropic Messages (`role` user or assistant, `content` a string or blocks such as `tool_use` and `tool_result`)";
@@ -87,7 +83,8 @@ function probeMessage(message: unknown): boolean | string {
 	return certain;
 }
 
-function readMessage(message: JsonObject, path: readonly (string | number)[]): Message {
+/** Reads one message; sessions of agents that speak this API hold it inside their records. */
+export function readMessage(message: JsonObject, path: readonly (string | number)[]): Message {
 	const roleName = stringAt(message, "role") ?? "";
 	const role = (Object.hasOwn(roles, roleName) && roles[roleName]) || "other";
 	const calls: ToolCall[] = [];
@@ -95,10 +92,7 @@ function readMessage(message: JsonObject, path: readonly (string | number)[]): M
 	const counted: string[] = [];
 	const thinking: ThinkingBlock[] = [];
 	let mediaTokens = 0;
-	const countOpaque = (block: unknown) => {
-		if (isJsonObject(block) && block.type === "image") mediaTokens += imageTokens;
-		else counted.push(asCountedText(block));
-	};
+	const countOpaque = (block: unknown) => counted.push(asCountedText(block));
 
 	if (!Array.isArray(message.content)) {
 		counted.push(asCountedText(message.content ?? undefined));
@@ -131,15 +125,20 @@ function readMessage(message: JsonObject, path: readonly (string | number)[]): M
 				counted.push(stringAt(block, "name") ?? "", asCountedText(block.input));
 				break;
 			case "tool_result": {
-				const content = readResultContent(block.content, [...path, "content", index, "content"]);
-				content.others.forEach(countOpaque);
+				const contentPath = [...path, "content", index, "content"];
+				const { texts, whole, media, others } = readResultContent(block.content, contentPath, readAnthropicMedia);
+				others.forEach(countOpaque);
+				mediaTokens += tokensOfMedia(media);
 				const isError = typeof block.is_error === "boolean" ? block.is_error : undefined;
-				const { texts, whole } = content;
-				results.push({ callId: idAt(block, "tool_use_id"), texts, whole, copies: [], media: [], isError });
+				results.push({ callId: idAt(block, "tool_use_id"), texts, whole, copies: [], media, isError });
 				break;
 			}
-			default:
-				countOpaque(block);
+			default: {
+				const media = readAnthropicMedia(block, [...path, "content", index]);
+				if (!media) countOpaque(block);
+				mediaTokens += media?.tokens ?? 0;
+				counted.push(...(media?.texts ?? []).map((node) => node.text));
+			}
 		}
 	});
 	return { role, paths: [path], counted, mediaTokens, calls, results, thinking };

@@ -26,9 +26,19 @@ export interface Format {
 	readonly probe: (located: LocatedMessages) => Fit;
 	/** Reads messages that fit. Never throws: what it does not know is opaque. */
 	readonly read: (located: LocatedMessages) => Transcript;
-	/**
-	 * Where the records of a session name themselves and the record before them, as paths within a record. When records
-	 * are dropped, those that followed them are tied to the nearest that stays. Absent where a format has no such ties.
-	 */
-	readonly links?: { readonly id: Path; readonly parent: Path };
+	/** How the records of a session are tied to each other. Absent where a format has no such ties. */
+	readonly links?: RecordLinks;
+}
+
+/**
+ * Where the records of a session name themselves and the record before them, as paths within a record. When records are
+ * dropped, those that followed them are tied to the nearest that stays.
+ */
+export interface RecordLinks {
+	readonly id: Path;
+	readonly parent: Path;
+	/** Where the record of a compaction names the first record that it kept. */
+	readonly firstKept?: Path;
+	/** The records of the conversation from the last one back: for ties that a record leaves unsaid or that lead nowhere. */
+	readonly chain?: (located: LocatedMessages) => readonly number[];
 }

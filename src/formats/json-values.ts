@@ -1,3 +1,5 @@
+import { compactJson } from "../engine/compact-json.ts";
+
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -19,5 +21,5 @@ export function idAt(object: JsonObject, key: string): string | undefined {
 /** A value as the text that stands for it when tokens are counted. */
 export function asCountedText(value: unknown): string {
 	if (typeof value === "string") return value;
-	return value === undefined ? "" : JSON.stringify(value);
+	return compactJson(value);
 }

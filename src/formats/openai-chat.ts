@@ -1,14 +1,11 @@
-import type { Message, Role, ToolCall, ToolResult } from "../engine/transcript.ts";
+import type { Path } from "../engine/path.ts";
+import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../engine/transcript.ts";
+import { readChatMedia } from "./chat-media.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { readResultContent } from "./part-list.ts";
+import { tokensOfMedia } from "./read-media.ts";
 import { readSurroundings } from "./surroundings.ts";
-
-/**
- * Tokens assumed for an image: the most that OpenAI's guide gives for a GPT-4o image in high detail (2 048 × 4 096:
- * 85 + 6 tiles of 170). Source: platform.openai.com/docs/guides/images-vision, "Calculating costs".
- */
-const imageTokens = 1_105;
 
 const looksFor =
 	'OpenAI Chat Completions messages (`role` and `content`, calls in `tool_calls[].function`, results in `role: "tool"`)';
@@ -45,7 +42,9 @@ export const openaiChat: Format = {
 	read(located) {
 		return {
 			format: "openai-chat",
-			messages: located.messages.map((message, index) => readMessage(message as JsonObject, [...located.base, index])),
+			messages: located.messages.map((message, index) =>
+				readChatMessage(message as JsonObject, [...located.base, index]),
+			),
 			surroundings: readSurroundings(located, ["tools", "functions"]),
 			opensWithUser: false,
 		};
@@ -55,7 +54,7 @@ export const openaiChat: Format = {
 function probe({ messages }: LocatedMessages): Fit {
 	let certain = false;
 	for (const [message, value] of messages.entries()) {
-		const outcome = probeMessage(value);
+		const outcome = probeChatMessage(value);
 		if (typeof outcome === "string") return { fit: "none", message, expected: outcome };
 		certain ||= outcome;
 	}
@@ -63,11 +62,12 @@ function probe({ messages }: LocatedMessages): Fit {
 }
 
 /** Whether the message can only be of this format; a text says what it should have been instead. */
-function probeMessage(message: unknown): boolean | string {
+export function probeChatMessage(message: unknown): boolean | string {
 	if (!isJsonObject(message)) return "an object with `role`";
 	const role = stringAt(message, "role");
 	if (role === undefined) return "an object with a string `role`";
-	if (!Object.hasOwn(knownRoles, role)) return false;
+	// A record of another role that says nothing (a checkpoint, a count of tokens) is no message.
+	if (!Object.hasOwn(knownRoles, role)) return Object.hasOwn(message, "content") ? false : "`content` in a message";
 	if (message.parts !== undefined) return "`content`, not `parts`";
 	const calls = message.tool_calls;
 	if (calls !== undefined && calls !== null) {
@@ -90,32 +90,64 @@ function probeMessage(message: unknown): boolean | string {
 	return certain;
 }
 
-function readMessage(message: JsonObject, path: readonly (string | number)[]): Message {
+/** Reads one message, for this format and for records that hold such messages. */
+export function readChatMessage(message: JsonObject, path: Path): Message {
 	const roleName = stringAt(message, "role") ?? "";
 	const role = (Object.hasOwn(knownRoles, roleName) && knownRoles[roleName]) || "other";
 	const counted: string[] = [];
 	const calls = readCalls(message, counted);
-	for (const key of ["name", "refusal", "reasoning_content"]) {
+	const details = readReasoningDetails(message, path);
+	// Where a gateway gives both, the plain text is that of the details.
+	const ownTexts = details.length > 0 ? ["name", "refusal"] : ["name", "refusal", "reasoning_content"];
+	for (const key of ownTexts) {
 		const text = stringAt(message, key);
 		if (text) counted.push(text);
 	}
+	const contentPath = [...path, "content"];
+	const content = readResultContent(message.content, contentPath, readChatMedia);
+	const thinking = [...readThinkParts(message.content, contentPath), ...details];
+	counted.push(...thinking.map((block) => block.text));
+	counted.push(...content.others.filter((part) => !isThinkPart(part)).map(asCountedText));
+	const mediaTokens = tokensOfMedia(content.media);
 	const results: ToolResult[] = [];
-	let mediaTokens = 0;
-	const countOthers = (parts: readonly unknown[]) => {
-		for (const part of parts) {
-			if (isJsonObject(part) && part.type === "image_url") mediaTokens += imageTokens;
-			else counted.push(asCountedText(part));
-		}
-	};
-	const content = readResultContent(message.content, [...path, "content"]);
-	countOthers(content.others);
 	if (role === "tool") {
-		const callId = idAt(message, "tool_call_id");
-		results.push({ callId, texts: content.texts, whole: content.whole, copies: [], media: [], isError: undefined });
+		const { texts, whole, media } = content;
+		results.push({ callId: idAt(message, "tool_call_id"), texts, whole, copies: [], media, isError: undefined });
 	} else {
 		counted.push(...content.texts.map((node) => node.text));
 	}
-	return { role, paths: [path], counted, mediaTokens, calls, results, thinking: [] };
+	return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
+}
+
+/** Reasoning as Kimi writes it among the parts of a content. */
+function isThinkPart(part: unknown): part is JsonObject {
+	return isJsonObject(part) && part.type === "think";
+}
+
+function readThinkParts(content: unknown, path: Path): ThinkingBlock[] {
+	if (!Array.isArray(content)) return [];
+	return content.flatMap((part: unknown, index): ThinkingBlock[] =>
+		isThinkPart(part)
+			? [{ path: [...path, index], text: asCountedText(part.think), bound: Boolean(stringAt(part, "encrypted")) }]
+			: [],
+	);
+}
+
+/**
+ * Reasoning that gateways hand through beside the content: OpenRouter's `reasoning_details`, LiteLLM's
+ * `thinking_blocks`. They want it back as it was with the calls that it led to, so it stays.
+ */
+function readReasoningDetails(message: JsonObject, path: Path): ThinkingBlock[] {
+	return ["reasoning_details", "thinking_blocks"].flatMap((key) => {
+		const blocks = Object.hasOwn(message, key) ? message[key] : undefined;
+		if (!Array.isArray(blocks)) return [];
+		return blocks.flatMap((block: unknown, index): ThinkingBlock[] => {
+			if (!isJsonObject(block)) return [];
+			const texts = ["text", "summary", "thinking"].map((name) => stringAt(block, name) ?? "");
+			const bound = Boolean(stringAt(block, "signature") || stringAt(block, "data"));
+			return [{ path: [...path, key, index], text: texts.join(""), bound, fixed: true }];
+		});
+	});
 }
 
 function readCalls(message: JsonObject, counted: string[]): ToolCall[] {

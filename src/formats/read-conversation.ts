@@ -1,15 +1,46 @@
 import type { Transcript } from "../engine/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { anthropicMessages } from "./anthropic-messages.ts";
+import { bedrockConverse } from "./bedrock-converse.ts";
+import { claudeCode } from "./claude-code.ts";
+import { codexRollout } from "./codex-rollout.ts";
+import { copilotCli } from "./copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
+import { gemini } from "./gemini.ts";
+import { inspect } from "./inspect.ts";
 import { isJsonObject } from "./json-values.ts";
+import { kimiContext } from "./kimi-context.ts";
+import { mcpSampling } from "./mcp-sampling.ts";
 import { openaiChat } from "./openai-chat.ts";
+import { openaiResponses } from "./openai-responses.ts";
+import { opencode } from "./opencode.ts";
+import { pi } from "./pi.ts";
+import { tau2 } from "./tau2.ts";
+import { vercelModel } from "./vercel-model.ts";
+import { vercelUi } from "./vercel-ui.ts";
 
 /**
  * Every format. Where several fit a conversation equally well the first one is taken, so those that share their shape
  * with a plainer format, or are records around one, stand before it.
  */
-export const formats: readonly Format[] = [openaiChat, anthropicMessages];
+export const formats: readonly Format[] = [
+	claudeCode,
+	codexRollout,
+	pi,
+	opencode,
+	kimiContext,
+	copilotCli,
+	tau2,
+	inspect,
+	mcpSampling,
+	vercelUi,
+	vercelModel,
+	openaiResponses,
+	gemini,
+	bedrockConverse,
+	openaiChat,
+	anthropicMessages,
+];
 
 /** A conversation with its format. */
 export interface ReadConversation {
@@ -70,13 +101,25 @@ function detectFormat(located: LocatedMessages): Format {
 	throw new PalimpsestError("not_a_conversation", explain(located, probed));
 }
 
+/** How many formats are told of in full; the others by name and the message at which they failed. */
+const toldInFull = 3;
+
 function explain(located: LocatedMessages, probed: readonly { format: Format; fit: Fit }[]): string {
-	const lines = probed.flatMap(({ format, fit }) =>
-		fit.fit === "none"
-			? [
-					`- ${format.looksFor}: message ${fit.message} of ${located.messages.length} does not fit, expected ${fit.expected}`,
-				]
-			: [],
-	);
-	return `The ${located.messages.length} messages fit no format. Looked for:\n${lines.join("\n")}\nMessages are numbered from 0.`;
+	// Of those that got equally far, the plainer formats stand behind and are the likelier meant.
+	const failed = probed
+		.toReversed()
+		.flatMap(({ format, fit }) => (fit.fit === "none" ? [{ format, ...fit }] : []))
+		.sort((a, b) => b.message - a.message);
+	const nearest = failed
+		.slice(0, toldInFull)
+		.map(
+			({ format, message, expected }) => `- ${format.looksFor}: message ${message} does not fit, expected ${expected}`,
+		);
+	const others = failed.slice(toldInFull).map(({ format, message }) => `${format.title} (message ${message})`);
+	return [
+		`The ${located.messages.length} messages fit no format. Looked for:`,
+		...nearest,
+		...(others.length > 0 ? [`- and for ${others.join(", ")}.`] : []),
+		"Messages are numbered from 0.",
+	].join("\n");
 }

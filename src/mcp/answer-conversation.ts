@@ -26,12 +26,14 @@ export async function answerConversation(what: {
 }): Promise<Record<string, unknown>> {
 	const { input, context, policy, edit } = what;
 	requireFittingArguments(input);
-	if (input.path === undefined) return answerInline(input, await edit(input.messages));
+	if (input.path === undefined) return answerWith(input, tellRounded(input.messages, await edit(input.messages)));
 
 	const bytes = await context.files.read(input.path, policy.limits.max_file_bytes);
 	const document = readTextDocument(decodeText(bytes, "the file at `path`"), "the file at `path`");
 	const outcome = await edit(document.value);
-	if (input.output_path === undefined) return answerWith(input, outcome);
+	if (input.output_path === undefined) {
+		return answerWith(input, input.respond_with === "messages" ? tellRounded(document.value, outcome) : outcome);
+	}
 	const text = editedText(document, outcome);
 	const written = await context.files.write(input.output_path, text, input.overwrite ?? false);
 	return { report: outcome.report, output_path: written };
@@ -54,11 +56,13 @@ function requireFittingArguments({
 	if (respond_with !== "messages") refuse('Expected `output_path` only with respond_with "messages".');
 }
 
-/** Numbers of an inline conversation were parsed before they got here, so the report tells where one may be rounded. */
-function answerInline(input: ConversationArguments, outcome: Outcome<object>): Record<string, unknown> {
-	const unsafe = unsafeIntegers(input.messages);
-	if (unsafe.length === 0) return answerWith(input, outcome);
-	return answerWith(input, { ...outcome, report: { ...outcome.report, unsafe_integers: unsafe } });
+/**
+ * Tells where a number may be rounded: all of an inline conversation were parsed before they got here, and messages that
+ * are answered inline are written anew.
+ */
+function tellRounded(conversation: unknown, outcome: Outcome<object>): Outcome<object> {
+	const unsafe = unsafeIntegers(conversation);
+	return unsafe.length === 0 ? outcome : { ...outcome, report: { ...outcome.report, unsafe_integers: unsafe } };
 }
 
 /** Picks what the caller asked for; an outcome that would have broken a promise becomes its error. */

@@ -36,13 +36,7 @@ export interface ConversationArguments {
 	readonly overwrite?: boolean | undefined;
 }
 
-/** What a tool that edits a conversation answers with beside the report. */
-export const respondWithInput = z
-	.enum(["messages", "edits", "report"])
-	.default("messages")
-	.describe("`edits`: only what changed, by JSON Pointer into your input. `report`: only the numbers.");
-
-/** What such a tool answers with. */
+/** What a tool that edits a conversation answers with. */
 export const conversationOutput = z.looseObject({
 	messages: conversation.optional().describe("The conversation, wrapped as it came."),
 	output_path: z.string().optional(),

@@ -1,5 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { compactJson } from "../engine/compact-json.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
 
@@ -11,12 +12,19 @@ export const largestAnswer = 8_000_000;
 
 /**
  * A tool's answer: structured content, and text that says the same, since some hosts show their model only one of them.
- * What would not reach the client goes into a file, and the answer links to it.
+ * Where it would not reach the client, its largest part goes into a file, and the answer links to it.
  *
  * @throws PalimpsestError `payload_too_large` where there is nowhere to put it.
  */
 export async function toolResult(answer: Record<string, unknown>, spill: Spill | undefined): Promise<CallToolResult> {
-	const text = JSON.stringify(answer);
+	const text = sendableJson(answer);
+	if (text === undefined) {
+		if (spill) return linkToFile(answer, spill);
+		throw new PalimpsestError(
+			"payload_too_large",
+			'The answer is nested too deep to be sent. Call again with respond_with "edits" or "report".',
+		);
+	}
 	// The text travels as a string in JSON: once more with its quotes escaped.
 	const bytes = Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(text));
 	if (bytes <= largestAnswer) return { content: [{ type: "text", text }], structuredContent: answer };
@@ -29,12 +37,27 @@ export async function toolResult(answer: Record<string, unknown>, spill: Spill |
 	return linkToFile(answer, spill);
 }
 
+/** Levels of nesting that the message around an answer may add. */
+const levelsAround = 64;
+
+/** An answer as JSON; `undefined` where it is nested too deep for `JSON.stringify`, with which the SDK sends it. */
+function sendableJson(answer: Record<string, unknown>): string | undefined {
+	let wrapped: unknown = answer;
+	for (let level = 0; level < levelsAround; level += 1) wrapped = [wrapped];
+	try {
+		return JSON.stringify(wrapped).slice(levelsAround, -levelsAround);
+	} catch (error) {
+		if (error instanceof RangeError) return undefined;
+		throw error;
+	}
+}
+
 async function linkToFile(answer: Record<string, unknown>, spill: Spill): Promise<CallToolResult> {
-	const { report, ...large } = answer;
-	const [name = "answer"] = Object.keys(large);
-	const json = JSON.stringify(large[name]);
+	const parts = Object.entries(answer).map(([name, value]) => ({ name, json: compactJson(value) }));
+	const { name, json } = parts.reduce((largest, part) => (part.json.length > largest.json.length ? part : largest));
 	const uri = pathToFileURL(await spill(name, json)).href;
-	const structuredContent = { report, [`${name}_uri`]: uri };
+	const { [name]: _, ...rest } = answer;
+	const structuredContent = { ...rest, [`${name}_uri`]: uri };
 	return {
 		content: [
 			{ type: "text", text: JSON.stringify(structuredContent) },

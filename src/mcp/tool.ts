@@ -39,5 +39,5 @@ export const pureTool: ToolAnnotations = {
 	openWorldHint: false,
 };
 
-/** What is true of a tool that writes a file where the caller names one, over an existing one only when told to. */
-export const fileWritingTool: ToolAnnotations = { ...pureTool, readOnlyHint: false };
+/** What is true of a tool that writes a file where the caller names one, and may be told to write over another. */
+export const fileWritingTool: ToolAnnotations = { ...pureTool, readOnlyHint: false, destructiveHint: true };

@@ -6,7 +6,7 @@ import { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import { completePlan, type ThinkingReport } from "./complete-plan.ts";
+import { completePlan } from "./complete-plan.ts";
 import { contextWindowOfCall } from "./context-window-of-call.ts";
 import { editRecord } from "./edit-record.ts";
 import type { Log } from "./log-event.ts";
@@ -15,6 +15,7 @@ import { modelOfCall } from "./model-of-call.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { settle } from "./settle.ts";
+import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
 /** What a guarding did. All numbers of tokens are in `encoding`. */
@@ -76,7 +77,7 @@ export async function guardConversation(request: GuardRequest): Promise<Outcome<
 
 	const guard = planGuard({ transcript, policy, budget, meter, wording, isPlaceholder: placeholdersOf(policy) });
 	const { plan, thinking } = completePlan({ source, plan: guard.plan, policy, countTokens: meter.countTokens });
-	const settled = settle(source, plan);
+	const settled = settle(source, plan, meter.countTokens);
 	const kept = settled.kind === "kept_promises";
 	const done = kept ? plan : [];
 	for (const event of planEvents(done, wording.unknownTool)) log?.(event);
@@ -87,6 +88,10 @@ export async function guardConversation(request: GuardRequest): Promise<Outcome<
 		edits: done.map((edit) => editRecord(edit, conversation)),
 		report: {
 			...report,
+			notes:
+				budget > 0
+					? report.notes
+					: [...report.notes, "The reserve leaves nothing of the context window, so nothing can fit."],
 			encoding: meter.encoding,
 			fits: shortfall === 0,
 			context_window: contextWindow,

@@ -6,13 +6,14 @@ import type { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
-import { completePlan, type ThinkingReport } from "./complete-plan.ts";
+import { completePlan } from "./complete-plan.ts";
 import { type EditRecord, editRecord } from "./edit-record.ts";
 import type { Log } from "./log-event.ts";
 import { modelOfCall } from "./model-of-call.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { settle } from "./settle.ts";
+import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
 /** What a masking did. */
@@ -64,7 +65,7 @@ export async function maskConversation({ conversation, policy, log }: MaskReques
 	});
 	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens: meter.countTokens });
 	const measurement = measure(transcript, meter);
-	const settled = settle(source, plan);
+	const settled = settle(source, plan, meter.countTokens);
 	const done = settled.kind === "kept_promises" ? plan : [];
 	for (const event of planEvents(done, wording.unknownTool)) log?.(event);
 	return {

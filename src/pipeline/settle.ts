@@ -1,5 +1,6 @@
 import { applyPlan } from "../engine/apply.ts";
 import type { Plan } from "../engine/edit.ts";
+import type { CountTokens } from "../engine/measure.ts";
 import { verify } from "../engine/verify.ts";
 import type { Violation } from "../engine/violation.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -15,7 +16,7 @@ export type Settled =
  * Applies a plan, reads what was written and verifies it. Where a promise would be broken, the document that came in
  * comes back with a `broken_promise` error that names the promises and the places.
  */
-export function settle(source: ReadConversation, plan: Plan): Settled {
+export function settle(source: ReadConversation, plan: Plan, countTokens: CountTokens): Settled {
 	const { document } = source;
 	if (plan.length === 0) return { kind: "kept_promises", document };
 	let edited: unknown;
@@ -25,7 +26,7 @@ export function settle(source: ReadConversation, plan: Plan): Settled {
 		const transcript = source.format.read(locateMessages(edited));
 		const before = { document, transcript: source.transcript };
 		const isLink = linkRecogniser(source.format, source.located);
-		violations = verify(before, { document: edited, transcript }, plan, isLink);
+		violations = verify(before, { document: edited, transcript }, { plan, countTokens, isLink });
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
 		return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message, { cause }) };

@@ -1,7 +1,7 @@
 import type { MaskPolicy } from "../../policy/schema.ts";
 import type { ReplaceEdit } from "../edit.ts";
 import { detectError } from "../error-detection.ts";
-import { type CountTokens, sizeOf, sizeOfResult } from "../measure.ts";
+import { type CountTokens, sizeOf, sizeOfMedia, sizeOfResult } from "../measure.ts";
 import type { PairedResult } from "../pairing.ts";
 import { writeMediaPlaceholder, writePlaceholder } from "../placeholder.ts";
 import { resultCharacters, resultText } from "../transcript.ts";
@@ -73,8 +73,9 @@ function maskMedia(paired: PairedResult, { wording, countTokens }: MaskResultPar
 			toolName: call?.name,
 			media,
 		});
+		const before = sizeOfMedia(media, countTokens);
 		const after = sizeOf(placeholder, countTokens);
-		if (after.tokens >= media.tokens) return [];
+		if (after.tokens >= before.tokens) return [];
 		return [
 			{
 				kind: "replace",
@@ -82,7 +83,7 @@ function maskMedia(paired: PairedResult, { wording, countTokens }: MaskResultPar
 				path: media.path,
 				replacement: media.write(placeholder),
 				message,
-				before: { chars: 0, tokens: media.tokens },
+				before,
 				after,
 				result: edited,
 			},

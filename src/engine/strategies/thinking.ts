@@ -1,5 +1,6 @@
 import type { Plan, RemoveEdit } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
+import { jsonPointer, type Path, valueAt } from "../path.ts";
 import type { ThinkingBlock, Transcript } from "../transcript.ts";
 
 /** A reasoning block whose prefix a plan changes. */
@@ -8,30 +9,75 @@ export interface AffectedThinking {
 	readonly block: ThinkingBlock;
 }
 
+/** How blocks are taken out: by these edits, but for those that have to stay. */
+export interface ThinkingStrip {
+	readonly edits: readonly RemoveEdit[];
+	readonly left: readonly AffectedThinking[];
+}
+
 /**
  * The reasoning blocks that stay behind an edit and are bound to what stands before them. Providers that check the
  * binding (Claude from 5.1 on) may refuse them once their prefix differs.
  */
 export function affectedThinking(transcript: Transcript, plan: Plan): AffectedThinking[] {
-	const edited = plan.filter((edit) => !edit.copy && edit.message >= 0).map((edit) => edit.message);
+	const edited = plan.filter((edit) => !edit.copy && edit.message >= 0);
 	if (edited.length === 0) return [];
-	const first = edited.reduce((least, message) => Math.min(least, message));
+	const first = edited.reduce((least, { message }) => Math.min(least, message), Number.POSITIVE_INFINITY);
+	// A message may hold several steps, so that reasoning stands behind a result in the same one.
+	const inFirst = edited.filter(({ message }) => message === first).map(({ path }) => path);
 	const dropped = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
-	return transcript.messages.flatMap(({ thinking }, message) =>
-		message > first && !dropped.has(message)
-			? thinking.filter((block) => block.bound).map((block) => ({ message, block }))
-			: [],
-	);
+	return transcript.messages.flatMap(({ thinking }, message) => {
+		if (message < first || dropped.has(message)) return [];
+		const bound = thinking.filter((block) => block.bound);
+		const behind = message > first ? bound : bound.filter(({ path }) => inFirst.some((edit) => isBefore(edit, path)));
+		return behind.map((block) => ({ message, block }));
+	});
 }
 
-/** Plans to take those blocks out as wholes. */
-export function planStripThinking(affected: readonly AffectedThinking[], countTokens: CountTokens): RemoveEdit[] {
-	return affected.map(({ message, block }) => ({
-		kind: "remove",
-		reason: "thinking",
-		path: block.path,
-		message,
-		before: sizeOf(block.text, countTokens),
-		after: { chars: 0, tokens: 0 },
-	}));
+/** Whether a path leads to an earlier item of the same list. */
+function isBefore(path: Path, other: Path): boolean {
+	const fork = path.findIndex((segment, index) => segment !== other[index]);
+	const [a, b] = [path[fork], other[fork]];
+	return typeof a === "number" && typeof b === "number" && a < b;
+}
+
+/**
+ * Plans to take those blocks out as wholes. A block stays where it cannot be taken out, and where nothing would be left
+ * of its message or of the list that it stands in, since no API takes an empty one.
+ */
+export function planStripThinking(what: {
+	readonly document: unknown;
+	readonly transcript: Transcript;
+	readonly affected: readonly AffectedThinking[];
+	readonly countTokens: CountTokens;
+}): ThinkingStrip {
+	const { document, transcript, affected, countTokens } = what;
+	const removable = affected.filter(({ block }) => !block.fixed);
+	const removed = new Set(removable.map(({ block }) => jsonPointer(block.path)));
+	const siblings = countBy(removable, ({ block }) => jsonPointer(block.path.slice(0, -1)));
+	const emptiesList = ({ path }: ThinkingBlock) => {
+		const list = valueAt(document, path.slice(0, -1));
+		return !Array.isArray(list) || siblings.get(jsonPointer(path.slice(0, -1))) === list.length;
+	};
+	const emptiesMessage = (message: number) =>
+		transcript.messages[message]?.paths.every((path) => removed.has(jsonPointer(path))) ?? true;
+	const edits: RemoveEdit[] = [];
+	const left: AffectedThinking[] = [];
+	for (const one of affected) {
+		const { message, block } = one;
+		if (block.fixed || emptiesMessage(message) || emptiesList(block)) {
+			left.push(one);
+			continue;
+		}
+		const before = sizeOf(block.text, countTokens);
+		const after = { chars: 0, tokens: 0 };
+		edits.push({ kind: "remove", reason: "thinking", path: block.path, message, before, after });
+	}
+	return { edits, left };
+}
+
+function countBy<Item>(items: readonly Item[], keyOf: (item: Item) => string): ReadonlyMap<string, number> {
+	const counts = new Map<string, number>();
+	for (const item of items) counts.set(keyOf(item), (counts.get(keyOf(item)) ?? 0) + 1);
+	return counts;
 }

@@ -17,7 +17,7 @@ export const truncateOutput = defineTool({
 		max_chars: z.int().min(0).optional().describe("Characters up to which the text is left whole."),
 		policy: policyInput(["truncate"]),
 	}),
-	outputSchema: z.looseObject({ text: z.string(), truncated: z.boolean(), omitted_chars: z.int() }),
+	outputSchema: z.looseObject({ text: z.string().optional(), truncated: z.boolean(), omitted_chars: z.int() }),
 	async handle({ text, path, max_chars, policy: override }, context) {
 		const policy = policyOfCall(context, override);
 		if ((text === undefined) === (path === undefined)) {

@@ -1,0 +1,53 @@
+/**
+ * A value as compact JSON, as `JSON.stringify` writes it, whatever its depth: that one ends in a stack overflow some
+ * thousand levels down, where `JSON.parse` has no bound. Empty for what JSON has no word for.
+ */
+export function compactJson(value: unknown): string {
+	try {
+		return JSON.stringify(value) ?? "";
+	} catch (error) {
+		if (!(error instanceof RangeError)) throw error;
+		return writeByHand(value);
+	}
+}
+
+interface Frame {
+	readonly items: Iterator<[string, unknown]>;
+	readonly close: "]" | "}";
+	isFirst: boolean;
+}
+
+function writeByHand(root: unknown): string {
+	const pieces: string[] = [];
+	const frames: Frame[] = [];
+	const write = (value: unknown): void => {
+		if (typeof value !== "object" || value === null) {
+			pieces.push(JSON.stringify(value) ?? "null");
+			return;
+		}
+		const close = Array.isArray(value) ? "]" : "}";
+		pieces.push(close === "]" ? "[" : "{");
+		frames.push({ items: Object.entries(value)[Symbol.iterator](), close, isFirst: true });
+	};
+	write(root);
+	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
+		const next = frame.items.next();
+		if (next.done) {
+			pieces.push(frame.close);
+			frames.pop();
+			continue;
+		}
+		const [key, value] = next.value;
+		if (frame.close === "}" && !isWritten(value)) continue;
+		if (!frame.isFirst) pieces.push(",");
+		frame.isFirst = false;
+		if (frame.close === "}") pieces.push(JSON.stringify(key), ":");
+		write(value);
+	}
+	return pieces.join("");
+}
+
+/** What JSON has no word for is left out of objects, and is null in lists. */
+function isWritten(value: unknown): boolean {
+	return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
+}

@@ -1,0 +1,57 @@
+import type { Path } from "../engine/path.ts";
+import type { Message } from "../engine/transcript.ts";
+import type { Fit, Format, LocatedMessages } from "./format.ts";
+import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { probeChatMessage, readChatMessage } from "./openai-chat.ts";
+
+/** What each kind of record holds that Kimi CLI writes between the messages. */
+const ownRecords: Readonly<Record<string, (record: JsonObject) => boolean>> = {
+	_checkpoint: (record) => typeof record.id === "number" && record.content === undefined,
+	_usage: (record) => typeof record.token_count === "number",
+	_system_prompt: (record) => typeof record.content === "string",
+};
+
+/**
+ * The context file of Kimi CLI (`context.jsonl`): Chat Completions messages, one a line, between records of its own.
+ * Checkpoints and token counts are no messages: they are sent to no model, and stay where they are. A tool's failure is
+ * told in its text (`<system>ERROR: …`), not by a flag.
+ */
+export const kimiContext: Format = {
+	name: "kimi-context",
+	title: "Kimi CLI context",
+	looksFor: "Kimi CLI context (Chat Completions messages between records of `role` _checkpoint or _usage)",
+	probe,
+	read({ messages, base }) {
+		return {
+			format: "kimi-context",
+			messages: messages.flatMap((record, index) => readRecord(record as JsonObject, [...base, index])),
+			surroundings: [],
+			opensWithUser: false,
+		};
+	},
+};
+
+function probe({ messages }: LocatedMessages): Fit {
+	let certain = false;
+	for (const [message, record] of messages.entries()) {
+		if (isJsonObject(record) && isOwnRecord(record)) {
+			certain = true;
+			continue;
+		}
+		const outcome = probeChatMessage(record);
+		if (typeof outcome === "string") return { fit: "none", message, expected: outcome };
+	}
+	if (certain) return { fit: "certain" };
+	return { fit: "none", message: 0, expected: "a record of `role` _checkpoint, _usage or _system_prompt among them" };
+}
+
+function isOwnRecord(record: JsonObject): boolean {
+	const role = stringAt(record, "role") ?? "";
+	return Object.hasOwn(ownRecords, role) && ownRecords[role]?.(record) === true;
+}
+
+function readRecord(record: JsonObject, path: Path): Message[] {
+	if (!isOwnRecord(record)) return [readChatMessage(record, path)];
+	if (record.role !== "_system_prompt") return [];
+	return [{ ...readChatMessage(record, path), role: "system" }];
+}

@@ -1,0 +1,103 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+const files = {
+	"chat.json": JSON.stringify(agentConversation(2)),
+	"cut-off.json": `[{"role": "user", "content": "${secret}`,
+	"bare-word.json": `{"messages": ${secret}}`,
+	"lines.jsonl": `{"role": "user", "content": "${secret}"}\n{"role": ${secret}}\n`,
+	"empty.json": "",
+	"blank.json": " \n",
+	"object.json": `{"text": "${secret}"}`,
+	"number.json": "7",
+	"texts.json": `["${secret}"]`,
+	"no-toml.toml": "[mask\n",
+	"unknown-key.toml": "[mask]\nwindw_turns = 3\n[nothing]\n",
+	"wrong-type.toml": 'mask = 5\nlocale = "de"\n',
+	"template.toml": '[mask]\nplaceholder_template = "hidden {tool}"\n',
+} as const;
+
+let folder: string;
+beforeAll(async () => {
+	folder = await scratchFolder();
+	await mkdir(join(folder, "folder"));
+	await Promise.all(Object.entries(files).map(([name, text]) => writeFile(join(folder, name), text)));
+});
+
+describe.concurrent("refused input ends with 1, one line on standard error and nothing on standard output", () => {
+	it.each<[string, string[], RegExp]>([
+		["JSON that ends too early", ["mask", "cut-off.json"], /^\[invalid_json\] .*cut-off\.json is not valid/],
+		["JSON that is none", ["guard", "bare-word.json"], /^\[invalid_json\] .*bare-word\.json is not valid/],
+		["JSON Lines with a bad line", ["mask", "lines.jsonl"], /^\[invalid_json\] .*lines\.jsonl is not valid at line 2/],
+		["an empty file", ["mask", "empty.json"], /^\[invalid_json\] .*empty\.json is empty/],
+		["a blank file", ["guard", "blank.json"], /^\[invalid_json\] .*blank\.json is empty/],
+		["empty standard input", ["mask", "-"], /^\[invalid_json\] .*standard input is empty/],
+		["an object without messages", ["mask", "object.json"], /^\[not_a_conversation\] .*an object without `messages`/],
+		["a number", ["guard", "number.json"], /^\[not_a_conversation\] .*got a number/],
+		[
+			"a list of texts",
+			["mask", "texts.json"],
+			/^\[not_a_conversation\] .*Looked for: .*OpenAI .*; Anthropic .*\. Mess/,
+		],
+		["one file of many", ["replay", "chat.json", "texts.json"], /^\[not_a_conversation\] texts\.json: /],
+		["a folder", ["mask", "folder"], /^\[unreadable_file\] Cannot read folder: it is a folder/],
+		["a folder to truncate", ["truncate", "folder"], /^\[unreadable_file\] .*it is a folder/],
+		["a missing file", ["mask", "absent.json"], /^\[unreadable_file\] .*absent\.json: there is no such file/],
+		["a missing file to truncate", ["truncate", "absent"], /^\[unreadable_file\] .*there is no such file/],
+		["a file below a file", ["replay", "chat.json/x"], /^\[unreadable_file\] .*there is no such file/],
+		["no context window", ["guard", "chat.json"], /^\[context_window_unknown\] /],
+		["an unknown model", ["guard", "chat.json", "--model", "nope-9"], /^\[context_window_unknown\] .*"nope-9"/],
+		[
+			"a window of nothing",
+			["guard", "chat.json", "--context-window", "0"],
+			/^\[invalid_argument\] .*1 or more; got 0/,
+		],
+		[
+			"a missing policy file",
+			["mask", "chat.json", "--policy", "no.toml"],
+			/^\[unreadable_file\] .*no\.toml: there is/,
+		],
+		["a folder as policy file", ["mask", "chat.json", "--policy", "folder"], /^\[unreadable_file\] .*it is a folder/],
+		[
+			"invalid TOML",
+			["mask", "chat.json", "--policy", "no-toml.toml"],
+			/^\[invalid_policy\] .*line 1, column 6: not valid/,
+		],
+		[
+			"unknown keys of a policy, all at once",
+			["mask", "chat.json", "--policy", "unknown-key.toml"],
+			/^\[invalid_policy\] .*unknown-key\.toml: mask\.windw_turns: .*mean mask\.window_turns\?; nothing: unknown key/,
+		],
+		[
+			"wrong types in a policy",
+			["policy", "check", "wrong-type.toml"],
+			/^\[invalid_policy\] .*mask: expected a table, got 5; locale: expected .*"en".*, got the text "de"/,
+		],
+		["a template with an unknown variable", ["policy", "check", "template.toml"], /unknown variable \{tool\}; known: /],
+		["a missing file to check", ["policy", "check", "no.toml"], /^\[unreadable_file\] .*there is no such file/],
+		["an unknown preset", ["policy", "presets", "nope"], /^\[invalid_argument\] No such preset\. Known: observation-/],
+		["a setting without a value", ["policy", "show", "--set", "locale"], /^\[invalid_policy\] .*expected key=value/],
+		["a setting of nothing known", ["policy", "show", "--set", "mask.windw=1"], /^\[invalid_policy\] .*unknown key/],
+		["a bad policy for a server", ["serve", "--set", "locale=de"], /^\[invalid_policy\] .*locale: expected/],
+	])("%s", async (_what, parameters, words) => {
+		const { code, text, lines } = await runCli(parameters, { folder });
+		expect(text).toBe("");
+		expect(lines).toEqual([expect.stringMatching(/^palimpsest: \[/)]);
+		expect(lines[0]?.slice("palimpsest: ".length)).toMatch(words);
+		expect(lines[0]).not.toContain(secret);
+		expect(code).toBe(1);
+	});
+
+	it("a variable of the environment that sets nothing known", async () => {
+		const environment = { PALIMPSEST_MASK_WINDW_TURNS: "3" };
+		const { code, lines } = await runCli(["policy", "show"], { folder, environment });
+		expect(lines).toEqual([
+			expect.stringMatching(/PALIMPSEST_MASK_WINDW_TURNS: unknown .*PALIMPSEST_MASK_WINDOW_TURNS\?/),
+		]);
+		expect(code).toBe(1);
+	});
+});

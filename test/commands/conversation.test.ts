@@ -1,0 +1,116 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { builtCli } from "../support/built-cli.ts";
+import { applyRecords } from "../support/promise-checker.ts";
+import { runCli } from "../support/run-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+const run = (parameters: string[], input = "") => runCli(parameters, { folder, input });
+
+const messages = agentConversation(10);
+const body = { model: "gpt-4o", messages, tools: [{ type: "function", function: { name: "read_file" } }] };
+
+describe("mask", () => {
+	it.each([
+		["a list on one line", messages, undefined],
+		["a list, indented by tabs", messages, "\t"],
+		["a request body, indented by two spaces", body, 2],
+		["an object with messages, indented by four spaces", { id: 1, messages, more: null }, 4],
+	])("prints %s as it came, but for the masked results", async (_what, document, indentation) => {
+		const source = `${JSON.stringify(document, null, indentation)}\n`;
+		await writeFile(join(folder, "chat.json"), source);
+		const { code, text, lines } = await run(["mask", "chat.json"]);
+		expect(code).toBe(0);
+		expect(lines).toEqual([expect.stringMatching(/^palimpsest: masked 2 of 10 tool results, \d+ → \d+ tokens$/)]);
+		const [before, after] = [source.split(secret), text.split(secret)];
+		expect(after.length).toBeLessThan(before.length);
+		expect(text).toBe(`${JSON.stringify(JSON.parse(text), null, indentation)}\n`);
+		const masked = text.replaceAll(/"\[Observation masquée: [^"]*\(tool_call_id=call_(\d+), [^"]*"/g, (_all, turn) =>
+			JSON.stringify(messages[3 + 2 * turn]?.content),
+		);
+		expect(masked).toBe(source);
+	});
+
+	it("reads standard input, with a byte order mark too", async () => {
+		const { text, lines } = await run(
+			["mask", "-", "--set", "mask.window_turns=3"],
+			`\uFEFF${JSON.stringify(messages)}`,
+		);
+		expect(JSON.parse(text.replace(/^\uFEFF/, ""))).toHaveLength(messages.length);
+		expect(lines).toEqual([expect.stringContaining("masked 7 of 10")]);
+	});
+
+	it("prints only the edits, or only the report", async () => {
+		const input = JSON.stringify(body);
+		const whole = JSON.parse((await run(["mask", "-"], input)).text);
+		const { edits, report } = JSON.parse((await run(["mask", "-", "--respond-with", "edits"], input)).text);
+		expect(applyRecords(body, edits)).toEqual(whole);
+		const { text } = await run(["mask", "-", "--respond-with", "report"], input);
+		expect(JSON.parse(text)).toEqual(report);
+		expect(report).toMatchObject({ changed: true, masked_tool_results: 2 });
+	});
+
+	it("prints what it cannot shrink as it came", async () => {
+		const { code, text, lines } = await run(["mask", "-"], "[]");
+		expect([code, text]).toEqual([0, "[]"]);
+		expect(lines).toEqual(["palimpsest: masked 0 of 0 tool results, 0 → 0 tokens"]);
+	});
+
+	it("ends quietly where the reader closes the pipe early", async () => {
+		const file = join(folder, "chat.json");
+		await writeFile(file, JSON.stringify(agentConversation(800)));
+		const environment = cleanEnvironment(folder);
+		const child = spawn(process.execPath, [builtCli, "mask", file], { cwd: folder, env: environment });
+		let stderr = "";
+		child.stderr.on("data", (chunk: Buffer) => {
+			stderr += chunk.toString("utf8");
+		});
+		child.stdout.once("data", () => child.stdout.destroy());
+		const [code, signal] = await once(child, "close");
+		expect([code, signal]).toEqual([0, null]);
+		expect(stderr).not.toMatch(/EPIPE|Error| at /);
+	});
+});
+
+describe("guard", () => {
+	it("takes window and reserve in tokens and says that it fits", async () => {
+		const parameters = ["guard", "-", "--context-window", "4000", "--reserve-tokens", "300"];
+		const { code, text, lines } = await run(parameters, JSON.stringify(body));
+		expect(code).toBe(0);
+		expect(lines.at(-1)).toMatch(/^palimpsest: fits: \d+ → \d+ tokens, budget 3700$/);
+		const tokens = Number(/→ (\d+) tokens/.exec(lines.at(-1) ?? "")?.[1]);
+		expect(tokens).toBeLessThanOrEqual(3_700);
+		expect(JSON.parse(text)).toMatchObject({ model: "gpt-4o", tools: body.tools });
+	});
+
+	it("knows the window of a model, named by option or in the request body", async () => {
+		const byOption = await run(["guard", "-", "--model", "gpt-4o"], JSON.stringify(messages));
+		const byBody = await run(["guard", "-"], JSON.stringify(body));
+		for (const { code, lines } of [byOption, byBody]) {
+			expect(code).toBe(0);
+			expect(lines).toEqual([expect.stringMatching(/fits: .* budget 119808$/)]);
+		}
+	});
+
+	it("says by how much it does not fit, and still ends with 0", async () => {
+		const parameters = ["guard", "-", "--context-window", "8200", "--respond-with", "report"];
+		const { code, text, lines } = await run(parameters, JSON.stringify(messages));
+		expect(code).toBe(0);
+		const report = JSON.parse(text);
+		expect(report).toMatchObject({ fits: false, budget_tokens: 8, dropped_messages: expect.any(Number) });
+		const { shortfall_tokens: over, dropped_messages: dropped } = report;
+		expect(lines.at(-1)).toContain(`does not fit, ${over} tokens over`);
+		expect(lines[0]).toMatch(
+			new RegExp(`^palimpsest warning: Context guard: dropped ${dropped} old messages \\(estimated \\d+ tokens\\)$`),
+		);
+		expect(lines.join()).not.toContain(secret);
+	});
+});

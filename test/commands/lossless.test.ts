@@ -1,0 +1,126 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { invertEdits, writeEdits } from "../../src/documents/apply-edits.ts";
+import { decodeText } from "../../src/documents/decode-text.ts";
+import { readTextDocument } from "../../src/documents/text-document.ts";
+import { readConversation } from "../../src/formats/read-conversation.ts";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { expectedText } from "../documents/chosen-edits.ts";
+import { placedEdits, placedText } from "../documents/placed-text.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { realDataFolder } from "../support/real-conversations.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+vi.mock(import("../../src/tokens/load-counter.ts"), async (importOriginal) => {
+	const { rememberCounts } = await import("../support/remembered-counter.ts");
+	return rememberCounts(importOriginal);
+});
+
+const folder = join(realDataFolder, "conversations");
+const files = existsSync(folder)
+	? readdirSync(folder, { recursive: true, encoding: "utf8" })
+			.filter((name) => name.endsWith(".json"))
+			.sort()
+	: [];
+
+interface Seen {
+	files: number;
+	edits: number;
+	removed: number;
+	asLines: number;
+	editsOfLines: number;
+}
+const seen = new Map<string, Seen>();
+const unread = new Set<string>();
+
+type Conversation = { readonly format: string; readonly messages: readonly unknown[] };
+
+const runs = [
+	(conversation: unknown) => maskConversation({ conversation, policy: policyOf({ mask: { window_turns: 1 } }) }),
+	(conversation: unknown) => maskConversation({ conversation, policy: policyOf({ mask: { window_turns: 8 } }) }),
+	(conversation: unknown) =>
+		guardConversation({ conversation, policy: policyOf({ guard: { reserve_tokens: 1_000 } }), contextWindow: 8_000 }),
+];
+
+/** Masks and guards a text, checks what was written, and counts the edits. */
+async function checkText(text: string, kind: "json" | "json_lines"): Promise<{ edits: number; removed: number }> {
+	const document = readTextDocument(text, "the text");
+	expect(document.kind).toBe(kind);
+	const places = placedText(text, kind);
+	const counts = { edits: 0, removed: 0 };
+	for (const run of runs) {
+		const { conversation, edits, error } = await run(document.value);
+		expect(error).toBeUndefined();
+		const edited = writeEdits(document, edits);
+		// Whole texts of megabytes in a failure would drown its point.
+		expect(edited.text === expectedText(places, placedEdits(places, edits)), "identical outside of the edits").toBe(
+			true,
+		);
+		expect(JSON.stringify(readTextDocument(edited.text, "the result").value)).toBe(JSON.stringify(conversation));
+		expect(invertEdits(edited) === text, "the inverse is exact").toBe(true);
+		counts.edits += edits.length;
+		counts.removed += edits.filter((edit) => edit.kind === "remove").length;
+	}
+	return counts;
+}
+
+/** Whether its format is one that is read by now. */
+function isRead(conversation: unknown): boolean {
+	try {
+		readConversation(conversation);
+		return true;
+	} catch {
+		return false;
+	}
+}
+
+describe.skipIf(files.length === 0)("real conversations are written without loss", () => {
+	it.each(files)("%s", { timeout: 120_000 }, async (file) => {
+		const text = decodeText(readFileSync(join(folder, file)), file);
+		const conversation = JSON.parse(text) as Conversation;
+		if (!isRead(conversation)) return void unread.add(conversation.format);
+		const counted = seen.get(conversation.format) ?? { files: 0, edits: 0, removed: 0, asLines: 0, editsOfLines: 0 };
+		seen.set(conversation.format, counted);
+		const { edits, removed } = await checkText(text, "json");
+		counted.files += 1;
+		counted.edits += edits;
+		counted.removed += removed;
+
+		if (conversation.messages.length < 2 || !isRead(conversation.messages)) return;
+		const separator = counted.files % 2 === 0 ? "\n" : "\r\n\n";
+		const lines = conversation.messages.map((record) => JSON.stringify(record)).join(separator);
+		counted.asLines += 1;
+		counted.editsOfLines += (await checkText(counted.files % 3 === 0 ? lines : `${lines}\n`, "json_lines")).edits;
+	});
+
+	it("so does the command, bytes in and bytes out", { timeout: 120_000 }, async () => {
+		const firstOfEach = files.filter((file, index) => file.split("/")[0] !== files[index - 1]?.split("/")[0]);
+		const home = await scratchFolder();
+		let changed = 0;
+		for (const file of firstOfEach) {
+			const bytes = readFileSync(join(folder, file));
+			const document = readTextDocument(decodeText(bytes, file), file);
+			if (!isRead(document.value)) continue;
+			const { edits } = await maskConversation({ conversation: document.value, policy: policyOf() });
+			const run = await runCli(["mask", join(folder, file)], { folder: home });
+			expect(run.code).toBe(0);
+			expect(run.stdout.equals(Buffer.from(writeEdits(document, edits).text)), file).toBe(true);
+			const piped = await runCli(["mask", "-", "--set", "mask.window_turns=1000"], { folder: home, input: bytes });
+			expect(piped.stdout.equals(bytes), file).toBe(true);
+			changed += edits.length > 0 ? 1 : 0;
+		}
+		expect(changed).toBeGreaterThan(3);
+	});
+
+	afterAll(() => {
+		const lines = [...seen].map(([format, counts]) => `  ${format}: ${JSON.stringify(counts)}\n`);
+		const missing = unread.size === 0 ? "" : `  not read: ${[...unread].join(", ")}\n`;
+		process.stderr.write(`Real conversations, lossless:\n${lines.join("")}${missing}`);
+		for (const format of ["openai", "anthropic"]) expect(seen.get(format)?.edits, format).toBeGreaterThan(300);
+		expect([...seen.values()].reduce((sum, { removed }) => sum + removed, 0)).toBeGreaterThan(500);
+		expect([...seen.values()].reduce((sum, { editsOfLines }) => sum + editsOfLines, 0)).toBeGreaterThan(500);
+	});
+});

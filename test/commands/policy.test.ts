@@ -1,0 +1,145 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import { policyJsonSchema } from "../../src/policy/policy-json-schema.ts";
+import { policyReference } from "../../src/policy/policy-reference.ts";
+import { presetNames } from "../../src/policy/schema.ts";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { builtCli } from "../support/built-cli.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { runCli } from "../support/run-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+
+const run = (parameters: string[], environment: Record<string, string> = {}, input = "") =>
+	runCli(parameters, { folder, environment, input });
+
+async function shown(parameters: string[] = [], environment: Record<string, string> = {}) {
+	const { code, text, lines } = await run(["policy", "show", ...parameters], environment);
+	expect([code, lines]).toEqual([0, []]);
+	return JSON.parse(text);
+}
+
+const put = (name: string, text: string) => writeFile(join(folder, name), text);
+
+/** The block of seed 2 as its guide prints it, switched on. */
+const seedBlock = `[observation_masking.schema1]
+enabled = true
+window_turns = 4
+keep_errors = true
+keep_last_k_per_tool = 0
+placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]"
+`;
+
+describe("policy", () => {
+	it("shows the defaults where nothing is configured", async () => {
+		expect(await shown()).toEqual({ policy: policyOf(), file: null });
+	});
+
+	it("lists the presets, and prints one", async () => {
+		const { text } = await run(["policy", "presets"]);
+		const names = text
+			.trimEnd()
+			.split("\n")
+			.map((line) => line.split(" ", 1)[0]);
+		expect(names).toEqual([...presetNames]);
+		const one = await run(["policy", "presets", "context-guard"]);
+		expect(JSON.parse(one.text)).toMatchObject({
+			name: "context-guard",
+			policy: policyOf({ preset: "context-guard" }),
+		});
+	});
+
+	it("prints the JSON Schema and the reference page", async () => {
+		expect(JSON.parse((await run(["policy", "schema"])).text)).toEqual(policyJsonSchema());
+		expect((await run(["policy", "reference"])).text).toBe(policyReference());
+	});
+
+	it("checks a file, and the whole configuration", async () => {
+		await put("seed.toml", seedBlock);
+		const file = await run(["policy", "check", "seed.toml"]);
+		expect(file).toMatchObject({ code: 0, text: "", lines: ["palimpsest: seed.toml is valid"] });
+		expect(await run(["policy", "check"])).toMatchObject({
+			code: 0,
+			lines: ["palimpsest: the configuration is valid"],
+		});
+		await put("palimpsest.toml", "nothing = 1\n");
+		expect(await run(["policy", "check"])).toMatchObject({ code: 1, lines: [expect.stringContaining("unknown key")] });
+	});
+});
+
+describe("where the policy comes from", () => {
+	it("seed 2's block works as it is", async () => {
+		await put("seed.toml", seedBlock);
+		const { policy, file } = await shown(["--policy", "seed.toml"]);
+		expect(file).toBe(join(folder, "seed.toml"));
+		expect(policy.mask).toMatchObject({ enabled: true, window_turns: 4, keep_last_k_per_tool: 0 });
+		const { lines } = await run(["mask", "-", "--policy", "seed.toml"], {}, JSON.stringify(agentConversation(10)));
+		expect(lines).toEqual([expect.stringContaining("masked 6 of 10")]);
+		await put("off.toml", seedBlock.replace("enabled = true", "enabled = false"));
+		const off = await run(["mask", "-", "--policy", "off.toml"], {}, JSON.stringify(agentConversation(10)));
+		expect(off.lines).toEqual([expect.stringContaining("masked 0 of 10")]);
+	});
+
+	it("palimpsest.toml in the working directory is found, else the user's own", async () => {
+		await mkdir(join(folder, ".config", "palimpsest"), { recursive: true });
+		await put(".config/palimpsest/palimpsest.toml", "[mask]\nwindow_turns = 2\n");
+		expect((await shown()).policy.mask.window_turns).toBe(2);
+		await put("palimpsest.toml", "[mask]\nwindow_turns = 3\n");
+		expect(await shown()).toMatchObject({
+			file: join(folder, "palimpsest.toml"),
+			policy: { mask: { window_turns: 3 } },
+		});
+	});
+
+	it("--set wins over the environment, that over the file, that over the preset; the last --set wins", async () => {
+		await put(
+			"palimpsest.toml",
+			'preset = "context-trim"\nlocale = "en"\n[guard]\nreserve_tokens = 1\n[mask]\nwindow_turns = 1\n',
+		);
+		const environment = { PALIMPSEST_MASK_WINDOW_TURNS: "2", PALIMPSEST_MASK_KEEP_LAST_K_PER_TOOL: "2" };
+		const settings = ["--set", "mask.keep_last_k_per_tool=3", "--set", "mask.keep_last_k_per_tool=4"];
+		const { policy } = await shown(settings, environment);
+		expect(policy).toMatchObject({ preset: "context-trim", locale: "en" });
+		expect(policy.guard).toMatchObject({ budget_ratio: 0.8, reserve_tokens: 1 });
+		expect(policy.mask).toMatchObject({ window_turns: 2, keep_last_k_per_tool: 4 });
+	});
+
+	it("--policy wins over PALIMPSEST_POLICY, that over the working directory", async () => {
+		for (const [name, turns] of [
+			["palimpsest", 1],
+			["named", 2],
+			["flag", 3],
+		]) {
+			await put(`${name}.toml`, `[mask]\nwindow_turns = ${turns}\n`);
+		}
+		const environment = { PALIMPSEST_POLICY: "named.toml" };
+		expect((await shown()).policy.mask.window_turns).toBe(1);
+		expect((await shown([], environment)).policy.mask.window_turns).toBe(2);
+		expect((await shown(["--policy", "flag.toml"], environment)).policy.mask.window_turns).toBe(3);
+	});
+});
+
+it.each([
+	["palimpsest --set …", ["--set", "mask.window_turns=3"]],
+	["palimpsest serve --set …", ["serve", "--set", "mask.window_turns=3"]],
+])("%s serves with that setting", async (_what, parameters) => {
+	const client = new Client({ name: "test", version: "1.0.0" });
+	const env = cleanEnvironment(folder);
+	const transport = new StdioClientTransport({
+		command: process.execPath,
+		args: [builtCli, ...parameters],
+		cwd: folder,
+		env,
+	});
+	await client.connect(transport);
+	const answer = await client.callTool({ name: "mask_conversation", arguments: { messages: agentConversation(10) } });
+	await client.close();
+	expect(answer.structuredContent).toMatchObject({ report: { masked_tool_results: 7 } });
+});

@@ -1,0 +1,48 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, expect, it } from "vitest";
+import { runCli } from "../support/run-cli.ts";
+import { textOfLength } from "../support/sample-text.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+
+it("passes what is short enough byte for byte: no line break added, whatever the bytes", async () => {
+	const inputs = [
+		"",
+		"no line break",
+		"one\r\ntwo\n",
+		"\uFEFFwith a byte order mark",
+		"caf\u00e9 \u{1F600}",
+		Buffer.from([0xff, 0xfe, 0x00, 0x80]),
+	];
+	for (const input of inputs) {
+		const { code, stdout, lines } = await runCli(["truncate", "-"], { folder, input });
+		expect(stdout).toEqual(Buffer.from(input as string));
+		expect([code, lines]).toEqual([0, []]);
+	}
+	await writeFile(join(folder, "log.txt"), "from a file");
+	expect((await runCli(["truncate", "log.txt"], { folder })).text).toBe("from a file");
+});
+
+it("cuts what is longer to head and tail, and says so to people", async () => {
+	const input = textOfLength(50_001);
+	const whole = await runCli(["truncate", "-"], { folder, input: input.slice(1) });
+	expect(whole.text).toBe(input.slice(1));
+	const { code, text, lines } = await runCli(["truncate", "-"], { folder, input });
+	expect(text).toBe(`${input.slice(0, 2_000)}\n\n[... 46001 caractères omis ...]\n\n${input.slice(-2_000)}`);
+	expect([code, lines]).toEqual([0, ["palimpsest warning: Truncated a text (50001 → 4035 chars)"]]);
+});
+
+it("takes limit and policy from the command line", async () => {
+	const parameters = ["truncate", "-", "--max-chars", "60", "--set", "locale=en", "--set", "truncate.head_chars=3"];
+	const { text } = await runCli([...parameters, "--set", "truncate.tail_chars=2"], {
+		folder,
+		input: textOfLength(900),
+	});
+	expect(text).toBe(`0,1\n\n... [895 characters truncated] ...\n\n${textOfLength(900).slice(-2)}`);
+	expect((await runCli(["truncate", "-", "--max-chars", "0"], { folder, input: "gone" })).text).toBe("");
+});

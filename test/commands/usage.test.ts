@@ -1,0 +1,66 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { version } from "../../src/version.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeAll(async () => {
+	folder = await scratchFolder();
+});
+const run = (...parameters: string[]) => runCli(parameters, { folder });
+
+describe.concurrent("help", () => {
+	it("names every command and explains the exit codes", async () => {
+		const { code, text, lines } = await run("--help");
+		expect(code).toBe(0);
+		expect(lines).toEqual([]);
+		for (const command of ["serve", "mask", "guard", "truncate", "replay", "policy"]) {
+			expect(text).toMatch(new RegExp(`^ {2}${command}\\b.*\\w`, "m"));
+		}
+		expect(text).toContain("Exit codes: 0 done, 1 refused input, 2 usage.");
+		expect(text).toContain("- is standard input");
+	});
+
+	it.each(["serve", "mask", "guard", "truncate", "replay", "policy"])("explains %s", async (command) => {
+		const { code, text } = await run(command, "--help");
+		expect(code).toBe(0);
+		expect(text).toMatch(new RegExp(`^Usage: palimpsest ${command} `));
+		if (command !== "policy") expect(text).toContain("--set <key=value>");
+	});
+
+	it("tells the version", async () => {
+		expect(await run("--version")).toMatchObject({ code: 0, text: `${version}\n`, lines: [] });
+	});
+});
+
+describe.concurrent("wrong usage ends with 2, words on standard error and nothing on standard output", () => {
+	it.each([
+		["an unknown option", ["--nope"], /unknown option '--nope'/],
+		["an unknown option of a command", ["mask", "chat.json", "--nope"], /unknown option '--nope'/],
+		["an unknown command", ["nonsense"], /unknown command 'nonsense'/],
+		["a mistyped command", ["mas", "chat.json"], /unknown command 'mas'\. Did you mean mask\?/],
+		["a mistyped command of policy", ["policy", "chek"], /unknown command 'chek'/],
+		["options before the command", ["--set", "locale=en", "mask", "chat.json"], /expected the command first/],
+		["no file to mask", ["mask"], /missing required argument 'file'/],
+		["no file to guard", ["guard", "--context-window", "9000"], /missing required argument 'file'/],
+		["no file to truncate", ["truncate"], /missing required argument 'file'/],
+		["no file to replay", ["replay", "--json"], /missing required argument 'files'/],
+		["a file too many", ["mask", "a.json", "b.json"], /too many arguments/],
+		["a policy option without its file", ["mask", "chat.json", "--policy"], /argument missing/],
+		["a negative window", ["guard", "chat.json", "--context-window", "-3"], /whole number, 0 or more/],
+		["a window that is no number", ["guard", "chat.json", "--context-window", "NaN"], /whole number, 0 or more/],
+		["half a reserve", ["guard", "chat.json", "--reserve-tokens", "0.5"], /whole number, 0 or more/],
+		["a negative limit", ["truncate", "log.txt", "--max-chars=-1"], /whole number, 0 or more/],
+		["a negative number of turns", ["replay", "chat.json", "--window-turns", "-1"], /whole number, 0 or more/],
+		[
+			"an unknown answer",
+			["mask", "chat.json", "--respond-with", "poems"],
+			/Allowed choices are messages, edits, report/,
+		],
+	])("%s", async (_what, parameters, words) => {
+		const { code, text, lines } = await run(...parameters);
+		expect(code).toBe(2);
+		expect(text).toBe("");
+		expect(lines[0]).toMatch(words);
+	});
+});

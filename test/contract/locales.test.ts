@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { localeNames, presetNames } from "../../src/policy/schema.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { resultContents } from "../support/raw-conversation.ts";
+import { outputOf, textOfLength } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+const conversation = openaiMessages(
+	user("Go."),
+	toolTurn("call_1", outputOf("one")),
+	...Array.from({ length: 8 }, (_, index) => toolTurn(`call_${index}`, "ok")),
+	toolTurn("large", textOfLength(60_000)),
+);
+const words = {
+	fr: { placeholder: "[Observation masquée", marker: " caractères omis ...]" },
+	en: { placeholder: "[Observation masked", marker: " characters truncated] ..." },
+	zh: { placeholder: "历史 tool_call已隐藏", marker: "... [已截断 " },
+} as const;
+
+describe("`locale` sets every placeholder, truncation marker and notice at once", () => {
+	it.each(presetNames.flatMap((preset) => localeNames.map((locale) => ({ preset, locale }))))(
+		"preset $preset in $locale",
+		async ({ preset, locale }) => {
+			const policy = policyOf({
+				preset,
+				locale,
+				mask: { enabled: true },
+				guard: { truncate_when: "always", reserve_tokens: 0 },
+			});
+			const masked = await maskConversation({ conversation, policy });
+			expect(resultContents(masked.conversation)[0]).toContain(words[locale].placeholder);
+			const { text } = await truncateText({ text: textOfLength(60_000), policy });
+			expect(text).toContain(words[locale].marker);
+			const guarded = await guardConversation({ conversation, policy, contextWindow: 1_000_000 });
+			const trimsInFrench = preset === "context-trim" && locale === "fr";
+			const marker = trimsInFrench ? "[... contenu tronqué ...]" : words[locale].marker;
+			expect(resultContents(guarded.conversation).at(-1)).toContain(marker);
+		},
+	);
+
+	it("`fr` is the default", () => {
+		expect(policyOf().locale).toBe("fr");
+	});
+
+	it("what one locale masked, another leaves alone", async () => {
+		const once = await maskConversation({ conversation, policy: policyOf({ locale: "en" }) });
+		const twice = await maskConversation({ conversation: once.conversation, policy: policyOf({ locale: "fr" }) });
+		expect(resultContents(twice.conversation)[0]).toBe(resultContents(once.conversation)[0]);
+	});
+
+	it("every field can be overridden over a preset", () => {
+		const policy = policyOf({
+			preset: "tool-result-hiding",
+			locale: "en",
+			mask: { window_turns: 2, keep_errors: true },
+		});
+		expect(policy).toMatchObject({ locale: "en", mask: { enabled: true, window_turns: 2, keep_errors: true } });
+	});
+});

@@ -1,0 +1,98 @@
+import { describe, expect, it } from "vitest";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { resultContents } from "../support/raw-conversation.ts";
+import { textOfLength } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+const policy = policyOf({ preset: "context-guard" });
+
+async function truncated(text: string): Promise<string> {
+	return (await truncateText({ text, policy })).text;
+}
+
+async function guarded(text: string): Promise<unknown> {
+	const conversation = openaiMessages(user("Read it."), toolTurn("call_1", text));
+	const outcome = await guardConversation({ conversation, policy, contextWindow: 1_000_000 });
+	return resultContents(outcome.conversation)[0];
+}
+
+describe.each([
+	["truncate_output", truncated],
+	["guard_context", guarded],
+])("Seed 5, L1 (工具输出截断) in %s", (_, cut) => {
+	it("短文本不截断: a short text is not cut", async () => {
+		expect(await cut("short")).toBe("short");
+	});
+
+	it("超长文本正确截断，保留 head+tail: head 2 000 and tail 2 000 stay", async () => {
+		const text = textOfLength(123_456);
+		const result = String(await cut(text));
+		expect(result.startsWith(text.slice(0, 2_000))).toBe(true);
+		expect(result.endsWith(text.slice(-2_000))).toBe(true);
+	});
+
+	it("截断后包含省略标记和原始长度信息: the marker says how much is missing, worded as the seed words it", async () => {
+		const text = textOfLength(123_456);
+		const marker = "\n\n... [119456 characters truncated] ...\n\n";
+		expect(await cut(text)).toBe(text.slice(0, 2_000) + marker + text.slice(-2_000));
+	});
+
+	it("边界值: at maxChars it is untouched", async () => {
+		const text = textOfLength(50_000);
+		expect(await cut(text)).toBe(text);
+	});
+
+	it("边界值: at maxChars + 1 it is cut", async () => {
+		const text = textOfLength(50_001);
+		expect(await cut(text)).toBe(
+			`${text.slice(0, 2_000)}\n\n... [46001 characters truncated] ...\n\n${text.slice(-2_000)}`,
+		);
+	});
+
+	it("never half a character", async () => {
+		const text = `${"a".repeat(1_999)}${"🦊".repeat(40_000)}b`;
+		const result = String(await cut(text));
+		expect(result.isWellFormed()).toBe(true);
+		expect(result.length).toBeLessThan(text.length);
+	});
+
+	it("cutting twice equals cutting once", async () => {
+		const once = String(await cut(textOfLength(60_000)));
+		expect(await cut(once)).toBe(once);
+	});
+});
+
+describe("truncate_output", () => {
+	it.each([0, 1, 10, 50, 500, 3_999, 4_000, 4_030])("max_chars %i: never longer than before", async (maxChars) => {
+		for (const length of [maxChars, maxChars + 1, maxChars + 20, maxChars + 60]) {
+			const { text, report } = await truncateText({ text: textOfLength(length), policy, maxChars });
+			expect(text.length).toBeLessThanOrEqual(length);
+			expect(report.truncated).toBe(length > maxChars);
+			expect(report.chars).toEqual({ before: length, after: text.length });
+		}
+	});
+
+	it("tells which part it left out", async () => {
+		const original = textOfLength(70_000);
+		const { text, report } = await truncateText({ text: original, policy });
+		expect(report.omitted).toEqual({ start: 2_000, end: 68_000 });
+		expect(report.omitted_chars).toBe(66_000);
+		expect(text).not.toContain(original.slice(2_000, 2_050));
+	});
+
+	it("leaves a whole text out of the log and tells of a cut one", async () => {
+		const messages: string[] = [];
+		const log = (event: { message: string }) => messages.push(event.message);
+		await truncateText({ text: "short", policy, log });
+		const { text } = await truncateText({ text: textOfLength(60_000), policy, log });
+		expect(messages).toEqual([`Truncated a text (60000 → ${text.length} chars)`]);
+	});
+
+	it.each([[-1], [1.5], [Number.NaN]])("refuses max_chars %d", async (maxChars) => {
+		await expect(truncateText({ text: "", policy, maxChars })).rejects.toThrow(
+			/Expected `max_chars` to be a whole number/,
+		);
+	});
+});

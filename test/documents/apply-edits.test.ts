@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { applyEdits, guard, invertEdits, mask, type PortableEdit } from "../../src/index.ts";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+
+const text = '{"n": 9007199254740993, "a": ["one", {"b": "two"}], "o": {"k": 1.0e5}}';
+const hashOf = (value: string) => createHash("sha256").update(value).digest("hex");
+const replaceOne: PortableEdit = { kind: "replace", path: "/a/0", sha256_before: hashOf("one"), replacement: "1" };
+const removeSecond: PortableEdit = { kind: "remove", path: "/a/1", sha256_before: hashOf('{"b":"two"}') };
+
+describe("applyEdits", () => {
+	it("changes nothing but the edited values", () => {
+		const edited = applyEdits(text, [removeSecond, replaceOne]);
+		expect(edited.text).toBe('{"n": 9007199254740993, "a": ["1"], "o": {"k": 1.0e5}}');
+		expect(invertEdits(edited)).toBe(text);
+	});
+
+	it("leaves the text as it is where there are no edits", () => {
+		expect(applyEdits(text, []).text).toBe(text);
+		expect(invertEdits(applyEdits(text, []))).toBe(text);
+	});
+
+	it("replaces the whole value, but for what stands around it", () => {
+		const whole = { kind: "replace", path: "", sha256_before: hashOf("[1]"), replacement: { all: 1 } } as const;
+		expect(applyEdits("\uFEFF [1]\r\n", [whole]).text).toBe('\uFEFF {"all":1}\r\n');
+	});
+
+	it.each<[string, PortableEdit[]]>([
+		["a text that has changed since", [{ ...replaceOne, sha256_before: hashOf("other") }]],
+		["a member that is not there", [{ ...replaceOne, path: "/c" }]],
+		["an item past the end of its list", [{ ...removeSecond, path: "/a/2" }]],
+		["an item named by no number", [{ ...replaceOne, path: "/a/00" }]],
+		["a list's own length", [{ ...replaceOne, path: "/a/length" }]],
+		["what every object inherits", [{ ...replaceOne, path: "/o/constructor" }]],
+		["a path without its slash", [{ ...replaceOne, path: "a/0" }]],
+		["a path into a text", [{ ...replaceOne, path: "/a/0/0" }]],
+		["one good edit beside a stale one", [removeSecond, { ...replaceOne, sha256_before: "" }]],
+	])("refuses as stale: %s", (_what, edits) => {
+		expect(() => applyEdits(text, edits)).toThrow(expect.objectContaining({ code: "stale_edit" }));
+	});
+
+	it.each<[string, unknown[]]>([
+		["the same value twice", [replaceOne, replaceOne]],
+		[
+			"a value inside another",
+			[
+				{ ...removeSecond, path: "/a", sha256_before: hashOf('["one",{"b":"two"}]'), kind: "replace", replacement: [] },
+				replaceOne,
+			],
+		],
+		["a member taken out of an object", [{ kind: "remove", path: "/o/k", sha256_before: hashOf("100000") }]],
+		[
+			"the whole value taken out",
+			[
+				{
+					kind: "remove",
+					path: "",
+					sha256_before: hashOf('{"n":9007199254740992,"a":["one",{"b":"two"}],"o":{"k":100000}}'),
+				},
+			],
+		],
+		["a kind that is none", [{ ...replaceOne, kind: "insert" }]],
+		["nothing to replace by", [{ ...replaceOne, replacement: undefined }]],
+		["no path", [{ kind: "remove" }]],
+	])("refuses as no edits of this text: %s", (_what, edits) => {
+		const apply = () => applyEdits(text, edits as PortableEdit[]);
+		expect(apply).toThrow(expect.objectContaining({ code: "invalid_argument" }));
+	});
+
+	it("refuses what is no JSON, without quoting it", () => {
+		const apply = () => applyEdits(`{"a": ${secret}}`, [replaceOne]);
+		expect(apply).toThrow(expect.objectContaining({ code: "invalid_json" }));
+		expect(apply).not.toThrow(secret);
+	});
+});
+
+describe("invertEdits", () => {
+	it("refuses a text that has changed since", () => {
+		const { text: edited, inverse } = applyEdits(text, [replaceOne]);
+		const invert = () => invertEdits({ text: `${edited} `, inverse });
+		expect(invert).toThrow(expect.objectContaining({ code: "stale_edit" }));
+	});
+});
+
+describe("`__proto__` and `constructor`", () => {
+	const hostile = '{"__proto__": {"x": "old"}, "constructor": {"prototype": ["old"]}, "a": {"__proto__": "old"}}';
+
+	it("are keys like any other", () => {
+		const paths = ["/__proto__/x", "/constructor/prototype/0", "/a/__proto__"];
+		const edits = paths.map(
+			(path) => ({ kind: "replace", path, sha256_before: hashOf("old"), replacement: "new" }) as const,
+		);
+		const edited = applyEdits(hostile, edits);
+		expect(edited.text).toBe(hostile.replaceAll("old", "new"));
+		expect(invertEdits(edited)).toBe(hostile);
+		expect(Object.prototype).not.toHaveProperty("x");
+	});
+
+	it("as replacement stay data", () => {
+		const replacement = JSON.parse('{"__proto__": 1}');
+		const edit = { kind: "replace", path: "/a", sha256_before: hashOf('{"__proto__":"old"}'), replacement } as const;
+		expect(applyEdits(hostile, [edit]).text).toBe(hostile.replace('{"__proto__": "old"}', '{"__proto__":1}'));
+	});
+});
+
+describe("edits made from a parsed copy", () => {
+	// What parsing and writing anew would not keep.
+	const spelledOut = JSON.stringify(agentConversation(10), null, "\t")
+		.replaceAll("Read it all.", "Read \\u0069t \\/ all.")
+		.replace('"role"', '"id": 9007199254740993, "temperature": 1.0e0, "role"');
+
+	it.each([
+		["a list", spelledOut],
+		[
+			"a request body with a repeated key",
+			`{"messages": [], "model": "gpt-4o", "messages": ${spelledOut}, "seed": -0}`,
+		],
+		["CRLF and a byte order mark", `\uFEFF${spelledOut.replaceAll("\n", "\r\n")}\r\n`],
+	])("fit the text: %s", async (_what, source) => {
+		const conversation = JSON.parse(source.replace(/^\uFEFF/, ""));
+		const masked = await mask(conversation, { policy: { mask: { window_turns: 3 } } });
+		const guarded = await guard(conversation, { contextWindow: 3_000, reserveTokens: 500 });
+		for (const { edits, conversation: after } of [masked, guarded]) {
+			expect(edits.length).toBeGreaterThan(3);
+			const edited = applyEdits(source, edits);
+			expect(JSON.parse(edited.text.replace(/^\uFEFF/, ""))).toEqual(after);
+			expect(edited.text).toContain("Read \\u0069t \\/ all.");
+			expect(edited.text).toContain('"id": 9007199254740993, "temperature": 1.0e0');
+			expect(invertEdits(edited)).toBe(source);
+		}
+	});
+});

@@ -1,0 +1,123 @@
+import { describe, expect, it } from "vitest";
+import { decodeText } from "../../src/documents/decode-text.ts";
+import { readTextDocument } from "../../src/documents/text-document.ts";
+import { PalimpsestError } from "../../src/errors.ts";
+
+const read = (text: string) => readTextDocument(text, "the text");
+
+describe("one value", () => {
+	it.each<[string, string, unknown]>([
+		["plain", '{"a": 1}', { a: 1 }],
+		["after a byte order mark", "\uFEFF[1]", [1]],
+		["in lines that end with CRLF", '{\r\n"a": [\r\n1]\r\n}\r\n', { a: [1] }],
+		["with a key that repeats", '{"a": 1, "a": 2}', { a: 2 }],
+		["on one line with a line feed", "[1]\n", [1]],
+	])("%s", (_what, text, value) => {
+		expect(read(text)).toMatchObject({ kind: "json", text, value });
+	});
+});
+
+describe("JSON Lines", () => {
+	it.each<[string, string, unknown]>([
+		["one a line", '{"a":1}\n{"a":2}\n', [{ a: 1 }, { a: 2 }]],
+		["without a last line feed", '{"a":1}\n{"a":2}', [{ a: 1 }, { a: 2 }]],
+		["with CRLF", '{"a":1}\r\n{"a":2}\r\n', [{ a: 1 }, { a: 2 }]],
+		["with blank lines", '\n{"a":1}\n\n \t\n{"a":2}\n\n', [{ a: 1 }, { a: 2 }]],
+		["after a byte order mark", '\uFEFF{"a":1}\n{"a":2}', [{ a: 1 }, { a: 2 }]],
+		["two on one line", '{"a":1}{"a":2}\n', [{ a: 1 }, { a: 2 }]],
+		["two on one line, apart", '{"a":1}\n{"a":2} \t{"a":3}\n', [{ a: 1 }, { a: 2 }, { a: 3 }]],
+		["with line separators of Unicode inside", '{"a":"\u2028"}\n{"a":"\u0085"}', [{ a: "\u2028" }, { a: "\u0085" }]],
+	])("%s", (_what, text, value) => {
+		const document = read(text);
+		expect(document).toMatchObject({ kind: "json_lines", text, value });
+		const texts = document.roots.map(({ start, end }) => text.slice(start, end));
+		expect(texts.map((one) => JSON.parse(one))).toEqual(value);
+		expect(texts.every((one) => one === one.trim())).toBe(true);
+	});
+});
+
+describe("refused, without a word of the text", () => {
+	// What the parser's own message quotes, and what could be taken for words of that message.
+	const secret = "at position 77 the end of TOPSECRET";
+	const refusal = (text: string): PalimpsestError => {
+		try {
+			read(text);
+		} catch (error) {
+			if (error instanceof PalimpsestError) return error;
+		}
+		throw new Error("Expected a refusal.");
+	};
+
+	it.each([
+		["nothing", ""],
+		["a byte order mark alone", "\uFEFF \n"],
+	])("%s", (_what, text) => {
+		expect(refusal(text)).toMatchObject({ code: "invalid_json", message: "Expected JSON; the text is empty." });
+	});
+
+	// The mark stands before what makes it no JSON.
+	it.each<[string, string]>([
+		["a bare word", `{"a": "${secret}", "b": ¦nope}`],
+		["a bare word far down", `{\n"a": "${secret}",\n\n"b": [1,\n2, ¦nope]}`],
+		["a comma too many", `["${secret}",¦]`],
+		["a colon too few", `{"${secret}" ¦1}`],
+		["a key that is no text", `{"${secret}": 1, ¦2: 3}`],
+		["brackets that do not match", `["${secret}"¦}`],
+		["a comment", `["${secret}" ¦/* why */]`],
+		["an escape that is none", `["${secret}", ¦"\\q", 1]`],
+		["a control character", `["${secret}", ¦"\u0001", 1]`],
+		["a number that is none", `["${secret}", 0¦1]`],
+		["a value behind the first", `{"a": "${secret}"} ¦1`],
+		["a line that is no record", `{"a": 1}\r\n{"a": "${secret}", ¦nope}\r\n`],
+		["records with a comma between", `{"a": "${secret}"}¦,{"a": 2}`],
+		["records with a comment between", `{"a": "${secret}"}¦/**/{"a": 2}`],
+		["texts on one line", `"${secret}" ¦"b"`],
+	])("%s, with its place", (_what, marked) => {
+		expect(refusal(marked.replace("¦", ""))).toMatchObject({
+			code: "invalid_json",
+			message: `Expected JSON; the text is not valid at ${placeOf(marked)}.`,
+		});
+	});
+
+	it.each<[string, string]>([
+		["in a text", `{"a": 1,\n "b": ¦"${secret}`],
+		["in an escape", `["${secret}", ¦"\\u00`],
+		["behind a comma", `{"a": "${secret}",¦`],
+		["in a word", `{"a": "${secret}", "b": ¦tru`],
+		["in a number", `{"a": "${secret}", "b": ¦-1.`],
+		["in the last record", `{"a": 1}\n\n{"a": 2}\n{"a": ¦"${secret}`],
+		["in the last record, behind a byte order mark", `\uFEFF{"a": 1}\r\n{"a": "${secret}"¦`],
+		["in a record with others behind it", `{"a": 1}\n{"a": ¦"${secret}\n{"a": 2}\n`],
+		["behind a blank line", `\n{"a": "${secret}", ¦`],
+	])("what was cut off %s, with its place", (_what, marked) => {
+		expect(refusal(marked.replace("¦", ""))).toMatchObject({
+			code: "invalid_json",
+			message: `Expected JSON; the text is not valid at ${placeOf(marked)}: it ends too early.`,
+		});
+	});
+
+	function placeOf(marked: string): string {
+		const lines = marked.slice(0, marked.indexOf("¦")).split("\n");
+		return `line ${lines.length}, column ${(lines.at(-1)?.length ?? 0) + 1}`;
+	}
+});
+
+describe("decodeText", () => {
+	it("keeps a byte order mark and all else", () => {
+		const text = '\uFEFF{"a": "é 😀 \\ud800"}\r\n';
+		expect(decodeText(Buffer.from(text), "the file")).toBe(text);
+	});
+
+	it.each([
+		["a byte of Latin-1", [0x22, 0xe9, 0x22]],
+		["a sequence cut off", [0x22, 0xf0, 0x9f, 0x98]],
+		["a surrogate", [0xed, 0xa0, 0x80]],
+		["an overlong slash", [0xc0, 0xaf]],
+		["UTF-16", [0xff, 0xfe, 0x5b, 0x00]],
+	])("refuses %s", (_what, bytes) => {
+		const decode = () => decodeText(Uint8Array.from(bytes), "the file");
+		expect(decode).toThrow(
+			expect.objectContaining({ code: "invalid_json", message: expect.stringMatching(/UTF-8.*the file/) }),
+		);
+	});
+});

@@ -1,0 +1,58 @@
+import { spawn } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { type CallToolResult, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { expect, it, onTestFinished } from "vitest";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { builtCli } from "../support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { firstText, uriOf } from "./path-session.ts";
+
+/** Serves over HTTP from a folder; answers with a function that masks the file at a path. */
+async function serveHttp(folder: string, parameters: readonly string[]) {
+	const child = spawn(process.execPath, [builtCli, "serve", "--http", "127.0.0.1:0", ...parameters], {
+		cwd: folder,
+		env: cleanEnvironment(folder),
+		stdio: ["ignore", "ignore", "pipe"],
+	});
+	onTestFinished(() => void child.kill());
+	const url = await new Promise<string>((found) => {
+		let told = "";
+		child.stderr.on("data", (chunk: Buffer) => {
+			told += chunk.toString("utf8");
+			const [url] = /http:\/\/\S+\/mcp/.exec(told) ?? [];
+			if (url) found(url);
+		});
+	});
+	const client = new Client({ name: "test", version: "1.0.0" }, { capabilities: { roots: {} } });
+	client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: uriOf(folder) }] }));
+	await client.connect(new StreamableHTTPClientTransport(new URL(url)) as never);
+	onTestFinished(() => client.close());
+	return async (path: string) =>
+		(await client.callTool({
+			name: "mask_conversation",
+			arguments: { path, respond_with: "report" },
+		})) as CallToolResult;
+}
+
+it("over HTTP no path is allowed, whatever the client offers as its roots", async () => {
+	const folder = await scratchFolder();
+	await writeFile(join(folder, "chat.json"), JSON.stringify(agentConversation(10)));
+	const mask = await serveHttp(folder, []);
+	for (const path of ["chat.json", join(folder, "chat.json"), "absent.json"]) {
+		expect(firstText(await mask(path))).toMatch(/^\[path_not_allowed\] .*start the server with --allow-path DIR/);
+	}
+});
+
+it("over HTTP the paths under --allow-path are allowed", async () => {
+	const folder = await scratchFolder();
+	await mkdir(join(folder, "allowed"));
+	for (const name of ["chat.json", "allowed/chat.json"]) {
+		await writeFile(join(folder, name), JSON.stringify(agentConversation(10)));
+	}
+	const mask = await serveHttp(folder, ["--allow-path", join(folder, "allowed")]);
+	expect((await mask("allowed/chat.json")).structuredContent).toMatchObject({ report: { changed: true } });
+	expect(firstText(await mask("chat.json"))).toMatch(/^\[path_not_allowed\]/);
+});

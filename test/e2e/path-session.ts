@@ -1,0 +1,76 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { type CallToolResult, ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { afterEach } from "vitest";
+import { builtCli } from "../support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+
+/** A client of the built server, which runs in a folder of its own beside others. */
+export interface PathSession {
+	readonly client: Client;
+	/** Holds the folders. */
+	readonly parent: string;
+	/** The server's working directory. */
+	readonly working: string;
+	/** A folder beside it. */
+	readonly beside: string;
+	/** URIs that the client offers as its roots from now on; tells the server. */
+	offer(uris: readonly string[]): Promise<void>;
+	/** How often the server asked for the roots. */
+	asked(): number;
+	call(name: string, parameters: Record<string, unknown>): Promise<CallToolResult>;
+}
+
+const open: Client[] = [];
+afterEach(() => Promise.all(open.splice(0).map((client) => client.close())));
+
+/** Starts the built server. With `roots`, the client offers these; else it has none to offer. */
+export async function pathSession(
+	options: { readonly roots?: readonly string[]; readonly parameters?: (beside: string) => readonly string[] } = {},
+): Promise<PathSession> {
+	const parent = await scratchFolder();
+	const [working, beside] = [join(parent, "working"), join(parent, "beside")];
+	await Promise.all([working, beside].map((folder) => mkdir(folder)));
+	const transport = new StdioClientTransport({
+		command: process.execPath,
+		args: [builtCli, ...(options.parameters?.(beside) ?? [])],
+		cwd: working,
+		env: cleanEnvironment(working),
+		stderr: "ignore",
+	});
+	const capabilities = options.roots ? { roots: { listChanged: true } } : {};
+	const client = new Client({ name: "test", version: "1.0.0" }, { capabilities });
+	let [uris, asked] = [options.roots ?? [], 0];
+	if (options.roots) {
+		client.setRequestHandler(ListRootsRequestSchema, () => {
+			asked += 1;
+			return { roots: uris.map((uri) => ({ uri })) };
+		});
+	}
+	await client.connect(transport);
+	open.push(client);
+	return {
+		client,
+		parent,
+		working,
+		beside,
+		async offer(changed) {
+			uris = changed;
+			await client.sendRootsListChanged();
+		},
+		asked: () => asked,
+		call: async (name, parameters) => (await client.callTool({ name, arguments: parameters })) as CallToolResult,
+	};
+}
+
+export const uriOf = (folder: string): string => pathToFileURL(folder).href;
+
+/** The text of an answer's first block. */
+export function firstText(result: CallToolResult): string {
+	const [block] = result.content;
+	if (block?.type !== "text") throw new Error("Expected a block of text.");
+	return block.text;
+}

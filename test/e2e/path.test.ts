@@ -1,0 +1,152 @@
+import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { applyEdits } from "../../src/index.ts";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { firstText, type PathSession, pathSession, uriOf } from "./path-session.ts";
+
+// What a parser and a writer would not keep.
+const text = `\uFEFF${JSON.stringify(agentConversation(10), null, " ").replace('"role"', '"id": 9007199254740993, "role"')}\r\n`;
+const lines = agentConversation(10)
+	.map((message) => JSON.stringify(message))
+	.join("\n\n");
+const policy = { mask: { window_turns: 3 } };
+const mask = (session: PathSession, parameters: Record<string, unknown>) =>
+	session.call("mask_conversation", { policy, ...parameters });
+
+describe("a conversation by path", () => {
+	it("is masked as if it had been passed in", async () => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.json"), text);
+		const byPath = await mask(session, { path: "chat.json" });
+		const inline = await mask(session, { messages: JSON.parse(text.slice(1)) });
+		expect(byPath.structuredContent).toEqual(inline.structuredContent);
+		expect(byPath.structuredContent).toMatchObject({ report: { masked_tool_results: 7, unsafe_integers: ["/0/id"] } });
+	});
+
+	it("is guarded, and an output truncated", async () => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.jsonl"), lines);
+		const parameters = { context_window: 4_000, reserve_tokens: 300, respond_with: "report" };
+		const guarded = await session.call("guard_context", { path: "chat.jsonl", ...parameters });
+		expect(guarded.structuredContent).toMatchObject({ report: { fits: true } });
+		const cut = await session.call("truncate_output", { path: "chat.jsonl", max_chars: 100 });
+		expect(cut.structuredContent).toMatchObject({ truncated: true });
+	});
+
+	it.each([
+		["one JSON value", "chat.json", text],
+		["JSON Lines", "chat.jsonl", lines],
+	])("comes back as edits that fit the file: %s", async (_what, name, source) => {
+		const session = await pathSession();
+		await writeFile(join(session.working, name), source);
+		const { structuredContent } = await mask(session, { path: name, respond_with: "edits" });
+		const { edits, report } = structuredContent as { edits: []; report: object };
+		expect(edits).toHaveLength(7);
+		// Edits are exact, so there is no number to warn of.
+		expect(report).not.toHaveProperty("unsafe_integers");
+		await mask(session, { path: name, output_path: "out" });
+		expect(applyEdits(source, edits).text).toBe(await readFile(join(session.working, "out"), "utf8"));
+	});
+});
+
+describe("which files may be named", () => {
+	it("those under the working directory and under --allow-path, and no others", async () => {
+		const session = await pathSession({ parameters: (beside) => ["--allow-path", beside] });
+		const files = [session.working, session.beside, session.parent].map((folder) => join(folder, "chat.json"));
+		await Promise.all(files.map((file) => writeFile(file, text)));
+		const [own, beside, outside] = await Promise.all(files.map((path) => mask(session, { path })));
+		expect([own?.isError, beside?.isError, outside?.isError]).toEqual([undefined, undefined, true]);
+		expect(firstText(outside as never)).toMatch(/^\[path_not_allowed\] .*--allow-path DIR adds a folder/);
+		const truncated = await session.call("truncate_output", { path: files[2] });
+		expect(firstText(truncated)).toMatch(/^\[path_not_allowed\]/);
+		expect(firstText(truncated)).not.toContain(secret);
+	});
+
+	it("those under the client's roots, as they are at the time", async () => {
+		const session = await pathSession({ roots: [] });
+		const path = join(session.beside, "chat.json");
+		await writeFile(path, text);
+		const isAllowed = async () => (await mask(session, { path })).isError === undefined;
+		expect(await isAllowed()).toBe(false);
+		await session.offer([uriOf(session.beside)]);
+		expect(await isAllowed()).toBe(true);
+		expect(await isAllowed()).toBe(true);
+		await session.offer([uriOf(join(session.parent, "else"))]);
+		expect(await isAllowed()).toBe(false);
+		expect(session.asked()).toBe(3);
+	});
+
+	it("a root that is no folder of this machine does not cost the others", async () => {
+		const roots = ["https://example.com/", "file://elsewhere/share", "file:///a%2Fb", "file:///absent", "nonsense"];
+		const session = await pathSession({ roots });
+		const path = join(session.beside, "chat é.json");
+		await writeFile(path, text);
+		expect((await mask(session, { path })).isError).toBe(true);
+		await session.offer([...roots, uriOf(session.beside)]);
+		expect((await mask(session, { path })).isError).toBeUndefined();
+	});
+
+	it("none that only a link in an allowed folder leads to", async () => {
+		const session = await pathSession({ roots: [] });
+		await writeFile(join(session.beside, "chat.json"), text);
+		await symlink(session.beside, join(session.working, "link"));
+		expect(firstText(await mask(session, { path: "link/chat.json" }))).toMatch(/^\[path_not_allowed\]/);
+		const written = await mask(session, { path: "link/chat.json", output_path: "link/out.json" });
+		expect(written.isError).toBe(true);
+		expect(await readdir(session.beside)).toEqual(["chat.json"]);
+	});
+});
+
+describe("output_path", () => {
+	it.each([
+		["one JSON value", text],
+		["JSON Lines", lines],
+	])("takes the result, which differs inside the edits alone: %s", async (_what, source) => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat"), source);
+		const result = await mask(session, { path: "chat", output_path: "out" });
+		const written = join(session.working, "out");
+		expect(result.structuredContent).toEqual({ report: expect.anything(), output_path: written });
+		expect(firstText(result)).not.toContain(secret);
+		expect((await stat(written)).mode & 0o777).toBe(0o600);
+		const output = await readFile(written, "utf8");
+		expect(output.split(secret).length).toBeLessThan(source.split(secret).length);
+		const pieces = output.split(/"\[Observation masquée: [^"]*"/);
+		expect(pieces).toHaveLength(8);
+		let position = 0;
+		for (const piece of pieces) {
+			const at = source.indexOf(piece, position);
+			expect(at).toBeGreaterThanOrEqual(position);
+			position = at + piece.length;
+		}
+		expect(position).toBe(source.length);
+	});
+
+	it("is a new file, unless told otherwise", async () => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.json"), text);
+		const refused = await mask(session, { path: "chat.json", output_path: "chat.json" });
+		expect(firstText(refused)).toMatch(/^\[file_exists\] .*overwrite/);
+		expect(await readFile(join(session.working, "chat.json"), "utf8")).toBe(text);
+		await mask(session, { path: "chat.json", output_path: "chat.json", overwrite: true });
+		expect(await readFile(join(session.working, "chat.json"), "utf8")).not.toBe(text);
+		expect(await readdir(session.working)).toEqual(["chat.json"]);
+	});
+
+	it.each<[string, Record<string, unknown>, RegExp]>([
+		["neither messages nor path", {}, /either `messages` or `path`/],
+		["both", { messages: [], path: "chat.json" }, /and not both/],
+		["messages and output_path", { messages: [], output_path: "out" }, /`output_path` only with `path`/],
+		["edits and output_path", { path: "chat.json", output_path: "out", respond_with: "edits" }, /respond_with/],
+		["overwrite alone", { path: "chat.json", overwrite: true }, /`overwrite` only with `output_path`/],
+		["a path that is no text", { path: 7 }, /path/],
+	])("arguments that do not go together are refused: %s", async (_what, parameters, words) => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.json"), text);
+		const told = firstText(await mask(session, parameters));
+		expect(told).toMatch(/^\[invalid_argument\]/);
+		expect(told).toMatch(words);
+		expect(await readdir(session.working)).toEqual(["chat.json"]);
+	});
+});

@@ -1,0 +1,185 @@
+import { describe, expect, it } from "vitest";
+import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { version } from "../../src/version.ts";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { applyRecords } from "../support/promise-checker.ts";
+import { textOfLength } from "../support/sample-text.ts";
+import { answerText, type StdioSession, stdioSession } from "../support/stdio-session.ts";
+
+/** The structured content of an answer, which its text must repeat. The SDK's client checks it against the schema. */
+async function answerOf(session: StdioSession, name: string, parameters: Record<string, unknown>) {
+	const result = await session.call(name, parameters);
+	expect(result.isError).toBeUndefined();
+	expect(JSON.parse(answerText(result))).toEqual(result.structuredContent);
+	return result.structuredContent as { messages: unknown; edits: []; report: Record<string, unknown> };
+}
+
+const calls = {
+	mask_conversation: { policy: { mask: { window_turns: 3 } } },
+	guard_context: { context_window: 6_000, reserve_tokens: 500 },
+} as const;
+
+describe("initialize", () => {
+	it("tells who serves, what it can and how the policy in force works", async () => {
+		const { client } = await stdioSession();
+		expect(client.getServerVersion()).toEqual({ name: "palimpsest", title: "Palimpsest", version });
+		expect(client.getServerCapabilities()).toEqual({
+			tools: {},
+			resources: { subscribe: true, listChanged: false },
+			completions: {},
+			logging: {},
+		});
+		const instructions = client.getInstructions() ?? "";
+		expect(Buffer.byteLength(instructions)).toBeLessThan(2_048);
+		expect(instructions).toContain("results older than 8 tool turns are masked, errors kept");
+		for (const name of ["mask_conversation", "guard_context", "truncate_output"]) expect(instructions).toContain(name);
+	});
+
+	it("tells the gist of the policy that the command line asked for", async () => {
+		const { client } = await stdioSession({ parameters: ["--set", "mask.window_turns=3", "--set", "locale=zh"] });
+		expect(client.getInstructions()).toContain("results older than 3 tool turns are masked");
+		expect(client.getInstructions()).toContain("Wording: zh");
+	});
+});
+
+describe("tools/list", () => {
+	it("defines three tools, complete for a host and a model, in under 2 000 tokens", async () => {
+		const { client } = await stdioSession();
+		const listed = await client.listTools();
+		expect(listed.tools.map((tool) => tool.name)).toEqual(["mask_conversation", "guard_context", "truncate_output"]);
+		for (const tool of listed.tools) {
+			expect(tool.title).toMatch(/^[A-Z]/);
+			expect(tool.description?.length).toBeGreaterThan(80);
+			expect(Buffer.byteLength(tool.description ?? "")).toBeLessThan(2_048);
+			expect(tool.annotations).toEqual({
+				readOnlyHint: expect.any(Boolean),
+				destructiveHint: expect.any(Boolean),
+				idempotentHint: true,
+				openWorldHint: false,
+			});
+			expect(tool.inputSchema).toMatchObject({
+				type: "object",
+				properties: { policy: { additionalProperties: false } },
+			});
+			expect(tool.outputSchema).toMatchObject({ type: "object", required: expect.any(Array) });
+		}
+		const countTokens = await loadCounter("o200k_base");
+		expect(countTokens(JSON.stringify(listed))).toBeLessThan(2_000);
+	});
+});
+
+describe.each(Object.entries(calls))("%s", (name, parameters) => {
+	it("answers with messages, edits or a report, and the edits make the messages", async () => {
+		const session = await stdioSession();
+		await session.client.listTools();
+		const messages = agentConversation();
+		const respond = (respond_with: string) => answerOf(session, name, { messages, ...parameters, respond_with });
+		const [whole, changes, numbers] = [await respond("messages"), await respond("edits"), await respond("report")];
+		expect(Object.keys(whole)).toEqual(["messages", "report"]);
+		expect(Object.keys(changes)).toEqual(["edits", "report"]);
+		expect(Object.keys(numbers)).toEqual(["report"]);
+		expect(whole.report).toEqual(numbers.report);
+		expect(changes.report).toEqual(numbers.report);
+		expect(changes.edits.length).toBeGreaterThan(5);
+		expect(applyRecords(messages, changes.edits)).toEqual(whole.messages);
+		expect(await answerOf(session, name, { messages, ...parameters })).toEqual(whole);
+	});
+
+	it("keeps the wrapping and every other field", async () => {
+		const session = await stdioSession();
+		const messages = agentConversation();
+		const list = await answerOf(session, name, { messages, ...parameters });
+		const wrappings = [
+			{ temperature: 0.5, model: "gpt-4o", messages, tools: [], metadata: { user: null } },
+			{ id: 7, messages, "vendor/x": [[]] },
+		];
+		for (const document of wrappings) {
+			const { messages: answered } = await answerOf(session, name, { messages: document, ...parameters });
+			expect(Object.keys(answered as object)).toEqual(Object.keys(document));
+			expect(answered).toEqual({ ...document, messages: list.messages });
+		}
+	});
+});
+
+describe("mask_conversation", () => {
+	it("counts tool turns, and leaves all but the old results alone", async () => {
+		const session = await stdioSession();
+		const messages = agentConversation(10);
+		const { messages: masked, report } = await answerOf(session, "mask_conversation", { messages });
+		expect(report).toMatchObject({ changed: true, tool_turns: 10, tool_results: 10, masked_tool_results: 2 });
+		const differing = (masked as unknown[]).flatMap((message, index) =>
+			JSON.stringify(message) === JSON.stringify(messages[index]) ? [] : [index],
+		);
+		expect(differing).toEqual([3, 5]);
+		expect((masked as { content: string }[])[3]?.content).toMatch(
+			/^\[Observation masquée: résultat d'outil ancien \(tool_call_id=call_0, outil=read_file, chars=\d+\)\]$/,
+		);
+	});
+
+	it("takes a policy for one call and forgets it after", async () => {
+		const session = await stdioSession();
+		const messages = agentConversation(10);
+		const maskedWith = async (policy?: object) => {
+			const parameters = { messages, ...(policy === undefined ? {} : { policy }) };
+			const { messages: masked, report } = await answerOf(session, "mask_conversation", parameters);
+			return [report.masked_tool_results, (masked as { content: string }[])[3]?.content];
+		};
+		const french = expect.stringContaining("Observation masquée");
+		expect(await maskedWith({ mask: { window_turns: 1 } })).toEqual([9, french]);
+		expect(await maskedWith({ locale: "zh" })).toEqual([2, "历史 tool_call已隐藏"]);
+		expect(await maskedWith({ locale: "en" })).toEqual([2, expect.stringContaining("Observation masked")]);
+		expect(await maskedWith({ preset: "tool-result-hiding" })).toEqual([5, "历史 tool_call已隐藏"]);
+		expect((await maskedWith({ preset: "context-guard" }))[0]).toBe(0);
+		expect(await maskedWith()).toEqual([2, french]);
+	});
+
+	it("lays a call's policy over the server's own", async () => {
+		const session = await stdioSession({ parameters: ["--set", "locale=en", "--set", "mask.window_turns=3"] });
+		const parameters = { messages: agentConversation(10), policy: { mask: { window_turns: 1 } } };
+		const { messages, report } = await answerOf(session, "mask_conversation", parameters);
+		expect(report.masked_tool_results).toBe(9);
+		expect((messages as { content: string }[])[3]?.content).toContain("Observation masked");
+	});
+});
+
+describe("guard_context", () => {
+	it("says whether it fits, by how much not, and what takes the most", async () => {
+		const session = await stdioSession();
+		const parameters = { messages: agentConversation(), respond_with: "report" };
+		const { report: fitting } = await answerOf(session, "guard_context", { ...parameters, model: "gpt-4o" });
+		expect(fitting).toMatchObject({ fits: true, context_window: 128_000, shortfall_tokens: 0, changed: false });
+		const { report } = await answerOf(session, "guard_context", { ...parameters, context_window: 8_193 });
+		expect(report).toMatchObject({ fits: false, budget_tokens: 1, reserve_tokens: 8_192 });
+		expect(report.shortfall_tokens).toBe((report.tokens as { after: number }).after - 1);
+		expect(report.largest).toContainEqual(expect.objectContaining({ role: "tool", tools: ["read_file"] }));
+	});
+});
+
+describe("truncate_output", () => {
+	it("keeps head and tail, and leaves what is short enough as it is", async () => {
+		const session = await stdioSession();
+		await session.client.listTools();
+		const cut = async (parameters: Record<string, unknown>) => {
+			const result = await session.call("truncate_output", parameters);
+			expect(JSON.parse(answerText(result))).toEqual(result.structuredContent);
+			return result.structuredContent as Record<string, unknown>;
+		};
+		const text = textOfLength(50_001);
+		expect(await cut({ text: text.slice(1) })).toMatchObject({
+			text: text.slice(1),
+			truncated: false,
+			omitted_chars: 0,
+		});
+		expect(await cut({ text })).toMatchObject({
+			text: `${text.slice(0, 2_000)}\n\n[... 46001 caractères omis ...]\n\n${text.slice(-2_000)}`,
+			truncated: true,
+			omitted_chars: 46_001,
+			omitted: { start: 2_000, end: 48_001 },
+			chars: { before: 50_001, after: 4_035 },
+		});
+		const policy = { locale: "en", truncate: { head_chars: 10, tail_chars: 5 } };
+		expect(await cut({ text, max_chars: 100, policy })).toMatchObject({
+			text: `${text.slice(0, 10)}\n\n... [49986 characters truncated] ...\n\n${text.slice(-5)}`,
+		});
+	});
+});

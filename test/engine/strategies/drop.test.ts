@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { planDrop } from "../../../src/engine/strategies/drop.ts";
+import type { Transcript } from "../../../src/engine/transcript.ts";
+import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
+import { policyOf } from "../../support/policy-of.ts";
+import { messageOf, resultOf, transcriptOf } from "../../support/transcripts.ts";
+
+const plain = (role: "system" | "user" | "assistant") => messageOf({ role });
+const calling = (...ids: string[]) => messageOf({ calls: ids.map((id) => ({ id, name: "ls" })) });
+const answering = (...ids: string[]) => messageOf({ role: "tool", results: ids.map((id) => resultOf(id)) });
+
+function dropped(transcript: Transcript, excessTokens: number, guard: PolicyLayer["guard"] = {}): number[] {
+	const sizes = transcript.messages.map(() => ({ chars: 40, tokens: 10 }));
+	const policy = policyOf({ guard: { pin_task: false, ...guard } }).guard;
+	const edits = planDrop({ transcript, policy, originalSizes: sizes, currentSizes: sizes, excessTokens });
+	return edits.map((edit) => edit.message);
+}
+
+const conversation = transcriptOf(
+	plain("system"),
+	plain("user"),
+	calling("a", "b"),
+	answering("a"),
+	answering("b"),
+	plain("assistant"),
+	calling("c"),
+	answering("c"),
+);
+
+describe("planDrop", () => {
+	it("drops the oldest whole groups until enough is gone", () => {
+		expect(dropped(conversation, 0)).toEqual([]);
+		expect(dropped(conversation, 10)).toEqual([1]);
+		expect(dropped(conversation, 11)).toEqual([1, 2, 3, 4]);
+		expect(dropped(conversation, 41)).toEqual([1, 2, 3, 4, 5]);
+	});
+
+	it("never drops system messages, nor the group of the newest message", () => {
+		expect(dropped(conversation, 1_000)).toEqual([1, 2, 3, 4, 5]);
+	});
+
+	it("keeps the groups of the last `keep_last_messages`, system messages aside", () => {
+		expect(dropped(conversation, 1_000, { keep_last_messages: 4 })).toEqual([1]);
+		expect(dropped(conversation, 1_000, { keep_last_messages: 100 })).toEqual([]);
+		const withSystem = { ...conversation, messages: [...conversation.messages, { ...plain("system"), paths: [[8]] }] };
+		expect(dropped(withSystem, 1_000)).toEqual([1, 2, 3, 4, 5]);
+	});
+
+	it("pins the first user message where the policy or the format wants it", () => {
+		expect(dropped(conversation, 1_000, { pin_task: true })).toEqual([2, 3, 4, 5]);
+		expect(dropped({ ...conversation, opensWithUser: true }, 1_000)).toEqual([2, 3, 4, 5]);
+	});
+
+	it("without a user message there is nothing to pin", () => {
+		expect(dropped(transcriptOf(plain("assistant"), plain("assistant")), 100, { pin_task: true })).toEqual([0]);
+	});
+
+	it("counts what earlier edits took as gone already", () => {
+		const sizes = conversation.messages.map(() => ({ chars: 400, tokens: 100 }));
+		const currentSizes = sizes.map((size, index) => (index === 1 ? { chars: 4, tokens: 1 } : size));
+		const { guard: policy } = policyOf({ guard: { pin_task: false } });
+		const edits = planDrop({ transcript: conversation, policy, originalSizes: sizes, currentSizes, excessTokens: 2 });
+		expect(edits.map((edit) => edit.message)).toEqual([1, 2, 3, 4]);
+		expect(edits[0]).toMatchObject({ before: { tokens: 100 }, after: { chars: 0, tokens: 0 } });
+	});
+
+	it("removes every value that makes up a message, and counts its size once", () => {
+		const twoRecords = { ...plain("user"), paths: [[0], [1]] };
+		const transcript = { ...conversation, messages: [twoRecords, { ...plain("user"), paths: [[2]] }] };
+		const sizes = [
+			{ chars: 40, tokens: 10 },
+			{ chars: 40, tokens: 10 },
+		];
+		const { guard: policy } = policyOf({ guard: { pin_task: false } });
+		const edits = planDrop({ transcript, policy, originalSizes: sizes, currentSizes: sizes, excessTokens: 5 });
+		expect(edits.map(({ path, before }) => [path, before.tokens])).toEqual([
+			[[0], 10],
+			[[1], 0],
+		]);
+	});
+});

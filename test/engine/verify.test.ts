@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import { applyPlan } from "../../src/engine/apply.ts";
+import type { Edit, Plan, RemoveEdit, ReplaceEdit } from "../../src/engine/edit.ts";
+import type { Path } from "../../src/engine/path.ts";
+import { verify } from "../../src/engine/verify.ts";
+import type { KeptPromise } from "../../src/engine/violation.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { calls, type JsonMessage, openaiMessages, results, system, toolTurn, user } from "../support/script.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+
+const messages = openaiMessages(
+	system("You are an agent."),
+	user("The task."),
+	calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
+	results({ id: "a", content: outputOf("a") }, { id: "b", content: outputOf("b") }),
+	toolTurn("c", outputOf("c")),
+	user("Well?"),
+);
+const replace = (path: Path, fields: Partial<ReplaceEdit> = {}): ReplaceEdit => ({
+	kind: "replace",
+	reason: "mask",
+	path,
+	message: Number(path[0]),
+	before: { chars: 1_000, tokens: 300 },
+	after: { chars: 3, tokens: 1 },
+	replacement: "[x]",
+	...fields,
+});
+const remove = (message: number): RemoveEdit => ({
+	kind: "remove",
+	reason: "drop",
+	path: [message],
+	message,
+	before: { chars: 1_000, tokens: 300 },
+	after: { chars: 0, tokens: 0 },
+});
+
+const checks = (plan: Plan) => ({ plan, countTokens: roughCount });
+
+function broken(plan: Plan, after: unknown = applyPlan(messages, plan)): KeptPromise[] {
+	const before = { document: messages, transcript: transcriptFrom(messages) };
+	const violations = verify(before, { document: after, transcript: transcriptFrom(after) }, checks(plan));
+	return [...new Set(violations.map(({ promise }) => promise))];
+}
+
+describe("verify lets pass", () => {
+	it.each<[string, Plan]>([
+		["an empty plan", []],
+		["a masked result", [replace([3, "content"])]],
+		["several masked results", [replace([3, "content"]), replace([4, "content"]), replace([6, "content"])]],
+		[
+			"a truncation that is shorter and has as many tokens",
+			[replace([3, "content"], { reason: "truncate", after: { chars: 999, tokens: 300 } })],
+		],
+		["a dropped user message", [remove(1)]],
+		["a dropped whole group", [remove(2), remove(3), remove(4)]],
+		["dropping and masking together", [remove(2), remove(3), remove(4), replace([6, "content"])]],
+	])("%s", (_, plan) => {
+		expect(broken(plan)).toEqual([]);
+	});
+});
+
+describe("verify catches a bad plan:", () => {
+	it.each<[string, Plan, KeptPromise]>([
+		["editing a user message", [replace([1, "content"])], "only_tool_results_edited"],
+		["editing a system message", [replace([0, "content"])], "only_tool_results_edited"],
+		[
+			"editing what is beside a result's text",
+			[replace([3, "role"], { replacement: "tool" })],
+			"only_tool_results_edited",
+		],
+		["replacing a whole message", [replace([3], { replacement: messages[3] })], "only_tool_results_edited"],
+		["removing only the content of a message", [{ ...remove(3), path: [3, "content"] }], "only_tool_results_edited"],
+		["a message number that is not the path's", [replace([3, "content"], { message: 4 })], "only_tool_results_edited"],
+		["removing a system message", [remove(0)], "system_messages_kept"],
+		["masking that grows", [replace([3, "content"], { after: { chars: 1, tokens: 301 } })], "every_edit_shrinks"],
+		[
+			"masking that stays as large",
+			[replace([3, "content"], { after: { chars: 1, tokens: 300 } })],
+			"every_edit_shrinks",
+		],
+		[
+			"truncation that grows in characters",
+			[replace([3, "content"], { reason: "truncate", after: { chars: 1_000, tokens: 1 } })],
+			"every_edit_shrinks",
+		],
+		[
+			"truncation that grows in tokens",
+			[replace([3, "content"], { reason: "truncate", after: { chars: 1, tokens: 301 } })],
+			"every_edit_shrinks",
+		],
+		["dropping that leaves something", [{ ...remove(1), after: { chars: 1, tokens: 1 } }], "every_edit_shrinks"],
+		["removing only a result", [remove(3)], "pairing_kept"],
+		["removing all results of a call", [remove(3), remove(4)], "pairing_kept"],
+		["removing only a call", [remove(2)], "pairing_kept"],
+		["removing a call and one of its results", [remove(2), remove(3)], "pairing_kept"],
+		["changing an id", [replace([3, "tool_call_id"], { replacement: "z" })], "ids_kept"],
+		["changing a call", [replace([2, "tool_calls", 0, "id"], { replacement: "z" })], "ids_kept"],
+		["changing a call's name", [replace([2, "tool_calls", 0, "function", "name"], { replacement: "rm" })], "ids_kept"],
+		["changing a role", [replace([1, "role"], { replacement: "assistant" })], "order_kept"],
+	])("%s", (_, plan, promise) => {
+		expect(broken(plan)).toContain(promise);
+	});
+});
+
+describe("verify catches a bad document:", () => {
+	const plan: readonly Edit[] = [replace([3, "content"])];
+	const good = applyPlan(messages, plan) as JsonMessage[];
+
+	it.each<[string, unknown, KeptPromise]>([
+		["an edit that was not made", messages, "untouched_parts_identical"],
+		["an edit made at another place", applyPlan(messages, [replace([4, "content"])]), "untouched_parts_identical"],
+		["another text than planned", good.with(3, { ...good[3], content: "[y]" }), "untouched_parts_identical"],
+		["an untouched message as an equal copy", good.with(1, { ...good[1] }), "untouched_parts_identical"],
+		[
+			"an untouched value within an edited message changed",
+			good.with(3, { ...good[3], role: "tool", tool_call_id: "z" }),
+			"ids_kept",
+		],
+		["a key added to an edited message", good.with(3, { ...good[3], extra: 1 }), "untouched_parts_identical"],
+		["a key of an edited message lost", good.with(3, { role: "tool", content: "[x]" }), "untouched_parts_identical"],
+		[
+			"the keys of an edited message in another order",
+			good.with(3, Object.fromEntries(Object.entries(good[3] ?? {}).reverse())),
+			"untouched_parts_identical",
+		],
+		[
+			"reordered messages",
+			good.with(5, good[6] as JsonMessage).with(6, good[5] as JsonMessage),
+			"untouched_parts_identical",
+		],
+		["an extra message", [...good, { role: "user", content: "One more." }], "order_kept"],
+		["a message less", good.slice(0, -1), "order_kept"],
+	])("%s", (_, after, promise) => {
+		expect(broken(plan, after)).toContain(promise);
+	});
+
+	it("the wrapping in another shape", () => {
+		const before = { document: messages, transcript: transcriptFrom(messages) };
+		const after = { document: { messages: good }, transcript: transcriptFrom({ messages: good }) };
+		expect(verify(before, after, checks(plan)).map(({ promise }) => promise)).toContain("untouched_parts_identical");
+	});
+
+	it("another field of the request body changed", () => {
+		const body = { model: "m", messages, tools: [1] };
+		const inBody = [replace(["messages", 3, "content"], { message: 3 })];
+		const edited = applyPlan(body, inBody) as typeof body;
+		const check = (document: unknown) =>
+			verify(
+				{ document: body, transcript: transcriptFrom(body) },
+				{ document, transcript: transcriptFrom(document) },
+				checks(inBody),
+			);
+		expect(check(edited)).toEqual([]);
+		expect(check({ ...edited, tools: [1] })).toEqual([{ promise: "untouched_parts_identical", detail: "/tools" }]);
+	});
+
+	it("an edit that lies about what it saves", () => {
+		const longer = `${outputOf("c")}${outputOf("more")}`;
+		const lie = [replace([6, "content"], { message: 6, replacement: longer })];
+		expect(broken(lie)).toEqual(["every_edit_shrinks"]);
+	});
+
+	it("violations name places, never conversation text", () => {
+		const plans = [[remove(3)], [replace([1, "content"])], [remove(0)]];
+		for (const bad of plans) {
+			const before = { document: messages, transcript: transcriptFrom(messages) };
+			const document = applyPlan(messages, bad);
+			const text = JSON.stringify(verify(before, { document, transcript: transcriptFrom(document) }, checks(bad)));
+			expect(text).not.toMatch(/fox|task|agent/);
+		}
+	});
+});

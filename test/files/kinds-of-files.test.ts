@@ -1,0 +1,103 @@
+import { execFile } from "node:child_process";
+import { open, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readHandle, readRegularFile } from "../../src/documents/read-regular-file.ts";
+import { createFileAccess } from "../../src/files/file-access.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { refusal } from "./folders.ts";
+
+const limit = 64 * 1024 * 1024;
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+
+const ways = {
+	readRegularFile: (file: string, maxBytes = limit) => readRegularFile(file, maxBytes),
+	"read of a file access": (file: string, maxBytes = limit) =>
+		createFileAccess({ workingDirectory: "/", roots: async () => ["/"] }).read(file, maxBytes),
+};
+
+describe.each(Object.entries(ways))("%s", (_name, read) => {
+	it("refuses a sparse file of 1 GB by its size, with flat memory", async () => {
+		const file = join(folder, "sparse");
+		await writeFile(file, "");
+		await truncate(file, 1024 ** 3);
+		const before = process.memoryUsage();
+		const { code, message } = await refusal(read(file));
+		const after = process.memoryUsage();
+		expect(code).toBe("payload_too_large");
+		expect(message).toContain("1073741824 bytes");
+		expect(message).toContain("limits.max_file_bytes");
+		expect(after.arrayBuffers + after.rss - before.arrayBuffers - before.rss).toBeLessThan(32 * 1024 * 1024);
+	});
+
+	it("takes as many bytes as are allowed, and not one more", async () => {
+		const file = join(folder, "file");
+		await writeFile(file, "12345");
+		expect((await read(file, 5)).toString()).toBe("12345");
+		expect((await refusal(read(file, 4))).code).toBe("payload_too_large");
+	});
+
+	it("takes an empty file", async () => {
+		await writeFile(join(folder, "empty"), "");
+		expect(await read(join(folder, "empty"))).toHaveLength(0);
+	});
+
+	it.skipIf(process.platform === "win32")("refuses a FIFO without waiting for a writer", async () => {
+		const file = join(folder, "pipe");
+		await promisify(execFile)("mkfifo", [file]);
+		const start = performance.now();
+		expect(await refusal(read(file))).toMatchObject({ code: "unreadable_file" });
+		expect(performance.now() - start).toBeLessThan(1_000);
+	});
+
+	it.skipIf(process.platform === "win32")("refuses a socket", async () => {
+		const file = join(folder, "socket");
+		const server = createServer().listen(file);
+		await new Promise((listening) => server.once("listening", listening));
+		expect((await refusal(read(file))).code).toBe("unreadable_file");
+		server.close();
+	});
+
+	it.skipIf(process.platform === "win32").each(["/dev/zero", "/dev/null", "/dev/tty"])("refuses %s", async (file) => {
+		expect((await refusal(read(file))).code).toBe("unreadable_file");
+	});
+
+	it.skipIf(process.platform !== "linux")("refuses a file whose size the system does not tell", async () => {
+		expect((await refusal(read("/proc/self/status"))).code).toBe("unreadable_file");
+	});
+
+	it("refuses a folder", async () => {
+		const { code, message } = await refusal(read(folder));
+		expect(code).toBe("unreadable_file");
+		expect(message).toContain("it is a folder");
+	});
+});
+
+describe("a file that changes while it is read", () => {
+	it.each([
+		["grows", "0123456789"],
+		["grows past the limit", "0".repeat(5_000)],
+	])("refuses one that %s", async (_what, more) => {
+		const file = join(folder, "log");
+		await writeFile(file, "01234");
+		const handle = await open(file);
+		const growing = {
+			stat: async () => {
+				const about = await handle.stat();
+				await writeFile(file, more, { flag: "a" });
+				return about;
+			},
+			read: handle.read.bind(handle),
+		};
+		expect(await refusal(readHandle(growing as unknown as typeof handle, file, 1_000))).toMatchObject({
+			code: "unreadable_file",
+			message: expect.stringContaining("grew while it was read"),
+		});
+		await handle.close();
+	});
+});

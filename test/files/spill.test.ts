@@ -1,0 +1,34 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir, readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { createSpill } from "../../src/files/spill.ts";
+
+it("puts each text into a file of its own, for this user alone", async () => {
+	const spill = createSpill();
+	const [first, second] = [await spill("messages", "[1]"), await spill("messages", "[2]")];
+	expect([await readFile(first, "utf8"), await readFile(second, "utf8")]).toEqual(["[1]", "[2]"]);
+	expect((await stat(first)).mode & 0o777).toBe(0o600);
+	expect((await stat(dirname(first))).mode & 0o777).toBe(0o700);
+	expect(await readdir(dirname(first))).toHaveLength(2);
+});
+
+it("makes no folder before there is something to put there", async () => {
+	const [first, second] = [createSpill(), createSpill()];
+	const [one, other] = [await first("a", ""), await second("a", "")];
+	expect(dirname(one)).not.toBe(dirname(other));
+	const both = createSpill();
+	expect(new Set((await Promise.all([both("a", "1"), both("a", "2")])).map(dirname)).size).toBe(1);
+});
+
+it("leaves nothing when the process ends", async () => {
+	const script = `
+		const { createSpill } = await import(process.argv[1]);
+		process.stdout.write(await createSpill()("messages", "[]"));`;
+	const built = new URL("../../dist/files/spill.js", import.meta.url).href;
+	const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script, built]);
+	expect(stdout).toMatch(/messages\.json$/);
+	expect(existsSync(dirname(stdout))).toBe(false);
+});

@@ -1,0 +1,171 @@
+import { lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { type Folders, makeFolders, refusal, secret } from "./folders.ts";
+
+const failing = vi.hoisted(() => ({ operation: "" }));
+// A full disk, which nobody wants to make for a test.
+vi.mock(import("node:fs/promises"), async (importOriginal) => {
+	const original = await importOriginal();
+	const fail = () => Promise.reject(Object.assign(new Error("no space"), { code: "ENOSPC" }));
+	return {
+		...original,
+		open: async (...parameters: Parameters<typeof original.open>) => {
+			const handle = await original.open(...parameters);
+			if (failing.operation === "write") handle.writeFile = fail;
+			if (failing.operation === "sync") handle.sync = fail;
+			return handle;
+		},
+		link: (...parameters: Parameters<typeof original.link>) =>
+			failing.operation === "link" ? fail() : original.link(...parameters),
+		rename: (...parameters: Parameters<typeof original.rename>) =>
+			failing.operation === "rename" ? fail() : original.rename(...parameters),
+	};
+});
+
+let folders: Folders;
+beforeEach(async () => {
+	folders = await makeFolders();
+	failing.operation = "";
+});
+const write = (path: string, overwrite = false) => folders.access.write(path, "new text é", overwrite);
+const at = (...names: string[]) => join(folders.root, ...names);
+
+describe("a file is written", () => {
+	it.each([
+		["by a relative path", () => "out.json"],
+		["by an absolute path", () => at("out.json")],
+		["with a name as long as names may be", () => `${"文".repeat(80)}.json`],
+	])("%s, for its owner alone", async (_what, path) => {
+		const written = await write(path());
+		expect(written.startsWith(`${folders.root}/`)).toBe(true);
+		expect(await readFile(written, "utf8")).toBe("new text é");
+		expect((await stat(written)).mode & 0o777).toBe(0o600);
+		expect(await readdir(folders.root)).toHaveLength(2);
+	});
+
+	it("into a folder below", async () => {
+		await mkdir(at("below"));
+		expect(await write("below/../below/out.json")).toBe(at("below", "out.json"));
+	});
+
+	it("through a link to a folder that stays inside, and says where it really stands", async () => {
+		await mkdir(at("below"));
+		await symlink("below", at("link"));
+		expect(await write("link/out.json")).toBe(at("below", "out.json"));
+	});
+
+	it("over another one where told to", async () => {
+		await write("chat.json", true);
+		expect(await readFile(at("chat.json"), "utf8")).toBe("new text é");
+		expect((await stat(at("chat.json"))).mode & 0o777).toBe(0o600);
+		expect(await readdir(folders.root)).toEqual(["chat.json"]);
+	});
+
+	it("in the place of a link where told to, and leaves what the link led to", async () => {
+		await symlink(join(folders.outside, "chat.json"), at("link.json"));
+		await write("link.json", true);
+		expect((await lstat(at("link.json"))).isFile()).toBe(true);
+		expect(await readFile(join(folders.outside, "chat.json"), "utf8")).toBe(secret);
+	});
+});
+
+describe("refused, with nothing written and nothing left behind", () => {
+	it.each<[string, string, (folders: Folders) => string | Promise<string>, boolean]>([
+		["a file that exists", "file_exists", () => "chat.json", false],
+		["a folder that exists", "file_exists", () => ".", false],
+		["a folder in the place of a file", "unwritable_file", () => "below", true],
+		["a folder that is not there", "unwritable_file", () => "absent/out.json", false],
+		["a file in the place of a folder", "unwritable_file", () => "chat.json/out.json", false],
+		["a name that is too long", "unwritable_file", () => "a".repeat(300), false],
+		["nothing", "invalid_argument", () => "", false],
+		["a NUL", "invalid_argument", () => "out\0.json", false],
+		["two dots", "path_not_allowed", () => "../out.json", false],
+		["two dots, to overwrite", "path_not_allowed", () => "../outside/chat.json", true],
+		["an absolute path", "path_not_allowed", ({ outside }) => join(outside, "out.json"), false],
+		["a folder outside that is not there", "path_not_allowed", ({ outside }) => join(outside, "no", "out.json"), false],
+		["a path that only begins like the allowed one", "path_not_allowed", ({ root }) => `${root}.json`, false],
+		["the allowed folder itself", "path_not_allowed", () => "../root/..", true],
+		[
+			"a folder that is a link out",
+			"path_not_allowed",
+			async ({ outside }) => {
+				await symlink(outside, at("link"));
+				return "link/out.json";
+			},
+			true,
+		],
+		[
+			"a link that exists",
+			"file_exists",
+			async ({ outside }) => {
+				await symlink(join(outside, "chat.json"), at("link"));
+				return "link";
+			},
+			false,
+		],
+		[
+			"a link that leads to what is not there",
+			"file_exists",
+			async ({ outside }) => {
+				await symlink(join(outside, "new.json"), at("link"));
+				return "link";
+			},
+			false,
+		],
+	])("%s", async (_what, code, prepare, overwrite) => {
+		await mkdir(at("below"));
+		await writeFile(at("below", "kept"), "");
+		const path = await prepare(folders);
+		const before = await snapshot();
+		expect((await refusal(write(path, overwrite))).code).toBe(code);
+		expect(await snapshot()).toEqual(before);
+	});
+
+	it.each([
+		["write", false],
+		["sync", false],
+		["link", false],
+		["rename", true],
+	])("where the disk fails to %s", async (operation, overwrite) => {
+		const before = await snapshot();
+		failing.operation = operation;
+		const { code, message } = await refusal(write(overwrite ? "chat.json" : "out.json", overwrite));
+		failing.operation = "";
+		expect(code).toBe("unwritable_file");
+		expect(message).toContain("ENOSPC");
+		expect(await snapshot()).toEqual(before);
+	});
+
+	it.skipIf(process.platform !== "linux")("in a folder that takes no files", async () => {
+		const { createFileAccess } = await import("../../src/files/file-access.ts");
+		const access = createFileAccess({ workingDirectory: "/proc/self", roots: async () => ["/proc"] });
+		expect((await refusal(access.write("out.json", "text", false))).code).toBe("unwritable_file");
+	});
+});
+
+it("every file that was opened is closed again", async () => {
+	const count = async () => (await readdir("/proc/self/fd").catch(() => [])).length;
+	const before = await count();
+	for (let index = 0; index < 20; index += 1) {
+		await write(`out-${index}.json`);
+		await refusal(write("chat.json"));
+		await refusal(write("../out.json"));
+		await folders.access.read("chat.json", 100);
+		await refusal(folders.access.read("chat.json", 1));
+		await refusal(folders.access.read(".", 100));
+	}
+	expect(await count()).toBeLessThanOrEqual(before + 2);
+});
+
+/** Every name in all folders with what it holds. */
+async function snapshot(): Promise<Record<string, string>> {
+	const names = (await readdir(folders.parent, { recursive: true })).sort();
+	const held = names.map(async (name) => {
+		const path = join(folders.parent, name);
+		const about = await lstat(path);
+		if (about.isSymbolicLink()) return [name, await readlink(path)];
+		return [name, about.isFile() ? await readFile(path, "utf8") : "folder"];
+	});
+	return Object.fromEntries(await Promise.all(held));
+}

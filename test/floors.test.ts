@@ -1,0 +1,144 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative as relativePath, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const source = resolve(import.meta.dirname, "../src");
+
+/** The floors, lowest first; a file imports its own floor or a lower one. */
+const floors: readonly (readonly string[])[] = [
+	["errors.ts", "version.ts", "policy"],
+	["engine"],
+	["tokens", "formats", "documents"],
+	["archive", "summarise", "files"],
+	["pipeline", "pipeline.ts", "config", "config.ts"],
+	["mcp"],
+	["commands", "cli.ts", "index.ts", "library.ts"],
+];
+const longest = 250;
+
+interface Import {
+	/** Path within src, or the name of a package. */
+	readonly target: string;
+	readonly relative: boolean;
+	readonly typeOnly: boolean;
+	readonly reexport: boolean;
+}
+
+interface SourceFile {
+	readonly path: string;
+	readonly room: string;
+	readonly text: string;
+	readonly imports: readonly Import[];
+}
+
+const files: readonly SourceFile[] = readdirSync(source, { recursive: true, encoding: "utf8" })
+	.filter((path) => path.endsWith(".ts"))
+	.map((path) => {
+		const text = readFileSync(join(source, path), "utf8");
+		return { path, room: path.split(/[\\/]/)[0] ?? "", text, imports: importsOf(text, path) };
+	});
+
+function importsOf(text: string, path: string): Import[] {
+	const statements = text.matchAll(/^(import|export)\s+(type\s+)?(?:([^;"']*?)\s+from\s+)?["']([^"']+)["']/gm);
+	const found = Array.from(statements, ([, keyword, type, names = "", target = ""]) => {
+		const listed = /^\{([\s\S]*)\}$/.exec(names.trim())?.[1]?.split(",") ?? [];
+		const eachTyped =
+			listed.length > 0 && listed.every((name) => name.trim() === "" || name.trim().startsWith("type "));
+		return { target, typeOnly: type !== undefined || eachTyped, reexport: keyword === "export" };
+	});
+	const dynamic = Array.from(text.matchAll(/\bimport\(\s*["']([^"']+)["']\s*\)/g), ([, target = ""]) => {
+		return { target, typeOnly: false, reexport: false };
+	});
+	return [...found, ...dynamic].map((one) => ({
+		...one,
+		relative: one.target.startsWith("."),
+		target: one.target.startsWith(".") ? relativePath(source, resolve(source, dirname(path), one.target)) : one.target,
+	}));
+}
+
+const isOwn = (target: string) => files.some((file) => file.path === target);
+const roomOf = (target: string) => target.split(/[\\/]/)[0] ?? "";
+const floorOf = (room: string) => floors.findIndex((rooms) => rooms.includes(room));
+const violations = (check: (file: SourceFile, one: Import) => boolean, among = files) =>
+	among.flatMap((file) =>
+		file.imports.filter((one) => check(file, one)).map((one) => `${file.path} imports ${one.target}`),
+	);
+const inRoom = (room: string) => files.filter((file) => file.room === room);
+
+describe("the floors", () => {
+	it("are read from files that are there", () => {
+		expect(files.length).toBeGreaterThan(50);
+		expect(files.flatMap((file) => file.imports).length).toBeGreaterThan(150);
+		for (const room of ["policy", "engine", "tokens", "formats", "pipeline"])
+			expect(inRoom(room).length).toBeGreaterThan(3);
+	});
+
+	it("every file stands on a floor", () => {
+		expect(files.filter((file) => floorOf(file.room) === -1).map((file) => file.path)).toEqual([]);
+	});
+
+	it("every relative import names a file that is there", () => {
+		expect(violations((_, { target, relative }) => relative && !isOwn(target))).toEqual([]);
+	});
+
+	it("a file imports its own floor or a lower one", () => {
+		expect(violations((file, { target }) => isOwn(target) && floorOf(roomOf(target)) > floorOf(file.room))).toEqual([]);
+	});
+});
+
+describe("the engine", () => {
+	it("imports only itself and, as types, the policy", () => {
+		const allowed = ({ target, typeOnly }: Import) =>
+			isOwn(target) && (roomOf(target) === "engine" || (roomOf(target) === "policy" && typeOnly));
+		expect(violations((_, one) => !allowed(one), inRoom("engine"))).toEqual([]);
+	});
+
+	it("knows no clock, no chance and no process", () => {
+		const impure = /\b(?:Date\b|Math\.random|performance\.|process\.|crypto\.|setTimeout|fetch\(|globalThis)/;
+		expect(
+			inRoom("engine")
+				.filter(({ text }) => impure.test(withoutComments(text)))
+				.map(({ path }) => path),
+		).toEqual([]);
+	});
+});
+
+describe("the packages", () => {
+	it("only src/mcp imports the MCP SDK", () => {
+		expect(violations(({ room }, { target }) => target.startsWith("@modelcontextprotocol/") && room !== "mcp")).toEqual(
+			[],
+		);
+	});
+
+	it("only src/tokens imports gpt-tokenizer", () => {
+		expect(violations(({ room }, { target }) => target.startsWith("gpt-tokenizer") && room !== "tokens")).toEqual([]);
+	});
+});
+
+describe("the files", () => {
+	it(`have at most ${longest} lines`, () => {
+		const lines = ({ text }: SourceFile) => text.trimEnd().split("\n").length;
+		const long = files.filter((file) => lines(file) > longest).map((file) => `${file.path}: ${lines(file)} lines`);
+		expect(long).toEqual([]);
+	});
+
+	it("have no default exports", () => {
+		expect(files.filter(({ text }) => /^export default\b|\bas default\b/m.test(text)).map(({ path }) => path)).toEqual(
+			[],
+		);
+	});
+
+	it("none is named for what is left over", () => {
+		const leftovers = /(?:^|[\\/-])(?:utils?|helpers?|common|misc|shared|manager|service)(?:[\\/.-]|$)/i;
+		expect(files.filter(({ path }) => leftovers.test(path)).map(({ path }) => path)).toEqual([]);
+	});
+
+	it("index.ts is the only barrel", () => {
+		const barrels = files.filter((file) => file.imports.some((one) => one.reexport));
+		expect(barrels.map(({ path }) => path).filter((path) => path !== "index.ts")).toEqual([]);
+	});
+});
+
+function withoutComments(text: string): string {
+	return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+}

@@ -1,0 +1,275 @@
+import { describe, expect, it } from "vitest";
+import { pairResults } from "../../src/engine/pairing.ts";
+import { valueAt } from "../../src/engine/path.ts";
+import { claudeCode } from "../../src/formats/claude-code.ts";
+import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+
+type Record_ = Readonly<Record<string, unknown>>;
+const masking = policyOf({ mask: { window_turns: 1 } });
+
+const record = (uuid: string, parentUuid: string | null, type: string, message: Record_, more: Record_ = {}) => ({
+	parentUuid,
+	isSidechain: false,
+	sessionId: "s1",
+	type,
+	message,
+	uuid,
+	timestamp: "2026-01-01T00:00:00.000Z",
+	...more,
+});
+const user = (uuid: string, parent: string | null, text: string, more: Record_ = {}) =>
+	record(uuid, parent, "user", { role: "user", content: text }, more);
+const answer = (uuid: string, parent: string | null, id: string, block: Record_, more: Record_ = {}) =>
+	record(uuid, parent, "assistant", { id, role: "assistant", model: "some-model", content: [block] }, more);
+const call = (id: string, input: Record_ = { command: "ls" }) => ({ type: "tool_use", id, name: "Bash", input });
+const result = (uuid: string, parent: string, id: string, content: unknown, more: Record_ = {}) =>
+	record(uuid, parent, "user", { role: "user", content: [{ type: "tool_result", tool_use_id: id, content }] }, more);
+const progress = (uuid: string, parent: string | null, more: Record_ = {}) => ({
+	parentUuid: parent,
+	type: "progress",
+	data: { type: "hook_progress" },
+	uuid,
+	...more,
+});
+
+const read = (records: readonly unknown[]) => readConversation(records).transcript;
+const textsOf = (records: readonly unknown[]) => read(records).messages.flatMap(({ counted }) => counted);
+
+/** A session in which one answer makes two calls at once; the result of each hangs at the record of its call. */
+const parallel = [
+	{ type: "file-history-snapshot", messageId: "m", snapshot: {} },
+	user("u1", null, "Look around."),
+	answer("a1", "u1", "msg1", { type: "thinking", thinking: "Two at once.", signature: "c2ln" }),
+	answer("a2", "a1", "msg1", call("t1")),
+	answer("a3", "a2", "msg1", call("t2")),
+	progress("p1", "a3"),
+	result("r1", "a2", "t1", outputOf("one")),
+	result("r2", "a3", "t2", outputOf("two")),
+	answer("a4", "r2", "msg2", call("t3")),
+	result("r3", "a4", "t3", "ok"),
+	{ type: "last-prompt", lastPrompt: "Look around." },
+];
+
+describe("Claude Code sessions", () => {
+	it("the records of one API message are one message, and its parallel calls one turn", () => {
+		const { messages } = read(parallel);
+		expect(messages.map(({ role, paths }) => [role, paths])).toEqual([
+			["user", [[1]]],
+			["assistant", [[2], [3], [4]]],
+			["user", [[6]]],
+			["user", [[7]]],
+			["assistant", [[8]]],
+			["user", [[9]]],
+		]);
+		expect(messages[1]?.calls.map(({ id }) => id)).toEqual(["t1", "t2"]);
+		expect(messages[1]?.thinking).toMatchObject([{ path: [2], bound: true }]);
+		expect(pairResults(read(parallel)).map(({ caller }) => caller)).toEqual([1, 1, 4]);
+	});
+
+	it("an answer that is nothing but reasoning has it as a block of its own", () => {
+		expect(read(parallel.slice(0, 3)).messages[1]).toMatchObject({ paths: [[2]], thinking: [{ path: [2] }] });
+	});
+
+	it("masks all results of a turn alike; records that are no messages are the very same", async () => {
+		const { conversation, report } = await maskConversation({ conversation: parallel, policy: masking });
+		expect(report.masked_tool_results).toBe(2);
+		for (const index of [0, 1, 2, 3, 4, 5, 8, 9, 10]) {
+			expect((conversation as unknown[])[index]).toBe(parallel[index]);
+		}
+	});
+
+	it("drops an answer with all its records, and ties those behind it to what stays", async () => {
+		const policy = policyOf({ guard: { ladder: ["drop"], keep_last_messages: 1, reserve_tokens: 0 } });
+		const outcome = await guardConversation({ conversation: parallel, policy, contextWindow: 60 });
+		expect(outcome.error).toBeUndefined();
+		const kept = outcome.conversation as readonly Record_[];
+		expect(kept.map(({ uuid, type }) => uuid ?? type)).toEqual([
+			"file-history-snapshot",
+			"u1",
+			"p1",
+			"a4",
+			"r3",
+			"last-prompt",
+		]);
+		expect(kept.find(({ uuid }) => uuid === "a4")).toMatchObject({ parentUuid: "u1" });
+	});
+
+	it("calls of one answer that were run and recorded one after the other are one turn as well", () => {
+		const records = [
+			user("u1", null, "Go."),
+			answer("a1", "u1", "msg1", call("t1")),
+			result("r1", "a1", "t1", "1"),
+			answer("a2", "r1", "msg1", call("t2")),
+			result("r2", "a2", "t2", "2"),
+		];
+		expect(read(records).messages.map(({ paths }) => paths)).toEqual([[[0]], [[1], [3]], [[2]], [[4]]]);
+	});
+
+	describe("branches", () => {
+		it("a prompt that was edited, and what was answered to it, are not part of the conversation", async () => {
+			const records = [
+				user("u1", null, "Go."),
+				answer("a1", "u1", "msg1", call("t1")),
+				result("r1", "a1", "t1", outputOf("taken back")),
+				user("u2", "u1", "Go, but gently."),
+				answer("a2", "u2", "msg2", call("t2")),
+				result("r2", "a2", "t2", outputOf("kept")),
+				answer("a3", "r2", "msg3", call("t3")),
+				result("r3", "a3", "t3", "ok"),
+			];
+			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [3], [4], [5], [6], [7]]);
+			const { conversation, edits } = await maskConversation({ conversation: records, policy: masking });
+			expect(edits.map(({ path }) => path)).toEqual(["/5/message/content/0/content"]);
+			expect((conversation as unknown[])[2]).toBe(records[2]);
+		});
+
+		it("a result that a chosen record answers already is not taken a second time from another branch", () => {
+			const records = [
+				user("u1", null, "Go."),
+				answer("a1", "u1", "msg1", call("t1")),
+				result("r1", "a1", "t1", "interrupted"),
+				result("r2", "a1", "t1", "done"),
+				answer("a2", "r2", "msg2", { type: "text", text: "Done." }),
+			];
+			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [1], [3], [4]]);
+		});
+
+		it("a parent whose record was lost: the record before in the file is taken for it", () => {
+			const records = [user("u1", null, "Go."), progress("p9", "lost"), user("u2", "p9", "On.")];
+			expect(textsOf(records)).toEqual(["Go.", "On."]);
+		});
+
+		it("a head that was cut off leaves nothing before", () => {
+			expect(textsOf([user("u5", "gone", "Go."), user("u6", "u5", "On.")])).toEqual(["Go.", "On."]);
+		});
+
+		it("records without ids are a plain list", () => {
+			const bare = [user("", null, "Go."), user("", null, "On.")].map(({ type, message, sessionId }) => ({
+				type,
+				message,
+				sessionId,
+			}));
+			expect(textsOf(bare)).toEqual(["Go.", "On."]);
+		});
+
+		it("records that lead in a circle are read once each", () => {
+			expect(textsOf([user("a", "b", "One."), user("b", "a", "Two.")])).toEqual(["One.", "Two."]);
+		});
+
+		it("of what was compacted only the summary is left", () => {
+			const boundary = { type: "system", subtype: "compact_boundary", uuid: "b", parentUuid: null, content: "…" };
+			const summary = user("s", "b", "So far: nothing.", { isCompactSummary: true });
+			const records = [user("u1", null, "Go."), boundary, summary, user("u2", "s", "On.")];
+			expect(textsOf(records)).toEqual(["So far: nothing.", "On."]);
+			expect(textsOf(records.toSpliced(1, 1))).toEqual(["So far: nothing.", "On."]);
+		});
+	});
+
+	it("another agent's records are noise, except in a file of its own", () => {
+		const side = { isSidechain: true };
+		const records = [
+			user("u1", null, "Go."),
+			user("x1", null, "You are a helper.", side),
+			answer("x2", "x1", "msg9", { type: "text", text: "Helped." }, side),
+			user("u2", "u1", "On."),
+			user("x3", "x2", "More.", side),
+		];
+		expect(textsOf(records)).toEqual(["Go.", "On."]);
+		expect(textsOf(records.filter(({ isSidechain }) => isSidechain))).toEqual([
+			"You are a helper.",
+			"Helped.",
+			"More.",
+		]);
+	});
+
+	it("notices of failed requests are not sent; records marked as meta are", () => {
+		const notice = { role: "assistant", model: "<synthetic>", content: [{ type: "text", text: "API Error: 529" }] };
+		const records = [
+			user("u1", null, "Go."),
+			record("e1", "u1", "assistant", notice, { isApiErrorMessage: true }),
+			user("u2", "e1", "Caveat: local commands.", { isMeta: true }),
+		];
+		expect(textsOf(records)).toEqual(["Go.", "Caveat: local commands."]);
+	});
+
+	describe("the second copy of an output", () => {
+		const output = outputOf("copy");
+		const copiesOf = (toolUseResult: unknown, content: unknown = output, input?: Record_) => {
+			const records = [
+				user("u1", null, "Go."),
+				answer("a1", "u1", "msg1", call("t1", input)),
+				result("r1", "a1", "t1", content, { toolUseResult }),
+			];
+			const copies = read(records).messages[2]?.results[0]?.copies ?? [];
+			for (const { path, text } of copies) expect(valueAt(records, path)).toBe(text);
+			return copies.map(({ path }) => path.slice(1).join("."));
+		};
+		const numbered = output.replace(/^/gm, "     7→");
+
+		it.each<[string, unknown, string, string[]]>([
+			["a string", `Error: Exit code 1\n${output}`, output, ["toolUseResult"]],
+			["streams", { stdout: output, stderr: "", interrupted: false }, output, ["toolUseResult.stdout"]],
+			[
+				"a file",
+				{ type: "text", file: { filePath: "/a.txt", content: output } },
+				numbered,
+				["toolUseResult.file.content"],
+			],
+			["parts", { content: [{ type: "text", text: output }] }, output, ["toolUseResult.content.0.text"]],
+			[
+				"the whole of a file of which a part is shown",
+				{ originalFile: "x\n".repeat(200) },
+				"x",
+				["toolUseResult.originalFile"],
+			],
+			[
+				"names",
+				{ filenames: ["src/some/long/folder/a.ts"] },
+				"src/some/long/folder/a.ts",
+				["toolUseResult.filenames.0"],
+			],
+			["an image", { type: "image", file: { base64: "A".repeat(999) } }, output, []],
+			["something else", { filePath: "/home/somebody/project/a.txt", mode: "content" }, output, []],
+		])("%s", (_, kept, content, copies) => {
+			expect(copiesOf(kept, content)).toEqual(copies);
+		});
+
+		it("what repeats the call's arguments is none, since the call stays in view", () => {
+			const written = outputOf("written");
+			expect(copiesOf({ newString: written }, "Done.", { new_string: written })).toEqual([]);
+		});
+
+		it("nesting without end is followed to a bounded depth", () => {
+			let nested: unknown = output;
+			for (let depth = 0; depth < 10_000; depth += 1) nested = [nested];
+			expect(copiesOf(nested)).toEqual([]);
+		});
+
+		it("is masked along with the output, and costs nothing", async () => {
+			const records = [...parallel];
+			records[6] = result("r1", "a2", "t1", outputOf("one"), {
+				toolUseResult: { stdout: outputOf("one"), stderr: "" },
+			});
+			const { conversation, report } = await maskConversation({ conversation: records, policy: masking });
+			const plain = await maskConversation({ conversation: parallel, policy: masking });
+			expect(JSON.stringify((conversation as unknown[])[6])).not.toContain("one line");
+			expect(report.tokens).toEqual(plain.report.tokens);
+			expect(report.masked_tool_results).toBe(2);
+		});
+	});
+
+	it.each([
+		["a message of the API itself", [{ role: "user", content: "Hi" }]],
+		["a record whose message has no role", [record("u", null, "user", { content: "Hi" })]],
+		["records of a session without any message", [{ type: "summary", summary: "…" }]],
+		["a record of another agent", [{ type: "message", message: { role: "user", content: "Hi" } }]],
+		["a message without any mark of a session", [{ type: "user", message: { role: "user", content: "Hi" } }]],
+		["nothing", []],
+	])("does not fit %s", (_, records) => {
+		expect(claudeCode.probe(locateMessages(records)).fit).toBe("none");
+	});
+});

@@ -1,0 +1,21 @@
+import type { FormatRow } from "./format-row.ts";
+import { describeCalls } from "./suite/calls.ts";
+import { describeContents } from "./suite/contents.ts";
+import { describeEdits } from "./suite/edits.ts";
+import { describeFinding } from "./suite/finding.ts";
+import { describeHostile } from "./suite/hostile.ts";
+import { describeMedia } from "./suite/media.ts";
+import { describeUnknown } from "./suite/unknown.ts";
+import { describeWrappings } from "./suite/wrappings.ts";
+
+/** The contract that every format keeps. */
+export function describeFormat(row: FormatRow): void {
+	describeFinding(row);
+	describeWrappings(row);
+	describeCalls(row);
+	describeContents(row);
+	describeEdits(row);
+	describeMedia(row);
+	describeUnknown(row);
+	describeHostile(row);
+}

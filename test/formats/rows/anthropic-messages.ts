@@ -1,0 +1,20 @@
+import { anthropicMessages } from "../../../src/formats/anthropic-messages.ts";
+import { resultContents } from "../../support/raw-conversation.ts";
+import { writeMessages } from "../../support/script.ts";
+import type { FormatRow } from "../format-row.ts";
+import { textPartShapes } from "../text-part-shapes.ts";
+
+const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
+
+export const row: FormatRow = {
+	format: anthropicMessages,
+	write: (entries) => writeMessages("anthropic-messages", entries),
+	contents: (messages) => resultContents(messages, "anthropic-messages"),
+	key: "messages",
+	body: { system: "You are an agent.", tools: [{ name: "ls", input_schema: {} }] },
+	textsAlone: "possible",
+	shapes: textPartShapes,
+	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
+	flagsErrors: true,
+	unknownRole: (role, content) => ({ role, content, id: 3 }),
+};

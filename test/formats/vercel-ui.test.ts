@@ -1,0 +1,268 @@
+import { convertToModelMessages, safeValidateUIMessages, type UIMessage } from "ai";
+import { describe, expect, it } from "vitest";
+import { pairResults } from "../../src/engine/pairing.ts";
+import { toolTurns } from "../../src/engine/tool-turns.ts";
+import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
+import { vercelUi } from "../../src/formats/vercel-ui.ts";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { deepFreeze } from "../support/deep-freeze.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+
+const masking = policyOf({ mask: { window_turns: 1 } });
+const dropping = policyOf({ preset: "context-guard", guard: { ladder: ["drop"], reserve_tokens: 0 } });
+const start = { type: "step-start" };
+const tool = (id: string, more: object = {}) => ({
+	type: "tool-ls",
+	toolCallId: id,
+	state: "output-available",
+	input: { path: "a.txt" },
+	output: outputOf(id),
+	...more,
+});
+const user = { id: "m0", role: "user", parts: [{ type: "text", text: "Go." }] };
+const assistant = (...parts: object[]) => ({ id: "m1", role: "assistant", parts });
+const read = (...messages: unknown[]) => readConversation(messages).transcript;
+const placeholder = expect.stringMatching(/^\[Observation masquée/);
+
+/** One answer of four calls of the model, with parts for the screen between them. */
+const answer = assistant(
+	start,
+	{ type: "reasoning", text: "Hm." },
+	tool("a"),
+	tool("b"),
+	{ type: "source-url", sourceId: "s", url: "https://example.org" },
+	start,
+	{ type: "text", text: "Next." },
+	tool("c"),
+	start,
+	tool("d"),
+	{ type: "data-progress", data: { done: 1 } },
+	start,
+	{ type: "text", text: "Done." },
+);
+
+describe("Vercel AI SDK UI messages: steps", () => {
+	it("each step of an answer is a message of its parts, and a tool turn where it calls tools", () => {
+		const transcript = read(user, answer);
+		const parts = (...indexes: number[]) => indexes.map((index) => [1, "parts", index]);
+		expect(transcript.messages.map(({ role, paths }) => [role, paths])).toEqual([
+			["user", [[0]]],
+			["assistant", parts(0, 1, 2, 3, 4)],
+			["assistant", parts(5, 6, 7)],
+			["assistant", parts(8, 9, 10)],
+			["assistant", parts(11, 12)],
+		]);
+		expect(toolTurns(transcript)).toEqual([1, 2, 3]);
+		expect(pairResults(transcript).map(({ message, caller, call }) => [message, caller, call?.name])).toEqual([
+			[1, 1, "ls"],
+			[1, 1, "ls"],
+			[2, 2, "ls"],
+			[3, 3, "ls"],
+		]);
+	});
+
+	it("a message of one step is one message, whatever stands beside for the screen", () => {
+		const source = { type: "source-url", sourceId: "s", url: "https://example.org" };
+		const { messages } = read(user, assistant(source, start, tool("a"), start, { type: "data-x", data: 1 }));
+		expect(messages.map(({ paths }) => paths)).toEqual([[[0]], [[1]]]);
+		expect(messages[1]?.counted.join("")).toBe('ls{"path":"a.txt"}');
+	});
+
+	it("the window counts steps", async () => {
+		const { edits } = await maskConversation({ conversation: [user, answer], policy: masking });
+		expect(edits.map(({ path }) => path)).toEqual(["/1/parts/2/output", "/1/parts/3/output", "/1/parts/7/output"]);
+	});
+
+	it("drops whole steps; what is left is valid and converts to calls with their results", async () => {
+		const conversation = deepFreeze([user, answer, { ...user, id: "m2" }]);
+		for (const contextWindow of [600, 400, 200, 100, 1]) {
+			const outcome = await guardConversation({ conversation, policy: dropping, contextWindow });
+			expect(outcome.error).toBeUndefined();
+			const messages = outcome.conversation as UIMessage[];
+			expect((await safeValidateUIMessages({ messages })).success).toBe(true);
+			const converted = await convertToModelMessages(messages);
+			const contents = converted.flatMap(({ content }) => (Array.isArray(content) ? (content as object[]) : []));
+			const ids = (type: string) =>
+				contents.flatMap((part) =>
+					"type" in part && part.type === type ? [(part as { toolCallId?: string }).toolCallId] : [],
+				);
+			expect(ids("tool-call")).toEqual(ids("tool-result"));
+			const before = readConversation(conversation).transcript.messages.length;
+			expect(readConversation(messages).transcript.messages).toHaveLength(before - outcome.report.dropped_messages);
+		}
+	});
+
+	it("an answer that lost all its steps stays as a shell that sends nothing", async () => {
+		const conversation = [user, answer, { ...user, id: "m2" }];
+		const outcome = await guardConversation({ conversation, policy: dropping, contextWindow: 1 });
+		const shell = { id: "m1", role: "assistant", parts: [] };
+		expect(outcome.conversation).toEqual([shell, { ...user, id: "m2" }]);
+		expect(read(...(outcome.conversation as unknown[])).messages).toHaveLength(1);
+		expect(await convertToModelMessages([shell as UIMessage])).toEqual([]);
+	});
+
+	it("reasoning that is all there is of a step stays", () => {
+		const reasoning = { type: "reasoning", text: "Hm.", providerMetadata: { anthropic: { signature: "c2ln" } } };
+		const { messages } = read(user, assistant(start, reasoning, start, reasoning, tool("a")));
+		expect(messages[1]?.thinking).toMatchObject([{ bound: true, fixed: true }]);
+		expect(messages[2]?.thinking).toEqual([{ path: [1, "parts", 3], text: "Hm.", bound: true }]);
+	});
+});
+
+describe("Vercel AI SDK UI messages: tools", () => {
+	const resultsOf = (part: object) => read(user, assistant(part)).messages[1]?.results;
+
+	it.each(["input-streaming", "input-available", "approval-requested", "approval-responded"])(
+		"%s has no result",
+		(state) => {
+			const part = tool("a", { state, output: undefined });
+			expect(resultsOf(part)).toEqual([]);
+			expect(read(user, assistant(part)).messages[1]?.calls).toEqual([{ id: "a", name: "ls" }]);
+		},
+	);
+
+	it("what is still coming in is not counted", () => {
+		expect(read(user, assistant(tool("a", { state: "input-streaming" }))).messages[1]?.counted).toEqual([]);
+	});
+
+	it("reads the tool's name from the part's type, or beside it", () => {
+		const dynamic = { ...tool("b"), type: "dynamic-tool", toolName: "find" };
+		expect(read(user, assistant(tool("a"), dynamic)).messages[1]?.calls.map(({ name }) => name)).toEqual([
+			"ls",
+			"find",
+		]);
+	});
+
+	it("a failure is read from `errorText`, and its input from `rawInput` where that is all there is", () => {
+		const part = tool("a", {
+			state: "output-error",
+			input: undefined,
+			rawInput: "{",
+			output: undefined,
+			errorText: "No.",
+		});
+		const [, message] = read(user, assistant(part)).messages;
+		expect(message?.results).toMatchObject([
+			{ isError: true, texts: [{ path: [1, "parts", 0, "errorText"], text: "No." }] },
+		]);
+		expect(message?.counted).toEqual(["ls", "{"]);
+	});
+
+	it("a denied call is answered by its reason, and nothing of it can be masked", () => {
+		const approval = { id: "x", approved: false, reason: "Too risky." };
+		const part = tool("a", { state: "output-denied", output: undefined, approval });
+		expect(resultsOf(part)).toMatchObject([{ callId: "a", texts: [], whole: undefined }]);
+		expect(read(user, assistant(part)).messages[1]?.counted).toContain("Too risky.");
+	});
+
+	it("an image inside an output of MCP is media", () => {
+		const output = { content: [{ type: "image", data: "A".repeat(900), mimeType: "image/png" }], isError: false };
+		const [result] = resultsOf(tool("a", { output })) ?? [];
+		expect(result?.media).toMatchObject([{ kind: "image", path: [1, "parts", 0, "output", "content", 0] }]);
+		expect(result?.texts).toEqual([]);
+	});
+
+	it("counts files by estimate", () => {
+		const file = { type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" };
+		const [message] = read({ ...user, parts: [file] }).messages;
+		expect(message?.mediaTokens).toBeGreaterThan(200);
+		expect(message?.counted).toEqual([]);
+	});
+});
+
+describe("Vercel AI SDK UI messages of v4", () => {
+	const invocation = (id: string, more: object = {}) => ({
+		state: "result",
+		step: 0,
+		toolCallId: id,
+		toolName: "ls",
+		args: { path: "a.txt" },
+		result: outputOf(id),
+		...more,
+	});
+	const part = (id: string) => ({ type: "tool-invocation", toolInvocation: invocation(id) });
+	const last = { id: "m9", role: "assistant", content: "", parts: [start, part("last")] };
+
+	it("calls in `toolInvocations` alone are one message", async () => {
+		const message = {
+			id: "m1",
+			role: "assistant",
+			content: "Done.",
+			reasoning: "Hm.",
+			toolInvocations: [invocation("a"), invocation("b", { state: "call", result: undefined })],
+		};
+		const conversation = [{ id: "m0", role: "user", content: "Go." }, message, last];
+		const { format, transcript } = readConversation(conversation);
+		expect(format).toBe(vercelUi);
+		expect(transcript.messages[1]).toMatchObject({
+			paths: [[1]],
+			counted: ["Hm.", "Done.", "ls", '{"path":"a.txt"}', "ls", '{"path":"a.txt"}'],
+			calls: [{ id: "a" }, { id: "b" }],
+		});
+		const { edits } = await maskConversation({ conversation, policy: masking });
+		expect(edits.map(({ path }) => path)).toEqual(["/1/toolInvocations/0/result"]);
+	});
+
+	it("calls in the parts are read once; the copies beside them are masked and dropped with them", async () => {
+		const message = {
+			id: "m1",
+			role: "assistant",
+			content: "Done.",
+			parts: [start, part("a"), start, part("b"), start, { type: "text", text: "Done." }],
+			toolInvocations: [invocation("a"), invocation("b")],
+		};
+		const conversation = [{ id: "m0", role: "user", content: "Go.", parts: user.parts }, message, last];
+		const { transcript } = readConversation(conversation);
+		expect(transcript.messages.map(({ paths }) => paths.length)).toEqual([1, 3, 3, 2, 1]);
+		expect(transcript.messages.flatMap(({ counted }) => counted).filter((text) => text === "Done.")).toHaveLength(1);
+		const masked = await maskConversation({ conversation, policy: masking });
+		expect(masked.conversation).toMatchObject([
+			{},
+			{
+				parts: [
+					start,
+					{ toolInvocation: { result: placeholder } },
+					start,
+					{ toolInvocation: { result: placeholder } },
+					start,
+					{},
+				],
+				toolInvocations: [{ result: placeholder }, { result: placeholder }],
+			},
+			{},
+		]);
+		const guarded = await guardConversation({ conversation, policy: dropping, contextWindow: 500 });
+		expect(guarded.error).toBeUndefined();
+		expect(guarded.report.dropped_messages).toBeGreaterThan(0);
+		const [kept] = (guarded.conversation as { id: string; parts: object[]; toolInvocations: object[] }[]).filter(
+			({ id }) => id === "m1",
+		);
+		expect(kept?.toolInvocations).toHaveLength(kept?.parts.filter((one) => "toolInvocation" in one).length ?? -1);
+	});
+
+	it("reads reasoning with its details, and attachments", () => {
+		const details = [{ type: "text", text: "Hm.", signature: "c2ln" }];
+		const conversation = [
+			{ ...user, experimental_attachments: [{ contentType: "image/png", url: "https://example.org/a.png" }, null] },
+			assistant({ type: "reasoning", reasoning: "Hm.", details }, { type: "text", text: "Hi." }),
+		];
+		const { messages } = read(...conversation);
+		expect(messages[0]?.mediaTokens).toBeGreaterThan(200);
+		expect(messages[1]?.thinking).toEqual([{ path: [1, "parts", 0], text: "Hm.", bound: true }]);
+	});
+});
+
+describe("Vercel AI SDK UI messages: finding the format", () => {
+	it.each([
+		[{ role: "user", parts: [{ text: "Gemini" }] }],
+		[{ role: "model", parts: [{ type: "text", text: "x" }] }],
+		[{ role: "user", parts: "x" }],
+		[{ role: "user", content: [{ type: "text", text: "x" }] }],
+		[{ role: "tool", content: "x", tool_call_id: "a" }],
+		[{ role: "assistant", content: null, tool_calls: [] }],
+	])("does not fit %j", (message) => {
+		expect(vercelUi.probe(locateMessages([user, message]))).toMatchObject({ fit: "none", message: 1 });
+	});
+});

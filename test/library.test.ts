@@ -1,0 +1,122 @@
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import type * as Library from "../src/index.ts";
+import { guardConversation } from "../src/pipeline/guard-conversation.ts";
+import { maskConversation } from "../src/pipeline/mask-conversation.ts";
+import { truncateText } from "../src/pipeline/truncate-text.ts";
+import { agentConversation, secret } from "./support/agent-conversation.ts";
+import { packageFolder } from "./support/built-cli.ts";
+import { deepFreeze } from "./support/deep-freeze.ts";
+import { policyOf } from "./support/policy-of.ts";
+import { textOfLength } from "./support/sample-text.ts";
+
+// The built package, as its users import it.
+const built: typeof Library = await import(resolve(packageFolder, "dist/index.js"));
+const { mask, guard, truncate, PalimpsestError } = built;
+
+const frozenBody = () =>
+	deepFreeze({ model: "gpt-4o", messages: agentConversation(10), tools: [{ type: "function" }] });
+
+it("exports what its users need", () => {
+	const names = ["PalimpsestError", "guard", "mask", "policySchema", "truncate"];
+	expect(Object.keys(built)).toEqual(expect.arrayContaining(names));
+});
+
+describe("mask", () => {
+	it("answers what the pipeline answers, and never changes its input", async () => {
+		const conversation = frozenBody();
+		const policy = { locale: "en", mask: { window_turns: 4 } } as const;
+		const outcome = await mask(conversation, { policy });
+		expect(outcome).toEqual(await maskConversation({ conversation, policy: policyOf(policy) }));
+		expect(outcome.report.masked_tool_results).toBe(6);
+		expect(outcome.error).toBeUndefined();
+	});
+
+	it("shares every part that has no edit with its input", async () => {
+		const conversation = frozenBody();
+		const { conversation: masked, edits } = await mask(conversation);
+		const touched = new Set(edits.map((edit) => edit.message));
+		expect(touched.size).toBe(2);
+		expect(masked).not.toBe(conversation);
+		expect(masked.tools).toBe(conversation.tools);
+		masked.messages.forEach((message, index) => {
+			if (!touched.has(index)) expect(message).toBe(conversation.messages[index]);
+		});
+		const unchanged = await mask(conversation, { policy: { mask: { enabled: false } } });
+		expect(unchanged.conversation).toBe(conversation);
+	});
+
+	it("tells a log where it is given one, and nobody else", async () => {
+		const events: Library.LogEvent[] = [];
+		await mask(frozenBody(), { log: (event) => events.push(event) });
+		expect(events).toMatchObject([{ level: "info", data: { event: "masked", results: 2 } }]);
+		expect(JSON.stringify(events)).not.toContain(secret);
+	});
+});
+
+describe("guard", () => {
+	it("answers what the pipeline answers, and never changes its input", async () => {
+		const conversation = frozenBody();
+		const policy = { preset: "context-guard" } as const;
+		const outcome = await guard(conversation, { policy, contextWindow: 3_000, reserveTokens: 200 });
+		const request = { conversation, policy: policyOf(policy), contextWindow: 3_000, reserveTokens: 200 };
+		expect(outcome).toEqual(await guardConversation(request));
+		expect(outcome.report).toMatchObject({ fits: true, budget_tokens: 2_800 });
+		expect(outcome.conversation.messages).toHaveLength(outcome.report.messages.after);
+		const newest = outcome.conversation.messages.at(-1);
+		expect(newest).toBe(conversation.messages.at(-1));
+	});
+
+	it("takes the model by option or from the request body", async () => {
+		expect((await guard(frozenBody())).report.context_window).toBe(128_000);
+		const { report } = await guard(frozenBody(), { model: "gpt-4.1" });
+		expect(report.context_window).toBeGreaterThan(900_000);
+	});
+});
+
+it("truncate answers what the pipeline answers", async () => {
+	const text = textOfLength(9_000);
+	const policy = { preset: "context-trim" } as const;
+	const cut = await truncate(text, { policy, maxChars: 8_500 });
+	expect(cut).toEqual(await truncateText({ text, policy: policyOf(policy), maxChars: 8_500 }));
+	expect(cut.report).toMatchObject({ truncated: true, chars: { before: 9_000 } });
+	expect(await truncate(text)).toMatchObject({ text, report: { truncated: false } });
+});
+
+describe("errors", () => {
+	const messages = agentConversation(1);
+	const loose = built as unknown as Record<"mask" | "guard" | "truncate", (...values: unknown[]) => Promise<unknown>>;
+
+	it.each<[string, () => unknown, string, RegExp]>([
+		["no conversation", () => loose.mask({ text: secret }), "not_a_conversation", /object without `messages`/],
+		["nothing", () => loose.mask(undefined), "not_a_conversation", /list of messages/],
+		["no window", () => guard(messages), "context_window_unknown", /context_window/],
+		["an unknown model", () => guard(messages, { model: "nope-9" }), "context_window_unknown", /"nope-9"/],
+		["NaN", () => guard(messages, { contextWindow: Number.NaN }), "invalid_argument", /whole number .* got NaN/],
+		["a negative", () => guard(messages, { contextWindow: 9, reserveTokens: -1 }), "invalid_argument", /got -1/],
+		["no text", () => loose.truncate(7), "invalid_argument", /string; got number/],
+		["half a limit", () => truncate("a", { maxChars: 0.5 }), "invalid_argument", /got 0\.5/],
+		[
+			"a mistyped key",
+			() => loose.mask(messages, { policy: { mask: { windw_turns: 1 } } }),
+			"invalid_policy",
+			/`policy` option:\n- mask\.windw_turns: unknown key\. Did you mean mask\.window_turns\?/,
+		],
+		["a mistyped preset", () => loose.truncate("a", { policy: { preset: "x" } }), "invalid_policy", /preset: expected/],
+	])("%s rejects with its code", async (_what, call, code, words) => {
+		const rejected = await Promise.resolve()
+			.then(call)
+			.then(
+				() => undefined,
+				(error: unknown) => error,
+			);
+		expect(rejected).toBeInstanceOf(PalimpsestError);
+		expect(rejected).toMatchObject({ name: "PalimpsestError", code, message: expect.stringMatching(words) });
+		expect(String(rejected)).not.toContain(secret);
+	});
+
+	it("reach the caller of truncate as a rejection too, never as a throw", async () => {
+		const answer = loose.truncate("a", { policy: { preset: "x" } });
+		await expect(answer).rejects.toMatchObject({ code: "invalid_policy" });
+	});
+});

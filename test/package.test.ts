@@ -1,0 +1,105 @@
+import { execFile } from "node:child_process";
+import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { beforeAll, describe, expect, it } from "vitest";
+import { agentConversation } from "./support/agent-conversation.ts";
+import { packageFolder } from "./support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "./support/scratch-folder.ts";
+
+const patience = 180_000;
+const run = promisify(execFile);
+
+interface Packed {
+	readonly filename: string;
+	readonly files: readonly { readonly path: string }[];
+}
+
+let folder: string;
+let installed: string;
+let packed: Packed;
+const asUser = () => ({ cwd: installed, env: cleanEnvironment(installed) });
+
+// The build is there already; running it again would pull it from under other tests.
+beforeAll(async () => {
+	folder = await scratchFolder();
+	const { stdout } = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], {
+		cwd: packageFolder,
+	});
+	[packed] = JSON.parse(stdout) as [Packed];
+	installed = join(folder, "empty");
+	await mkdir(installed);
+	await writeFile(join(installed, "package.json"), '{ "private": true }');
+	const install = ["install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, packed.filename)];
+	await run("npm", install, { cwd: installed });
+	await writeFile(join(installed, "chat.json"), JSON.stringify(agentConversation(10)));
+}, patience);
+
+describe("the packed tarball", () => {
+	it("holds what a user needs, and nothing else", () => {
+		const paths = packed.files.map((file) => file.path);
+		const allowed =
+			/^(dist\/[\w./-]+\.(js|d\.ts)|docs\/[\w./-]+\.md|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
+		expect(paths.filter((path) => !allowed.test(path))).toEqual([]);
+		const needed = ["dist/cli.js", "dist/index.js", "dist/index.d.ts", "package.json"];
+		const beside = ["README.md", "LICENSE", "CHANGELOG.md", "mcp.json.example", "docs/policy.md"];
+		expect(paths).toEqual(expect.arrayContaining([...needed, ...beside]));
+	});
+
+	it("describes itself", async () => {
+		const manifest = JSON.parse(await readFile(join(installed, "node_modules/palimpsest-mcp/package.json"), "utf8"));
+		expect(manifest).toMatchObject({
+			name: "palimpsest-mcp",
+			license: "MIT",
+			type: "module",
+			engines: { node: ">=20" },
+			bin: { palimpsest: "dist/cli.js" },
+			exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
+		});
+		const { scripts } = manifest;
+		expect(Object.keys(scripts).filter((name) => /^(pre|post)?install$/.test(name))).toEqual([]);
+	});
+});
+
+describe("installed into an empty folder", () => {
+	it("runs as npx palimpsest", async () => {
+		const { stdout } = await run("npx", ["--no-install", "palimpsest", "--help"], asUser());
+		expect(stdout).toMatch(/^Usage: palimpsest /);
+		const masked = await run("npx", ["--no-install", "palimpsest", "mask", "chat.json"], asUser());
+		expect(JSON.parse(masked.stdout)).toHaveLength(agentConversation(10).length);
+		expect(masked.stderr).toContain("masked 2 of 10 tool results");
+	});
+
+	it("serves MCP by its bin, which is a link", async () => {
+		const bin = join(installed, "node_modules/.bin/palimpsest");
+		if (process.platform !== "win32") expect((await lstat(bin)).isSymbolicLink()).toBe(true);
+		const client = new Client({ name: "test", version: "1.0.0" });
+		await client.connect(new StdioClientTransport({ command: bin, ...asUser() }));
+		const { tools } = await client.listTools();
+		const answer = await client.callTool({ name: "mask_conversation", arguments: { messages: agentConversation(10) } });
+		await client.close();
+		expect(tools.length).toBeGreaterThanOrEqual(3);
+		expect(answer.structuredContent).toMatchObject({ report: { masked_tool_results: 2 } });
+	});
+
+	it("is imported as a library", async () => {
+		const program = `
+			import { readFileSync } from "node:fs";
+			import { guard, mask, truncate } from "palimpsest-mcp";
+			const { report } = await mask(JSON.parse(readFileSync("chat.json", "utf8")));
+			console.log(report.masked_tool_results, typeof guard, (await truncate("a".repeat(60_000))).report.truncated);
+		`;
+		await writeFile(join(installed, "program.mjs"), program);
+		const { stdout } = await run(process.execPath, ["program.mjs"], { cwd: installed });
+		expect(stdout).toBe("2 function true\n");
+	});
+
+	it("keeps its inner files to itself", async () => {
+		const program = 'await import("palimpsest-mcp/dist/cli.js").catch((error) => process.stdout.write(error.code));';
+		await writeFile(join(installed, "inner.mjs"), program);
+		const { stdout } = await run(process.execPath, ["inner.mjs"], { cwd: installed });
+		expect(stdout).toBe("ERR_PACKAGE_PATH_NOT_EXPORTED");
+	});
+});

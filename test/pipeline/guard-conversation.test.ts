@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf, textOfLength } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+const policy = policyOf();
+const messages = openaiMessages(
+	user("Go."),
+	toolTurn("large", textOfLength(60_000), "fetch"),
+	...Array.from({ length: 9 }, (_, index) => toolTurn(`call_${index}`, outputOf(`${index}`), "cat")),
+);
+
+describe("guardConversation", () => {
+	it("tells window, reserve, budget, steps and the largest messages", async () => {
+		const { report } = await guardConversation({ conversation: messages, policy, contextWindow: 8_192 + 6_500 });
+		expect(report).toMatchObject({
+			context_window: 14_692,
+			reserve_tokens: 8_192,
+			budget_tokens: 6_500,
+			shortfall_tokens: 0,
+			fits: true,
+			encoding: "o200k_base",
+		});
+		expect(report.steps.at(-1)?.tokens_after).toBe(report.tokens.after);
+		expect(report.largest).toHaveLength(5);
+		expect(report.largest[0]).toMatchObject({ message: 2, role: "tool", tools: ["fetch"], chars: 60_000 });
+	});
+
+	it("edits come oldest first, whichever step made them", async () => {
+		const { edits } = await guardConversation({ conversation: messages, policy, contextWindow: 8_192 + 1_000 });
+		const touched = edits.map(({ message = -1 }) => message);
+		expect(new Set(edits.map(({ reason }) => reason)).size).toBeGreaterThan(0);
+		expect(touched).toEqual(touched.toSorted((a, b) => a - b));
+	});
+
+	it("tells a removal without a replacement", async () => {
+		const { edits } = await guardConversation({ conversation: messages, policy, contextWindow: 8_193 });
+		expect(edits[0]).toMatchObject({
+			kind: "remove",
+			path: "/1",
+			reason: "drop",
+			message: 1,
+			before: { chars: expect.any(Number), tokens: expect.any(Number) },
+			after: { chars: 0, tokens: 0 },
+		});
+		expect(edits[0]).not.toHaveProperty("replacement");
+	});
+
+	it("counts with the encoding of the model that the call names, before that of the body", async () => {
+		const conversation = { model: "gpt-4o", messages };
+		const { report } = await guardConversation({ conversation, policy, model: "gpt-4" });
+		expect(report).toMatchObject({ encoding: "cl100k_base", context_window: 8_192 });
+	});
+
+	it("takes the policy's model where neither call nor body names one", async () => {
+		const named = policyOf({ guard: { model: "gpt-4" } });
+		const { report } = await guardConversation({ conversation: messages, policy: named });
+		expect(report).toMatchObject({ encoding: "cl100k_base", context_window: 8_192 });
+	});
+
+	it("never changes the policy that it was given", async () => {
+		const text = JSON.stringify(policy);
+		await guardConversation({ conversation: messages, policy, contextWindow: 9_000, reserveTokens: 5 });
+		expect(JSON.stringify(policy)).toBe(text);
+	});
+
+	it("guarding twice equals guarding once where it fits", async () => {
+		for (const contextWindow of [8_192 + 6_500, 8_192 + 2_000, 1_000_000]) {
+			const once = await guardConversation({ conversation: messages, policy, contextWindow });
+			const twice = await guardConversation({ conversation: once.conversation, policy, contextWindow });
+			expect(once.report.fits).toBe(true);
+			expect(twice.conversation).toBe(once.conversation);
+		}
+	});
+
+	it("`context_window_unknown` says what to give", async () => {
+		await expect(guardConversation({ conversation: messages, policy })).rejects.toThrow(
+			/give `context_window` in tokens, name a `model`/,
+		);
+		const long = `${"m".repeat(500)}`;
+		const refused = guardConversation({ conversation: messages, policy, model: long });
+		await expect(refused).rejects.toThrow(new RegExp(`"${"m".repeat(80)}"`));
+	});
+});

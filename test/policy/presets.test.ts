@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { checkPolicyLayer } from "../../src/policy/check-policy.ts";
+import { presets } from "../../src/policy/presets.ts";
+import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
+import { policySchema, presetNames } from "../../src/policy/schema.ts";
+import { wordings } from "../../src/policy/wordings.ts";
+
+const defaults = policySchema.parse({});
+
+describe("presets", () => {
+	it.each(presetNames)("%s is a valid layer with a description and a source, each one line", (name) => {
+		expect(checkPolicyLayer(presets[name].policy, name)).toEqual(presets[name].policy);
+		expect(presets[name].description).toMatch(/^.{20,120}$/);
+		expect(presets[name].source).toMatch(/^.{10,120}$/);
+		expect(presets[name].policy).not.toHaveProperty("preset");
+	});
+
+	it("observation-masking is the default: the schema's defaults in French", () => {
+		const policy = resolvePolicy([]);
+		expect(policy).toEqual(defaults);
+		expect(policy).toEqual(resolvePolicy([{ preset: "observation-masking" }]));
+		expect(policy.preset).toBe("observation-masking");
+		expect(policy.locale).toBe("fr");
+		expect(policy.mask).toEqual({
+			enabled: true,
+			window_turns: 8,
+			keep_errors: true,
+			keep_last_k_per_tool: null,
+			placeholder_template: null,
+		});
+		expect(policy.guard).toMatchObject({
+			ladder: ["truncate", "mask", "drop"],
+			reserve_tokens: 8192,
+			budget_ratio: 1,
+			truncate_when: "always",
+			max_tool_result_chars: 50_000,
+			truncate_head_chars: 2000,
+			truncate_tail_chars: 2000,
+			pin_task: true,
+			keep_last_messages: 1,
+		});
+		expect(policy.truncate).toMatchObject({ max_chars: 50_000, head_chars: 2000, tail_chars: 2000 });
+		expect(policy.tokens.message_overhead).toBe(4);
+	});
+
+	it("tool-result-hiding keeps 5 groups, errors hidden too, in Chinese", () => {
+		const policy = resolvePolicy([{ preset: "tool-result-hiding" }]);
+		expect(policy.locale).toBe("zh");
+		expect(policy.mask).toEqual({
+			enabled: true,
+			window_turns: 5,
+			keep_errors: false,
+			keep_last_k_per_tool: null,
+			placeholder_template: null,
+		});
+		expect(wordings(policy).placeholder).toBe("历史 tool_call已隐藏");
+		expect(policy.guard).toEqual(defaults.guard);
+		expect(policy.truncate).toEqual(defaults.truncate);
+	});
+
+	it("context-guard cuts over 50 000 to 2 000 + 2 000, then drops, in English", () => {
+		const policy = resolvePolicy([{ preset: "context-guard" }]);
+		expect(policy.locale).toBe("en");
+		expect(policy.mask.enabled).toBe(false);
+		expect(policy.guard).toEqual({
+			ladder: ["truncate", "drop"],
+			model: null,
+			context_window_override: null,
+			reserve_tokens: 8192,
+			budget_ratio: 1,
+			truncate_when: "always",
+			max_tool_result_chars: 50_000,
+			truncate_head_chars: 2000,
+			truncate_tail_chars: 2000,
+			marker_template: null,
+			keep_last_messages: 1,
+			pin_task: false,
+		});
+		expect(policy.truncate).toEqual({
+			max_chars: 50_000,
+			head_chars: 2000,
+			tail_chars: 2000,
+			marker_template: null,
+		});
+		expect(wordings(policy).guardMarker).toBe("\n\n... [{omitted_chars} characters truncated] ...\n\n");
+	});
+
+	it("context-trim uses 80 %, cuts over 2 000 to 500 + 500, keeps 4 messages, in French", () => {
+		const policy = resolvePolicy([{ preset: "context-trim" }]);
+		expect(policy.locale).toBe("fr");
+		expect(policy.mask.enabled).toBe(false);
+		expect(policy.guard).toEqual({
+			ladder: ["truncate", "drop"],
+			model: null,
+			context_window_override: null,
+			reserve_tokens: 0,
+			budget_ratio: 0.8,
+			truncate_when: "over_budget",
+			max_tool_result_chars: 2000,
+			truncate_head_chars: 500,
+			truncate_tail_chars: 500,
+			marker_template: "\n\n[... contenu tronqué ...]\n\n",
+			keep_last_messages: 4,
+			pin_task: true,
+		});
+		expect(policy.truncate).toEqual({
+			max_chars: 8000,
+			head_chars: 4000,
+			tail_chars: 4000,
+			marker_template: null,
+		});
+		expect(policy.tokens.message_overhead).toBe(4);
+		expect(wordings(policy)).toMatchObject({
+			guardMarker: "\n\n[... contenu tronqué ...]\n\n",
+			truncateMarker: "\n\n[... {omitted_chars} caractères omis ...]\n\n",
+		});
+	});
+});

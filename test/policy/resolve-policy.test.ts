@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { presets } from "../../src/policy/presets.ts";
+import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
+import { wordings } from "../../src/policy/wordings.ts";
+
+describe("resolvePolicy", () => {
+	it("lays layers over the preset in order, field by field, and replaces lists whole", () => {
+		const policy = resolvePolicy([
+			{ preset: "context-guard", guard: { reserve_tokens: 1, ladder: ["drop"] }, mask: { window_turns: 3 } },
+			{ guard: { reserve_tokens: 2 }, mask: { keep_errors: false } },
+		]);
+		expect(policy.guard).toMatchObject({ reserve_tokens: 2, ladder: ["drop"], pin_task: false });
+		expect(policy.mask).toMatchObject({ enabled: false, window_turns: 3, keep_errors: false });
+	});
+
+	it("takes the preset of the last layer that names one, below every layer", () => {
+		const layers = [
+			{ preset: "context-trim", mask: { window_turns: 2 } },
+			{ preset: "tool-result-hiding" },
+			{},
+		] as const;
+		const policy = resolvePolicy(layers);
+		expect(policy.preset).toBe("tool-result-hiding");
+		expect(policy.mask).toMatchObject({ enabled: true, window_turns: 2, keep_errors: false });
+		expect(policy.guard.budget_ratio).toBe(1);
+	});
+
+	it("changes neither layers nor presets, and shares nothing between results", () => {
+		const before = JSON.stringify(presets);
+		const layer = Object.freeze({ preset: "context-trim", mask: Object.freeze({ window_turns: 2 }) } as const);
+		resolvePolicy([layer]).guard.ladder.push("mask");
+		expect(resolvePolicy([layer]).guard.ladder).toEqual(["truncate", "drop"]);
+		resolvePolicy([]).guard.ladder.pop();
+		expect(resolvePolicy([]).guard.ladder).toEqual(["truncate", "mask", "drop"]);
+		expect(JSON.stringify(presets)).toBe(before);
+	});
+
+	it("ignores a preset's templates in another locale", () => {
+		const other = resolvePolicy([{ preset: "context-trim" }, { locale: "en" }]);
+		expect(other.guard.marker_template).toBeNull();
+		expect(other.guard.max_tool_result_chars).toBe(2000);
+		expect(wordings(other).guardMarker).toBe("\n\n... [{omitted_chars} characters truncated] ...\n\n");
+		const same = resolvePolicy([{ preset: "context-trim", locale: "en" }, { locale: "fr" }]);
+		expect(wordings(same).guardMarker).toBe("\n\n[... contenu tronqué ...]\n\n");
+	});
+
+	it("keeps a layer's own templates in any locale", () => {
+		const policy = resolvePolicy([
+			{ preset: "context-trim", locale: "zh", guard: { marker_template: "…" }, mask: { placeholder_template: "P" } },
+		]);
+		expect(wordings(policy)).toMatchObject({
+			placeholder: "P",
+			guardMarker: "…",
+			truncateMarker: "\n\n... [已截断 {omitted_chars} 个字符] ...\n\n",
+			unknownTool: "未知",
+		});
+	});
+
+	it("lets null take a template back to the locale's wording", () => {
+		const policy = resolvePolicy([{ preset: "context-trim" }, { guard: { marker_template: null } }]);
+		expect(wordings(policy).guardMarker).toBe("\n\n[... {omitted_chars} caractères omis ...]\n\n");
+	});
+
+	it("switches every wording at once with the locale", () => {
+		const of = (locale: "fr" | "en" | "zh") => wordings(resolvePolicy([{ locale }]));
+		expect(of("fr").placeholder).toMatch(/^\[Observation masquée/);
+		expect(of("en").placeholder).toMatch(/^\[Observation masked/);
+		expect(of("zh").placeholder).toBe("历史 tool_call已隐藏");
+		expect(of("en").guardMarker).toBe(of("en").truncateMarker);
+		expect([of("fr"), of("en"), of("zh")].map((one) => one.unknownTool)).toEqual(["inconnu", "unknown", "未知"]);
+	});
+});

@@ -1,0 +1,119 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, expect } from "vitest";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import { type Policy, presetNames } from "../../src/policy/schema.ts";
+import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { conversations, type GeneratedConversation } from "../support/conversation-arbitrary.ts";
+import { deepFreeze } from "../support/deep-freeze.ts";
+import { droppableGroups } from "../support/droppable.ts";
+import { sumTokens } from "../support/independent-tokens.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { brokenPromises } from "../support/promise-checker.ts";
+
+const countTokens = await loadCounter("o200k_base");
+const seen = { drops: 0, groups: 0, masks: 0, truncations: 0, fitting: 0, over: 0, minimal: 0 };
+
+const windows = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 8_000 }));
+const ladders = fc.shuffledSubarray(["truncate", "mask", "drop"] as const);
+const guards: fc.Arbitrary<PolicyLayer["guard"]> = fc.record({
+	ladder: ladders,
+	reserve_tokens: fc.constantFrom(0, 0, 50),
+	budget_ratio: fc.constantFrom(1, 0.8, 0.37),
+	truncate_when: fc.constantFrom("always", "over_budget"),
+	max_tool_result_chars: fc.constantFrom(0, 20, 300, 2_000),
+	truncate_head_chars: fc.constantFrom(0, 20, 300),
+	truncate_tail_chars: fc.constantFrom(0, 20, 300),
+	keep_last_messages: fc.integer({ min: 1, max: 5 }),
+	pin_task: fc.boolean(),
+});
+const masks: fc.Arbitrary<PolicyLayer["mask"]> = fc.record({
+	enabled: fc.boolean(),
+	window_turns: fc.integer({ min: 0, max: 4 }),
+	keep_errors: fc.boolean(),
+	keep_last_k_per_tool: fc.constantFrom(null, 1),
+});
+
+const inOrder = (groups: readonly (readonly number[])[]) => groups.flat().sort((a, b) => a - b);
+
+async function check({ format, document }: GeneratedConversation, policy: Policy, contextWindow: number) {
+	const before = deepFreeze(document);
+	const {
+		conversation: after,
+		edits,
+		report,
+		error,
+	} = await guardConversation({ conversation: before, policy, contextWindow });
+	expect(error).toBeUndefined();
+	expect(brokenPromises({ format, before, after, edits, countTokens })).toEqual([]);
+
+	const tokens = sumTokens(after, format, policy.tokens.message_overhead, countTokens);
+	const budget = Math.floor(contextWindow * policy.guard.budget_ratio) - policy.guard.reserve_tokens;
+	expect(report.tokens.after).toBe(tokens);
+	expect(report.tokens.before).toBe(sumTokens(before, format, policy.tokens.message_overhead, countTokens));
+	expect(report).toMatchObject({
+		fits: tokens <= budget,
+		shortfall_tokens: Math.max(0, tokens - budget),
+		budget_tokens: budget,
+	});
+
+	const groups = droppableGroups(before, format, policy.guard);
+	const dropped = edits.filter(({ kind }) => kind === "remove").map(({ message = -1 }) => message);
+	let oldest = 0;
+	for (let count = 0; count < dropped.length; oldest += 1) count += groups[oldest]?.length ?? Number.POSITIVE_INFINITY;
+	expect(dropped, "the oldest droppable groups, whole").toEqual(inOrder(groups.slice(0, oldest)));
+	const canDrop = policy.guard.ladder.includes("drop");
+	if (!report.fits && canDrop) expect(dropped).toEqual(inOrder(groups));
+	if (!canDrop) expect(dropped).toEqual([]);
+
+	const touched = edits.map(({ message = -1 }) => message);
+	expect(touched, "oldest first").toEqual(touched.toSorted((a, b) => a - b));
+
+	const sizes = [report.tokens.before, ...report.steps.map((step) => step.tokens_after)];
+	expect(sizes, "no step makes it larger").toEqual(sizes.toSorted((a, b) => b - a));
+
+	seen.drops += dropped.length;
+	seen.groups += oldest;
+	seen.masks += report.masked_tool_results;
+	seen.truncations += report.truncated_tool_results;
+	seen[report.fits ? "fitting" : "over"] += 1;
+	return { tokens, budget, lastDropped: groups[oldest - 1] };
+}
+
+test.prop([conversations, fc.constantFrom(...presetNames), windows], { numRuns: 400 })(
+	"every preset keeps every promise and says truly whether it fits",
+	async (conversation, preset, contextWindow) => {
+		await check(conversation, policyOf({ preset, guard: { reserve_tokens: 0 } }), contextWindow);
+	},
+);
+
+test.prop([conversations, guards, masks, windows], { numRuns: 1_200 })(
+	"any policy with any order of the ladder keeps every promise and says truly whether it fits",
+	async (conversation, guard, mask, contextWindow) => {
+		await check(conversation, policyOf({ guard: guard ?? {}, mask: mask ?? {} }), contextWindow);
+	},
+);
+
+test.prop([conversations, windows], { numRuns: 250 })(
+	"drops no group more than it must",
+	async (conversation, contextWindow) => {
+		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
+		const { tokens, budget, lastDropped } = await check(conversation, policy, contextWindow);
+		if (lastDropped === undefined) return;
+		const { format, document } = conversation;
+		const messages = Array.isArray(document) ? document : (document as { messages: unknown[] }).messages;
+		const group = lastDropped.map((index) => messages[index]);
+		expect(tokens + sumTokens(group, format, 4, countTokens)).toBeGreaterThan(budget);
+		seen.minimal += 1;
+	},
+);
+
+afterAll(() => {
+	expect(seen.drops).toBeGreaterThan(1_000);
+	expect(seen.groups).toBeGreaterThan(500);
+	expect(seen.masks).toBeGreaterThan(150);
+	expect(seen.truncations).toBeGreaterThan(500);
+	expect(seen.fitting).toBeGreaterThan(200);
+	expect(seen.over).toBeGreaterThan(100);
+	expect(seen.minimal).toBeGreaterThan(50);
+});

@@ -1,0 +1,86 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { invertEdits, writeEdits } from "../../src/documents/apply-edits.ts";
+import { readTextDocument, type TextDocument } from "../../src/documents/text-document.ts";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { maskConversation, type Outcome } from "../../src/pipeline/mask-conversation.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
+
+/** What the folder calls a format, where we call it otherwise. */
+const ourNames: Readonly<Record<string, string>> = { openai: "openai-chat", anthropic: "anthropic-messages" };
+
+const root = join(realDataFolder, "conversations");
+const files = hasRealData
+	? readdirSync(root).flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))
+	: [];
+
+const settings = [0, 1, 3, 8, 50].flatMap((window_turns) =>
+	[true, false].flatMap((keep_errors) =>
+		[0, 2].map((keep_last_k_per_tool) => ({ window_turns, keep_errors, keep_last_k_per_tool })),
+	),
+);
+const windows = [1_000, 8_000, 32_000, 128_000];
+
+const seen = new Map<
+	string,
+	{ conversations: number; results: number; masks: number; guards: number; edits: number }
+>();
+
+/** Edits on the text give what edits on the value gave, and can be taken back to the byte. */
+function checkText(document: TextDocument, { conversation, edits }: Outcome<unknown>): void {
+	const written = writeEdits(document, edits);
+	expect(JSON.parse(written.text)).toEqual(conversation);
+	expect(invertEdits(written)).toBe(document.text);
+}
+
+describe.skipIf(!hasRealData)("every real conversation, whatever its format", () => {
+	it.each(files)("%s", async (file) => {
+		const document = readTextDocument(readFileSync(file, "utf8"), "a real conversation");
+		const { format } = document.value as { format: string };
+		const count = seen.get(format) ?? { conversations: 0, results: 0, masks: 0, guards: 0, edits: 0 };
+		seen.set(format, count);
+		count.conversations += 1;
+
+		for (const setting of settings) {
+			const policy = policyOf({ mask: setting });
+			const outcome = await maskConversation({ conversation: document.value, policy });
+			expect(outcome.error).toBeUndefined();
+			expect(outcome.report.format).toBe(ourNames[format] ?? format);
+			const again = await maskConversation({ conversation: outcome.conversation, policy });
+			expect(again.edits).toEqual([]);
+			count.masks += 1;
+			count.edits += outcome.edits.length;
+			if (setting.window_turns === 1 && setting.keep_last_k_per_tool === 0) checkText(document, outcome);
+			if (setting === settings[0]) count.results += outcome.report.tool_results;
+		}
+		for (const contextWindow of windows) {
+			const outcome = await guardConversation({ conversation: document.value, policy: policyOf({}), contextWindow });
+			expect(outcome.error).toBeUndefined();
+			expect(outcome.report.fits).toBe(outcome.report.tokens.after <= outcome.report.budget_tokens);
+			checkText(document, outcome);
+			count.guards += 1;
+			count.edits += outcome.edits.length;
+		}
+	});
+
+	it("says of conversations that keep their calls in plain text that there is nothing to pair", async () => {
+		for (const file of files.filter((one) => one.includes("roo-code"))) {
+			const { conversation, report } = await maskConversation({
+				conversation: JSON.parse(readFileSync(file, "utf8")),
+				policy: policyOf({ mask: { window_turns: 1 } }),
+			});
+			expect(report).toMatchObject({ changed: false, tool_results: 0 });
+			expect(report.notes.join()).toMatch(/No tool calls or results/);
+			expect(conversation).toBeDefined();
+		}
+	});
+
+	afterAll(() => {
+		for (const [format, counts] of seen) process.stderr.write(`${format}: ${JSON.stringify(counts)}\n`);
+		const edits = Array.from(seen.values()).reduce((sum, counts) => sum + counts.edits, 0);
+		expect(seen.size).toBe(13);
+		expect(edits).toBeGreaterThan(10_000);
+	});
+});

@@ -1,0 +1,3 @@
+import { describeRealSessions } from "./session-checks.ts";
+
+describeRealSessions("kimi-context", () => ({}));

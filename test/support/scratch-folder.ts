@@ -1,0 +1,25 @@
+import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+
+const folders: string[] = [];
+
+/** An empty folder that is gone after the tests of the file. */
+export async function scratchFolder(): Promise<string> {
+	const folder = await realpath(await mkdtemp(join(tmpdir(), "palimpsest-test-")));
+	folders.push(folder);
+	return folder;
+}
+
+afterAll(async () => {
+	await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 3 })));
+});
+
+/** An environment in which no configuration of the user counts: the home folder is the given one. */
+export function cleanEnvironment(home: string): Record<string, string> {
+	const inherited = Object.entries(process.env).filter(
+		(entry): entry is [string, string] => entry[1] !== undefined && !/^(PALIMPSEST_|XDG_CONFIG_HOME$)/.test(entry[0]),
+	);
+	return { ...Object.fromEntries(inherited), HOME: home, USERPROFILE: home };
+}
