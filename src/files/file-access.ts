@@ -28,7 +28,9 @@ export interface FileAccess {
 export interface FileAccessOptions {
 	/** Relative paths start here. */
 	readonly workingDirectory: string;
-	/** Folders under which files may be read and written; asked for at each call, since a client may change its roots. */
+	/** Folders under which files may be read and written. */
+	readonly folders?: readonly string[] | undefined;
+	/** More such folders, asked for only where the others do not allow a path, since a client may be slow to answer. */
 	readonly roots: () => Promise<readonly string[]>;
 }
 
@@ -40,14 +42,17 @@ const longestPath = 32_767;
  * that neither `..` nor a link leads out; and what was opened is judged again, so that neither does a link put in place
  * in between.
  */
-export function createFileAccess({ workingDirectory, roots }: FileAccessOptions): FileAccess {
+export function createFileAccess({ workingDirectory, folders = [], roots }: FileAccessOptions): FileAccess {
 	const requireAllowed = async (real: string, given: string): Promise<void> => {
-		const folders = await realFolders(await roots());
-		if (folders.some((folder) => isInside(folder, real))) return;
+		const allowed = await realFolders(folders);
+		if (allowed.some((folder) => isInside(folder, real))) return;
+		const offered = await realFolders(await roots());
+		if (offered.some((folder) => isInside(folder, real))) return;
+		const all = [...allowed, ...offered];
 		const advice =
-			folders.length === 0
+			all.length === 0
 				? "No folder is allowed here; start the server with --allow-path DIR."
-				: `Allowed are files under ${folders.join(", ")}; --allow-path DIR adds a folder.`;
+				: `Allowed are files under ${all.join(", ")}; --allow-path DIR adds a folder.`;
 		throw new PalimpsestError("path_not_allowed", `Files at ${shown(given)} may not be used. ${advice}`);
 	};
 

@@ -47,7 +47,8 @@ export function createServer(options: ServerOptions): McpServer {
 	const rootsOfClient = sharesFiles ? clientRoots(server) : async () => [];
 	const files = createFileAccess({
 		workingDirectory: process.cwd(),
-		roots: async () => [...allowedPaths, ...(await rootsOfClient())],
+		folders: allowedPaths,
+		roots: rootsOfClient,
 	});
 	bindTools(server, {
 		tools,

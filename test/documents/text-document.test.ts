@@ -1,3 +1,4 @@
+import { constants } from "node:buffer";
 import { describe, expect, it } from "vitest";
 import { decodeText } from "../../src/documents/decode-text.ts";
 import { readTextDocument } from "../../src/documents/text-document.ts";
@@ -119,5 +120,10 @@ describe("decodeText", () => {
 		expect(decode).toThrow(
 			expect.objectContaining({ code: "invalid_json", message: expect.stringMatching(/UTF-8.*the file/) }),
 		);
+	});
+
+	it("refuses more bytes than a text can have characters", () => {
+		const bytes = new Uint8Array(constants.MAX_STRING_LENGTH + 1);
+		expect(() => decodeText(bytes, "the file")).toThrow(expect.objectContaining({ code: "payload_too_large" }));
 	});
 });

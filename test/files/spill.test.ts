@@ -1,10 +1,23 @@
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat } from "node:fs/promises";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
-import { expect, it } from "vitest";
-import { createSpill } from "../../src/files/spill.ts";
+import { afterEach, expect, it } from "vitest";
+import { createSpill as createRealSpill } from "../../src/files/spill.ts";
+
+const files: string[] = [];
+// A test's process is ended in ways that leave no time to tidy up.
+afterEach(() => Promise.all(files.splice(0).map((file) => rm(dirname(file), { recursive: true, force: true }))));
+
+function createSpill() {
+	const spill = createRealSpill();
+	return async (name: string, text: string) => {
+		const file = await spill(name, text);
+		files.push(file);
+		return file;
+	};
+}
 
 it("puts each text into a file of its own, for this user alone", async () => {
 	const spill = createSpill();
