@@ -63,25 +63,24 @@ function misfit(record: unknown): string | undefined {
 }
 
 function readRecords(records: readonly SpeechRecord[], base: Path): Message[] {
-	const messages: Message[] = [];
-	const positions = new Map<string, number>();
+	const messages: Message[][] = [];
+	const begun = new Map<string, Message[]>();
 	const argumentsOf = new Map<string, ReadonlySet<unknown>>();
 	for (const one of records) {
 		for (const [id, values] of argumentsIn(one.message)) argumentsOf.set(id, values);
-		const message = one.repeats
-			.map((repeat) => readRecord(repeat, base, argumentsOf))
-			.reduce(joinRepeat, readRecord(one, base, argumentsOf));
+		const repeats = one.repeats.map((repeat) => readRecord(repeat, base, argumentsOf));
+		const message = joinRepeats(readRecord(one, base, argumentsOf), repeats);
 		const id = apiMessageId(one);
-		const position = id === undefined ? undefined : positions.get(id);
-		const begun = position === undefined ? undefined : messages[position];
-		if (position !== undefined && begun) {
-			messages[position] = join(begun, message);
+		const parts = id === undefined ? undefined : begun.get(id);
+		if (parts) {
+			parts.push(message);
 			continue;
 		}
-		if (id !== undefined) positions.set(id, messages.length);
-		messages.push(message);
+		const own = [message];
+		messages.push(own);
+		if (id !== undefined) begun.set(id, own);
 	}
-	return messages;
+	return messages.map(join);
 }
 
 function readRecord(
@@ -120,25 +119,29 @@ function argumentsIn(message: JsonObject): [string, ReadonlySet<unknown>][] {
 	});
 }
 
-/** Two parts of one API message. */
-function join(first: Message, second: Message): Message {
+/** The parts of one API message. */
+function join(parts: readonly Message[]): Message {
 	return {
-		role: first.role,
-		paths: [...first.paths, ...second.paths],
-		counted: [...first.counted, ...second.counted],
-		mediaTokens: first.mediaTokens + second.mediaTokens,
-		calls: [...first.calls, ...second.calls],
-		results: [...first.results, ...second.results],
-		thinking: [...first.thinking, ...second.thinking],
+		role: parts[0]?.role ?? "assistant",
+		paths: parts.flatMap((part) => part.paths),
+		counted: parts.flatMap((part) => part.counted),
+		mediaTokens: parts.reduce((sum, part) => sum + part.mediaTokens, 0),
+		calls: parts.flatMap((part) => part.calls),
+		results: parts.flatMap((part) => part.results),
+		thinking: parts.flatMap((part) => part.thinking),
 	};
 }
 
-/** A record with another that repeats it: what the one holds is sent once, and edited in both. */
-function joinRepeat(first: Message, repeat: Message): Message {
-	const results = first.results.map((result, index) => {
-		const again = repeat.results[index];
-		return again ? { ...result, copies: [...result.copies, ...again.texts, ...again.copies] } : result;
-	});
-	const thinking = [...first.thinking, ...repeat.thinking];
-	return { ...first, paths: [...first.paths, ...repeat.paths], results, thinking };
+/** A record with those that repeat it: what it holds is sent once, and edited in all of them. */
+function joinRepeats(first: Message, repeats: readonly Message[]): Message {
+	if (repeats.length === 0) return first;
+	return {
+		...first,
+		paths: [first, ...repeats].flatMap((one) => one.paths),
+		results: first.results.map((result, index) => {
+			const again = repeats.flatMap((repeat) => repeat.results[index] ?? []);
+			return { ...result, copies: [...result.copies, ...again.flatMap(({ texts, copies }) => [...texts, ...copies])] };
+		}),
+		thinking: [first, ...repeats].flatMap((one) => one.thinking),
+	};
 }

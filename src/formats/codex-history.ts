@@ -11,6 +11,14 @@ export interface HistoryItem {
 	readonly removal: Path;
 	/** Whether an answer of the model ended before it, as far as events tell. */
 	readonly opensAnswer: boolean;
+	/** Of an output: records of the user interface about the end of its call. */
+	readonly ended: readonly EventPlace[];
+}
+
+/** An event with its place. */
+export interface EventPlace {
+	readonly payload: JsonObject;
+	readonly path: Path;
 }
 
 /** Events that stand between two answers of the model, never inside one. */
@@ -21,8 +29,6 @@ export interface CodexHistory {
 	readonly items: readonly HistoryItem[];
 	/** What goes along with each request beside the items: instructions, tools, the summary of an older compaction. */
 	readonly surroundings: readonly string[];
-	/** Records of the user interface about the end of a call, by the call's id. */
-	readonly events: ReadonlyMap<string, readonly { readonly payload: JsonObject; readonly path: Path }[]>;
 }
 
 /**
@@ -33,9 +39,11 @@ export interface CodexHistory {
  */
 export function replayRollout({ messages, base }: LocatedMessages): CodexHistory {
 	let items: HistoryItem[] = [];
+	/** Indexes of the items with which turns begin. */
+	let turns: number[] = [];
 	let summary: string | undefined;
 	const surroundings: string[] = [];
-	const events = new Map<string, { payload: JsonObject; path: Path }[]>();
+	const eventsOf = pairEvents();
 	let hasMeta = false;
 	let opensAnswer = false;
 
@@ -46,7 +54,8 @@ export function replayRollout({ messages, base }: LocatedMessages): CodexHistory
 		const payload = isJsonObject(record.payload) ? record.payload : record;
 		switch (kindOf(record)) {
 			case "item":
-				items.push({ item: payload, path, removal, opensAnswer });
+				if (isRequest(payload)) turns.push(items.length);
+				items.push({ item: payload, path, removal, opensAnswer, ended: eventsOf.item(payload) });
 				opensAnswer = false;
 				break;
 			case "meta":
@@ -59,24 +68,56 @@ export function replayRollout({ messages, base }: LocatedMessages): CodexHistory
 				if (Array.isArray(payload.replacement_history)) {
 					items = (payload.replacement_history as unknown[]).flatMap((item, position) => {
 						const place = [...path, "replacement_history", position];
-						return isJsonObject(item) ? [{ item, path: place, removal: place, opensAnswer: false }] : [];
+						return isJsonObject(item) ? [{ item, path: place, removal: place, opensAnswer: false, ended: [] }] : [];
 					});
 				} else {
 					items = items.filter(({ item }) => item.type === "message" && item.role !== "assistant");
 					summary = stringAt(payload, "message");
 				}
+				turns = items.flatMap(({ item }, position) => (isRequest(item) ? [position] : []));
 				break;
 			case "event": {
 				opensAnswer ||= betweenAnswers.has(stringAt(payload, "type") ?? "");
-				const turns = payload.type === "thread_rolled_back" ? payload.num_turns : undefined;
-				if (typeof turns === "number") items = items.slice(0, startOfLastTurns(items, turns));
-				const callId = stringAt(payload, "call_id");
-				if (callId) events.set(callId, [...(events.get(callId) ?? []), { payload, path }]);
+				const count = payload.type === "thread_rolled_back" ? payload.num_turns : undefined;
+				if (typeof count === "number" && count >= 1) {
+					const taken = turns.splice(Math.max(0, turns.length - Math.floor(count)));
+					items.length = taken[0] ?? items.length;
+				}
+				eventsOf.event({ payload, path });
 				break;
 			}
 		}
 	});
-	return { items, surroundings: summary ? [...surroundings, summary] : surroundings, events };
+	return { items, surroundings: summary ? [...surroundings, summary] : surroundings };
+}
+
+/**
+ * Finds the events about each output: those since its call, before it or after it. Ids of calls may be used again, so an
+ * event belongs to the output that is nearest.
+ */
+function pairEvents() {
+	const waiting = new Map<string, EventPlace[]>();
+	const outputs = new Map<string, EventPlace[]>();
+	return {
+		/** The events of an item, where it is an output: a list that grows while later events are found. */
+		item(item: JsonObject): readonly EventPlace[] {
+			const callId = stringAt(item, "call_id");
+			if (!callId) return [];
+			const isOutput = stringAt(item, "type")?.endsWith("_output") ?? false;
+			const events = isOutput ? (waiting.get(callId) ?? []) : [];
+			waiting.delete(callId);
+			if (isOutput) outputs.set(callId, events);
+			else outputs.delete(callId);
+			return events;
+		},
+		event(event: EventPlace): void {
+			const callId = stringAt(event.payload, "call_id");
+			if (!callId) return;
+			const known = outputs.get(callId) ?? waiting.get(callId);
+			if (known) known.push(event);
+			else waiting.set(callId, [event]);
+		},
+	};
 }
 
 /** What a record is for the history; `undefined` where it is nothing. */
@@ -101,13 +142,6 @@ function readMeta(meta: JsonObject): string[] {
 	const { base_instructions: base, instructions, dynamic_tools: tools } = meta;
 	const texts = [isJsonObject(base) ? base.text : base, instructions, tools].filter((value) => value != null);
 	return texts.map(asCountedText);
-}
-
-/** Index of the item with which the last turns begin that a user asked for. */
-function startOfLastTurns(items: readonly HistoryItem[], turns: number): number {
-	if (!(turns > 0)) return items.length;
-	const starts = items.flatMap(({ item }, index) => (isRequest(item) ? [index] : []));
-	return starts[Math.max(0, starts.length - turns)] ?? items.length;
 }
 
 /** Whether an item is what a user wrote, not context that Codex puts into a user message. */

@@ -1,22 +1,19 @@
 import type { Path } from "../engine/path.ts";
 import type { MediaNode, TextNode, ToolResult, WholeContent } from "../engine/transcript.ts";
-import { asCountedText, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import type { HistoryItem } from "./codex-history.ts";
+import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { outputCopies } from "./output-copies.ts";
-import { readMedia } from "./read-media.ts";
+import { readResponseMedia, textOfPart } from "./response-parts.ts";
 
 /** Where events of the user interface repeat what a tool answered. */
 const copyKeys = ["stdout", "stderr", "aggregated_output", "formatted_output", "result", "content_items"];
 
-/** An output with what Codex recorded about the end of its call. */
-export interface CodexOutput {
-	readonly item: JsonObject;
-	readonly path: Path;
-	readonly callId: string | undefined;
-	readonly ended: readonly { readonly payload: JsonObject; readonly path: Path }[];
-}
-
-/** Reads an item that answers a call. `counted` is what it holds beside texts. */
-export function readCodexOutput({ item, path, callId, ended }: CodexOutput): ToolResult & { counted: string[] } {
+/** Reads an item that answers a call, with the events about it. `counted` is what it holds beside texts. */
+export function readCodexOutput({
+	item,
+	path,
+	ended,
+}: Pick<HistoryItem, "item" | "path" | "ended">): ToolResult & { counted: string[] } {
 	const { texts, whole, media, counted } = readContent(item.output, [...path, "output"]);
 	if (item.output === undefined && item.tools !== undefined) counted.push(asCountedText(item.tools));
 	const copies = ended.flatMap((event) =>
@@ -29,7 +26,7 @@ export function readCodexOutput({ item, path, callId, ended }: CodexOutput): Too
 	);
 	const flags = [...ended.map(({ payload }) => flagOfEvent(payload)), flagOfOutput(item.output)];
 	const isError = flags.find((flag) => flag !== undefined);
-	return { callId, texts, whole, copies, media, isError, counted };
+	return { callId: idAt(item, "call_id"), texts, whole, copies, media, isError, counted };
 }
 
 interface Content {
@@ -62,26 +59,17 @@ function readParts(parts: readonly unknown[], path: Path): Content {
 	const media: MediaNode[] = [];
 	const counted: string[] = [];
 	parts.forEach((part, index) => {
-		const text = isJsonObject(part) ? stringAt(part, "text") : undefined;
-		if (text !== undefined) texts.push({ path: [...path, index, "text"], text });
-		else if (isJsonObject(part) && part.type === "input_image") media.push(readImage(part, [...path, index]));
+		const at = [...path, index];
+		const text = textOfPart(part);
+		const node = isJsonObject(part) ? readResponseMedia(part, at) : undefined;
+		if (text !== undefined) texts.push({ path: [...at, "text"], text });
+		else if (node) media.push(node);
 		else counted.push(asCountedText(part));
 	});
 	const first = parts[0];
 	const isText = texts.length > 0 && texts.length === parts.length && isJsonObject(first);
 	const whole = isText ? { path, write: (text: string) => [{ ...first, text }] } : undefined;
 	return { texts, whole, media, counted };
-}
-
-function readImage(part: JsonObject, path: Path): MediaNode {
-	const image = readMedia({
-		path,
-		provider: "openai",
-		kind: "image",
-		data: part.image_url,
-		detail: stringAt(part, "detail"),
-	});
-	return { ...image, write: (text) => ({ type: "input_text", text }) };
 }
 
 /** Whether a call failed, as the event about its end tells. */

@@ -23,7 +23,7 @@ export function planRelink(format: Format, located: LocatedMessages, plan: Plan)
 		const path = [...base, index, ...place];
 		return { kind: "replace", reason: "relink", path, replacement, message: -1, before: same, after: same };
 	};
-	const onChain = tiesOfChain(links, located, isDropped);
+	const onChain = tiesOfChain(links, located, isDropped, parentOfDropped);
 	return messages.flatMap((record, index): ReplaceEdit[] => {
 		if (isDropped(index)) return [];
 		const edits: ReplaceEdit[] = [];
@@ -46,6 +46,7 @@ function tiesOfChain(
 	links: RecordLinks,
 	located: LocatedMessages,
 	isDropped: (index: number) => boolean,
+	parentOfDropped: ReadonlyMap<unknown, unknown>,
 ): ReadonlyMap<number, unknown> {
 	const ties = new Map<number, unknown>();
 	let waiting: number | undefined;
@@ -59,7 +60,10 @@ function tiesOfChain(
 		waiting = index;
 		afterDropped = false;
 	}
-	if (afterDropped && waiting !== undefined) ties.set(waiting, null);
+	if (waiting === undefined) return ties;
+	// Records that lead in a circle begin where it closes.
+	const begins = valueAt(located.messages[waiting], links.parent);
+	if (afterDropped || parentOfDropped.has(begins)) ties.set(waiting, null);
 	return ties;
 }
 

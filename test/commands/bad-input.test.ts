@@ -41,7 +41,7 @@ describe.concurrent("refused input ends with 1, one line on standard error and n
 		[
 			"a list of texts",
 			["mask", "texts.json"],
-			/^\[not_a_conversation\] .*Looked for: .*OpenAI .*; Anthropic .*\. Mess/,
+			/^\[not_a_conversation\] .*Looked for: .*Anthropic .*; OpenAI .*\. Mess/,
 		],
 		["one file of many", ["replay", "chat.json", "texts.json"], /^\[not_a_conversation\] texts\.json: /],
 		["a folder", ["mask", "folder"], /^\[unreadable_file\] Cannot read folder: it is a folder/],

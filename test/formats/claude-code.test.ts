@@ -143,6 +143,31 @@ describe("Claude Code sessions", () => {
 			expect(textsOf(records)).toEqual(["Go.", "On."]);
 		});
 
+		it("a record that was lost is no way back to another branch when messages are dropped", async () => {
+			const records = [
+				user("u1", null, "Go."),
+				user("u2", "u1", "Taken back."),
+				answer("a1", "u1", "msg1", { type: "text", text: outputOf("old") }),
+				user("u3", "lost", outputOf("older")),
+				answer("a2", "u3", "msg2", { type: "text", text: "Done." }),
+			];
+			expect(read(records).messages.flatMap(({ paths }) => paths)).toEqual([[0], [2], [3], [4]]);
+			const policy = policyOf({ guard: { ladder: ["drop"], keep_last_messages: 1, reserve_tokens: 0 } });
+			const outcome = await guardConversation({ conversation: records, policy, contextWindow: 60 });
+			expect(outcome.error).toBeUndefined();
+			expect(textsOf(outcome.conversation as Record_[])).toEqual(["Go.", "Done."]);
+			expect(outcome.conversation).toContain(records[1]);
+		});
+
+		it("a record that stands in the file twice is sent once, and edited in both places", async () => {
+			const old = result("r1", "a2", "t1", outputOf("one"));
+			const records = [...parallel.slice(0, 7), old, ...parallel.slice(7)];
+			const once = await maskConversation({ conversation: parallel, policy: masking });
+			const twice = await maskConversation({ conversation: records, policy: masking });
+			expect(twice.report.tokens).toEqual(once.report.tokens);
+			expect(JSON.stringify(twice.conversation)).not.toContain("one line");
+		});
+
 		it("a head that was cut off leaves nothing before", () => {
 			expect(textsOf([user("u5", "gone", "Go."), user("u6", "u5", "On.")])).toEqual(["Go.", "On."]);
 		});

@@ -80,7 +80,7 @@ describe("Codex rollouts", () => {
 			"apply_patch",
 			"*** Begin Patch",
 		]);
-		expect(messages[2]?.thinking).toEqual([{ path: [5], text: "Look first.", bound: false }]);
+		expect(messages[2]?.thinking).toEqual([{ path: [5, "payload"], text: "Look first.", bound: false, fixed: true }]);
 		expect(messages[2]?.mediaTokens).toBe(Math.ceil((1_500 - 650) / 4));
 	});
 
@@ -120,8 +120,13 @@ describe("Codex rollouts", () => {
 		expect(messages).toHaveLength(3);
 	});
 
-	it("an answer that is nothing but reasoning keeps it", () => {
-		expect(read([meta, item(reasoning), item(said("user", "Stop."))]).messages[0]).toMatchObject({ thinking: [] });
+	it("answers with nothing between them are told apart by events; a late output ends none", () => {
+		const [end, late] = [event({ type: "token_count", info: null }), item(output("gone", "late"))];
+		const pathsOf = (...lines: unknown[]) => read([meta, ...lines]).messages.map(({ paths }) => paths.flat());
+		const text = item(said("assistant", "I look."));
+		expect(pathsOf(text, item(call("a")))).toEqual([[1, 2]]);
+		expect(pathsOf(text, end, item(call("a")))).toEqual([[1], [3]]);
+		expect(pathsOf(text, late, item(call("a")))).toEqual([[1, 3], [2]]);
 	});
 
 	describe("outputs", () => {
@@ -173,6 +178,23 @@ describe("Codex rollouts", () => {
 			const outcome = await maskConversation({ conversation, policy: masking });
 			expect(outcome.error).toBeUndefined();
 			expect(JSON.stringify(outcome.conversation)).not.toContain("text line");
+		});
+
+		it("an event belongs to the output that is nearest, before it or after it, since ids are used again", () => {
+			const ended = (stdout: string) => event({ type: "exec_command_end", call_id: "a", stdout, exit_code: 0 });
+			const [one, two] = [outputOf("one"), outputOf("two")];
+			const { messages } = read([
+				meta,
+				item(call("a")),
+				ended(one),
+				item(output("a", one)),
+				...turn("a", two),
+				ended(two),
+			]);
+			const copies = messages.flatMap(({ results }) =>
+				results.map((result) => result.copies.map(({ path }) => path[0])),
+			);
+			expect(copies).toEqual([[2], [6]]);
 		});
 
 		it.each<[Json, boolean]>([
