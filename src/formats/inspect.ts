@@ -2,9 +2,9 @@ import type { Path } from "../engine/path.ts";
 import type { MediaNode, Message, Role } from "../engine/transcript.ts";
 import type { Format } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { readMedia } from "./media/read-media.ts";
 import { addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
 import { probeMessages } from "./probe-messages.ts";
-import { readMedia } from "./read-media.ts";
 import { readSurroundings } from "./surroundings.ts";
 import { readTypedParts } from "./typed-parts.ts";
 

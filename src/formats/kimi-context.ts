@@ -2,7 +2,7 @@ import type { Path } from "../engine/path.ts";
 import type { Message } from "../engine/transcript.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { probeChatMessage, readChatMessage } from "./openai-chat.ts";
+import { probeChatMessage, readChatMessage } from "./openai-chat/openai-chat.ts";
 
 /** What each kind of record holds that Kimi CLI writes between the messages. */
 const ownRecords: Readonly<Record<string, (record: JsonObject) => boolean>> = {

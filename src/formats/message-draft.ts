@@ -1,6 +1,6 @@
 import type { Path } from "../engine/path.ts";
 import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../engine/transcript.ts";
-import { tokensOfMedia } from "./read-media.ts";
+import { tokensOfMedia } from "./media/read-media.ts";
 
 /** A message while its parts are read one after the other. */
 export interface MessageDraft {

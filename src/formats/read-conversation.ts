@@ -1,23 +1,23 @@
 import type { Transcript } from "../engine/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
-import { anthropicMessages } from "./anthropic-messages.ts";
-import { bedrockConverse } from "./bedrock-converse.ts";
-import { claudeCode } from "./claude-code.ts";
-import { codexRollout } from "./codex-rollout.ts";
-import { copilotCli } from "./copilot-cli.ts";
+import { anthropicMessages } from "./anthropic/anthropic-messages.ts";
+import { bedrockConverse } from "./bedrock/bedrock-converse.ts";
+import { claudeCode } from "./claude-code/claude-code.ts";
+import { codexRollout } from "./codex/codex-rollout.ts";
+import { copilotCli } from "./copilot/copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
-import { gemini } from "./gemini.ts";
+import { gemini } from "./gemini/gemini.ts";
 import { inspect } from "./inspect.ts";
 import { isJsonObject } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
-import { openaiChat } from "./openai-chat.ts";
-import { openaiResponses } from "./openai-responses.ts";
-import { opencode } from "./opencode.ts";
-import { pi } from "./pi.ts";
+import { openaiChat } from "./openai-chat/openai-chat.ts";
+import { openaiResponses } from "./openai-responses/openai-responses.ts";
+import { opencode } from "./opencode/opencode.ts";
+import { pi } from "./pi/pi.ts";
 import { tau2 } from "./tau2.ts";
-import { vercelModel } from "./vercel-model.ts";
-import { vercelUi } from "./vercel-ui.ts";
+import { vercelModel } from "./vercel/vercel-model.ts";
+import { vercelUi } from "./vercel/vercel-ui.ts";
 
 /**
  * Every format. Where several fit a conversation equally well the first one is taken, so those that share their shape

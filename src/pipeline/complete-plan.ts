@@ -3,7 +3,7 @@ import type { CountTokens } from "../engine/measure.ts";
 import { affectedThinking, planStripThinking } from "../engine/strategies/thinking.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
-import { planRelink } from "../formats/relink.ts";
+import { planRelink } from "../formats/sessions/relink.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type ThinkingReport, thinkingReport } from "./thinking-report.ts";
 

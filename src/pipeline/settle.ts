@@ -5,7 +5,7 @@ import { verify } from "../engine/verify.ts";
 import type { Violation } from "../engine/violation.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages, type ReadConversation } from "../formats/read-conversation.ts";
-import { linkRecogniser } from "../formats/relink.ts";
+import { linkRecogniser } from "../formats/sessions/relink.ts";
 
 /** A conversation after a plan: edited and verified, or as it was with the reason why. */
 export type Settled =

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { pairResults } from "../../src/engine/pairing.ts";
 import { valueAt } from "../../src/engine/path.ts";
-import { claudeCode } from "../../src/formats/claude-code.ts";
+import { claudeCode } from "../../src/formats/claude-code/claude-code.ts";
 import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { pairResults } from "../../src/engine/pairing.ts";
-import { codexRollout } from "../../src/formats/codex-rollout.ts";
+import { codexRollout } from "../../src/formats/codex/codex-rollout.ts";
 import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { valueAt } from "../../src/engine/path.ts";
-import { copilotCli } from "../../src/formats/copilot-cli.ts";
+import { copilotCli } from "../../src/formats/copilot/copilot-cli.ts";
 import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";

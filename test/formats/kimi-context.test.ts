@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { kimiContext } from "../../src/formats/kimi-context.ts";
-import { openaiChat } from "../../src/formats/openai-chat.ts";
+import { openaiChat } from "../../src/formats/openai-chat/openai-chat.ts";
 import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";

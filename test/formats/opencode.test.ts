@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { jsonPointer, valueAt } from "../../src/engine/path.ts";
-import { opencode } from "../../src/formats/opencode.ts";
+import { opencode } from "../../src/formats/opencode/opencode.ts";
 import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";

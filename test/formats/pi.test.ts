@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { pi } from "../../src/formats/pi.ts";
+import { pi } from "../../src/formats/pi/pi.ts";
 import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";

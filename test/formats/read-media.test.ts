@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { type MediaPart, readMedia } from "../../src/formats/read-media.ts";
+import { type MediaPart, readMedia } from "../../src/formats/media/read-media.ts";
 import { gifOf, jpegOf, pdfOf, pngOf, wavOf, webpOf } from "../support/media-samples.ts";
 
 const read = (part: Partial<MediaPart>) => readMedia({ path: [0], provider: "anthropic", data: undefined, ...part });

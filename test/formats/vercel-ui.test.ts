@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { pairResults } from "../../src/engine/pairing.ts";
 import { toolTurns } from "../../src/engine/tool-turns.ts";
 import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { vercelUi } from "../../src/formats/vercel-ui.ts";
+import { vercelUi } from "../../src/formats/vercel/vercel-ui.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { mcpSampling } from "../../src/formats/mcp-sampling.ts";
 import { locateMessages } from "../../src/formats/read-conversation.ts";
-import { vercelModel } from "../../src/formats/vercel-model.ts";
-import { vercelUi } from "../../src/formats/vercel-ui.ts";
+import { vercelModel } from "../../src/formats/vercel/vercel-model.ts";
+import { vercelUi } from "../../src/formats/vercel/vercel-ui.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 
 describe.skipIf(!hasRealData)("real conversations: formats of which there are none", () => {

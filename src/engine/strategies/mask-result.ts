@@ -48,19 +48,22 @@ function maskText(paired: PairedResult, { wording, countTokens }: MaskResultPara
 	if (after.tokens >= before.tokens) return [];
 	const { path, write } = result.whole;
 	const base = { kind: "replace", reason: "mask", message, result: editedResult(paired) } as const;
-	const copies = result.copies.filter((copy) => copy.text.length > placeholder.length);
 	return [
 		{ ...base, path, replacement: write(placeholder), before, after },
-		...copies.map(
-			(copy): ReplaceEdit => ({
-				...base,
-				path: copy.path,
-				replacement: placeholder,
-				before: { chars: copy.text.length, tokens: 0 },
-				after: { chars: placeholder.length, tokens: 0 },
-				copy: true,
+		...result.copies
+			.filter((copy) => copy.text !== "")
+			.map((copy): ReplaceEdit => {
+				// A copy too short for the placeholder is emptied, or it would show what the placeholder hides.
+				const replacement = copy.text.length > placeholder.length ? placeholder : "";
+				return {
+					...base,
+					path: copy.path,
+					replacement,
+					before: { chars: copy.text.length, tokens: 0 },
+					after: { chars: replacement.length, tokens: 0 },
+					copy: true,
+				};
 			}),
-		),
 	];
 }
 

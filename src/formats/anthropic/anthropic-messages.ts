@@ -1,0 +1,145 @@
+import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../../engine/transcript.ts";
+import type { Fit, Format, LocatedMessages } from "../format.ts";
+import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { tokensOfMedia } from "../media/read-media.ts";
+import { readResultContent } from "../part-list.ts";
+import { readSurroundings } from "../surroundings.ts";
+import { readAnthropicMedia } from "./anthropic-media.ts";
+
+const looksFor =
+	"Anthropic Messages (`role` user or assistant, `content` a string or blocks such as `tool_use` and `tool_result`)";
+
+const roles: Readonly<Record<string, Role>> = { user: "user", assistant: "assistant", system: "system" };
+
+/** Block types that only this format has. */
+const ownBlocks = new Set([
+	"tool_use",
+	"tool_result",
+	"thinking",
+	"redacted_thinking",
+	"server_tool_use",
+	"mcp_tool_use",
+	"mcp_tool_result",
+	"search_result",
+	"container_upload",
+]);
+const foreignBlocks = new Set([
+	"image_url",
+	"input_audio",
+	"refusal",
+	"input_text",
+	"output_text",
+	"tool-call",
+	"tool-result",
+	"toolCall",
+]);
+
+/** Anthropic Messages. Thinking blocks are opaque: counted, never edited. */
+export const anthropicMessages: Format = {
+	name: "anthropic-messages",
+	title: "Anthropic Messages",
+	looksFor,
+	probe,
+	read(located) {
+		return {
+			format: "anthropic-messages",
+			messages: located.messages.map((message, index) => readMessage(message as JsonObject, [...located.base, index])),
+			surroundings: readSurroundings(located, ["system", "tools"]),
+			opensWithUser: true,
+		};
+	},
+};
+
+function probe({ document, messages }: LocatedMessages): Fit {
+	let certain = false;
+	// An assistant message that is a list of blocks is what this API answers with; Chat Completions answers a string.
+	let likely = isJsonObject(document) && document.system !== undefined;
+	for (const [message, value] of messages.entries()) {
+		const outcome = probeMessage(value);
+		if (typeof outcome === "string") return { fit: "none", message, expected: outcome };
+		certain ||= outcome;
+		likely ||= isJsonObject(value) && value.role === "assistant" && Array.isArray(value.content);
+	}
+	return { fit: certain ? "certain" : likely ? "likely" : "possible" };
+}
+
+/** Whether the message can only be of this format; a text says what it should have been instead. */
+function probeMessage(message: unknown): boolean | string {
+	if (!isJsonObject(message)) return "an object with `role`";
+	const role = stringAt(message, "role");
+	if (role === undefined) return "an object with a string `role`";
+	if (role === "tool" || role === "function" || role === "developer") return `no \`role: "${role}"\``;
+	if (Array.isArray(message.tool_calls) && message.tool_calls.length > 0) return "calls as `tool_use` blocks";
+	if (!Object.hasOwn(roles, role)) return false;
+	if (typeof message.content === "string" || message.content === null) return false;
+	if (!Array.isArray(message.content)) return "`content` as a string or a list of blocks";
+	let certain = false;
+	for (const block of message.content as unknown[]) {
+		if (!isJsonObject(block) || typeof block.type !== "string") return "content blocks with a `type`";
+		if (foreignBlocks.has(block.type)) return `content blocks of its own kinds, not \`${block.type}\``;
+		const isImage = block.type === "image" && isJsonObject(block.source);
+		certain ||= ownBlocks.has(block.type) || isImage;
+	}
+	return certain;
+}
+
+/** Reads one message; sessions of agents that speak this API hold it inside their records. */
+export function readMessage(message: JsonObject, path: readonly (string | number)[]): Message {
+	const roleName = stringAt(message, "role") ?? "";
+	const role = (Object.hasOwn(roles, roleName) && roles[roleName]) || "other";
+	const calls: ToolCall[] = [];
+	const results: ToolResult[] = [];
+	const counted: string[] = [];
+	const thinking: ThinkingBlock[] = [];
+	let mediaTokens = 0;
+	const countOpaque = (block: unknown) => counted.push(asCountedText(block));
+
+	if (!Array.isArray(message.content)) {
+		counted.push(asCountedText(message.content ?? undefined));
+		return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
+	}
+	(message.content as unknown[]).forEach((block, index) => {
+		if (!isJsonObject(block)) {
+			countOpaque(block);
+			return;
+		}
+		switch (block.type) {
+			case "text":
+				counted.push(asCountedText(block.text));
+				break;
+			case "thinking":
+				// The signature is not part of the prompt's text.
+				counted.push(asCountedText(block.thinking));
+				thinking.push({
+					path: [...path, "content", index],
+					text: asCountedText(block.thinking),
+					bound: typeof block.signature === "string",
+				});
+				break;
+			case "redacted_thinking":
+				countOpaque(block);
+				thinking.push({ path: [...path, "content", index], text: asCountedText(block), bound: true });
+				break;
+			case "tool_use":
+				calls.push({ id: idAt(block, "id"), name: stringAt(block, "name") });
+				counted.push(stringAt(block, "name") ?? "", asCountedText(block.input));
+				break;
+			case "tool_result": {
+				const contentPath = [...path, "content", index, "content"];
+				const { texts, whole, media, others } = readResultContent(block.content, contentPath, readAnthropicMedia);
+				others.forEach(countOpaque);
+				mediaTokens += tokensOfMedia(media);
+				const isError = typeof block.is_error === "boolean" ? block.is_error : undefined;
+				results.push({ callId: idAt(block, "tool_use_id"), texts, whole, copies: [], media, isError });
+				break;
+			}
+			default: {
+				const media = readAnthropicMedia(block, [...path, "content", index]);
+				if (!media) countOpaque(block);
+				mediaTokens += media?.tokens ?? 0;
+				counted.push(...(media?.texts ?? []).map((node) => node.text));
+			}
+		}
+	});
+	return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
+}

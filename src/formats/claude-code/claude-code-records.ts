@@ -1,0 +1,117 @@
+import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { type RecordTies, recordChain } from "../sessions/record-chain.ts";
+
+/** A record of a session that holds a user's or an assistant's message. */
+export interface SpeechRecord {
+	readonly index: number;
+	readonly record: JsonObject;
+	readonly message: JsonObject;
+	/** The same record where it stands in the file once more. */
+	readonly repeats: readonly SpeechRecord[];
+}
+
+/** Reads a record as speech; `undefined` for all the others (snapshots, progress, summaries, queue operations, …). */
+export function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
+	if (!isJsonObject(record) || (record.type !== "user" && record.type !== "assistant")) return undefined;
+	const message = Object.hasOwn(record, "message") ? record.message : undefined;
+	return isJsonObject(message) ? { index, record, message, repeats: [] } : undefined;
+}
+
+/**
+ * The records that make up the conversation as it would be sent now, in file order: the chain of parents that ends in
+ * the last message, with what belongs to it but hangs beside it, since one answer of the API is written as several
+ * records and each parallel call has its result as a child of its own. Branches that a rewind or a retry left behind
+ * are not part of it, nor is what a compaction replaced, nor the notices of failed API requests, which are never sent.
+ */
+export function conversationRecords(records: readonly unknown[]): SpeechRecord[] {
+	const { main, ties } = readTree(records);
+	const chain = new Set(chainOf(records, main, ties));
+	const chosen = new Set(main.filter(({ index }) => chain.has(index)));
+	addSiblings(main, chosen);
+	return main.filter((one) => chosen.has(one) && !isApiError(one));
+}
+
+/** The records on the way from the last message back to the beginning. */
+export function conversationChain(records: readonly unknown[]): readonly number[] {
+	const { main, ties } = readTree(records);
+	return chainOf(records, main, ties);
+}
+
+function chainOf(records: readonly unknown[], main: readonly SpeechRecord[], ties: RecordTies): readonly number[] {
+	const last = main.at(-1);
+	return last ? recordChain(records, last.index, ties) : [];
+}
+
+/** The messages of the main agent in a session, and how its records are tied. */
+function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[]; ties: RecordTies } {
+	const speech = withoutRepeats(records.flatMap((record, index) => readSpeech(record, index) ?? []));
+	// In a subagent's own file every record is a sidechain; elsewhere a sidechain is another agent's conversation.
+	const isOwnFile = speech.every(({ record }) => isSidechain(record));
+	const isMain = (record: JsonObject) => isOwnFile || !isSidechain(record);
+	const main = speech.filter(({ record }) => isMain(record));
+	const isSpeech = new Set(main.map(({ index }) => index));
+	const isNode = (index: number) => {
+		const record = records[index];
+		return isJsonObject(record) && isMain(record) && (isSpeech.has(index) || typeof record.uuid === "string");
+	};
+	const isStart = (index: number) => replacesHistory(records[index]);
+	return { main, ties: { id: "uuid", parent: "parentUuid", isNode, isStart } };
+}
+
+/** Records that stand in the file more than once are taken where they stand first, with the others beside them. */
+function withoutRepeats(speech: readonly SpeechRecord[]): SpeechRecord[] {
+	const first = new Map<string, SpeechRecord[]>();
+	return speech.flatMap((one) => {
+		const uuid = stringAt(one.record, "uuid");
+		const repeats = uuid === undefined ? undefined : first.get(uuid);
+		if (repeats) {
+			repeats.push(one);
+			return [];
+		}
+		const own: SpeechRecord[] = [];
+		if (uuid !== undefined) first.set(uuid, own);
+		return [{ ...one, repeats: own }];
+	});
+}
+
+function isSidechain(record: JsonObject): boolean {
+	return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
+}
+
+/** Nothing before a compaction is sent any longer. */
+function replacesHistory(record: unknown): boolean {
+	return isJsonObject(record) && (record.subtype === "compact_boundary" || record.isCompactSummary === true);
+}
+
+function isApiError({ record, message }: SpeechRecord): boolean {
+	return record.isApiErrorMessage === true && message.model === "<synthetic>";
+}
+
+/** Adds the other records of the same API messages, and results of theirs that no chosen record holds. */
+function addSiblings(main: readonly SpeechRecord[], chosen: Set<SpeechRecord>): void {
+	const messageIds = new Set(Array.from(chosen, apiMessageId));
+	for (const one of main) {
+		const id = apiMessageId(one);
+		if (id !== undefined && messageIds.has(id)) chosen.add(one);
+	}
+	const open = new Set(Array.from(chosen).flatMap(({ message }) => idsOf(message, "tool_use", "id")));
+	for (const { message } of chosen) for (const id of idsOf(message, "tool_result", "tool_use_id")) open.delete(id);
+	for (const one of main) {
+		const answered = chosen.has(one) ? [] : idsOf(one.message, "tool_result", "tool_use_id");
+		if (!answered.some((id) => open.has(id))) continue;
+		chosen.add(one);
+		for (const id of answered) open.delete(id);
+	}
+}
+
+/** The id under which the API gave an answer, which all records of that answer carry. */
+export function apiMessageId({ record, message }: SpeechRecord): string | undefined {
+	return record.type === "assistant" ? stringAt(message, "id") || undefined : undefined;
+}
+
+function idsOf(message: JsonObject, type: string, key: string): string[] {
+	if (!Array.isArray(message.content)) return [];
+	return (message.content as unknown[]).flatMap((block) =>
+		isJsonObject(block) && block.type === type ? (stringAt(block, key) ?? []) : [],
+	);
+}

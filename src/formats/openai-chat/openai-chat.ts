@@ -1,0 +1,170 @@
+import type { Path } from "../../engine/path.ts";
+import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../../engine/transcript.ts";
+import type { Fit, Format, LocatedMessages } from "../format.ts";
+import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { tokensOfMedia } from "../media/read-media.ts";
+import { readResultContent } from "../part-list.ts";
+import { readSurroundings } from "../surroundings.ts";
+import { readChatMedia } from "./chat-media.ts";
+
+const looksFor =
+	'OpenAI Chat Completions messages (`role` and `content`, calls in `tool_calls[].function`, results in `role: "tool"`)';
+
+const knownRoles: Readonly<Record<string, Role>> = {
+	system: "system",
+	developer: "system",
+	user: "user",
+	assistant: "assistant",
+	tool: "tool",
+	function: "tool",
+};
+
+/** Part types that only Chat Completions has. */
+const ownParts = new Set(["image_url", "input_audio", "refusal"]);
+/** Part types that belong to formats which make their tool calls inside the content. */
+const foreignParts = new Set([
+	"tool_use",
+	"tool_result",
+	"tool-call",
+	"tool-result",
+	"toolCall",
+	"input_text",
+	"output_text",
+	"input_image",
+]);
+
+/** OpenAI Chat Completions, as OpenAI and the many compatible endpoints speak it. */
+export const openaiChat: Format = {
+	name: "openai-chat",
+	title: "OpenAI Chat Completions",
+	looksFor,
+	probe,
+	read(located) {
+		return {
+			format: "openai-chat",
+			messages: located.messages.map((message, index) =>
+				readChatMessage(message as JsonObject, [...located.base, index]),
+			),
+			surroundings: readSurroundings(located, ["tools", "functions"]),
+			opensWithUser: false,
+		};
+	},
+};
+
+function probe({ messages }: LocatedMessages): Fit {
+	let certain = false;
+	for (const [message, value] of messages.entries()) {
+		const outcome = probeChatMessage(value);
+		if (typeof outcome === "string") return { fit: "none", message, expected: outcome };
+		certain ||= outcome;
+	}
+	return { fit: certain ? "certain" : "possible" };
+}
+
+/** Whether the message can only be of this format; a text says what it should have been instead. */
+export function probeChatMessage(message: unknown): boolean | string {
+	if (!isJsonObject(message)) return "an object with `role`";
+	const role = stringAt(message, "role");
+	if (role === undefined) return "an object with a string `role`";
+	// A record of another role that says nothing (a checkpoint, a count of tokens) is no message.
+	if (!Object.hasOwn(knownRoles, role)) return Object.hasOwn(message, "content") ? false : "`content` in a message";
+	if (message.parts !== undefined) return "`content`, not `parts`";
+	const calls = message.tool_calls;
+	if (calls !== undefined && calls !== null) {
+		if (!Array.isArray(calls)) return "`tool_calls` as a list";
+		const isCall = (call: unknown) => isJsonObject(call) && (isJsonObject(call.function) || isJsonObject(call.custom));
+		if (!calls.every(isCall)) return "`tool_calls` whose items hold `function` with `name` and `arguments`";
+	}
+	let certain = role === "tool" || role === "function" || role === "developer";
+	certain ||= Array.isArray(calls) && calls.length > 0;
+	const { content } = message;
+	if (Array.isArray(content)) {
+		for (const part of content) {
+			if (!isJsonObject(part) || typeof part.type !== "string") return "content parts with a `type`";
+			if (foreignParts.has(part.type)) return `content parts of its own kinds, not \`${part.type}\``;
+			certain ||= ownParts.has(part.type);
+		}
+	} else if (isJsonObject(content) && role !== "tool") {
+		return "`content` as a string, a list of parts or null";
+	}
+	return certain;
+}
+
+/** Reads one message, for this format and for records that hold such messages. */
+export function readChatMessage(message: JsonObject, path: Path): Message {
+	const roleName = stringAt(message, "role") ?? "";
+	const role = (Object.hasOwn(knownRoles, roleName) && knownRoles[roleName]) || "other";
+	const counted: string[] = [];
+	const calls = readCalls(message, counted);
+	const details = readReasoningDetails(message, path);
+	// Where a gateway gives both, the plain text is that of the details.
+	const ownTexts = details.length > 0 ? ["name", "refusal"] : ["name", "refusal", "reasoning_content"];
+	for (const key of ownTexts) {
+		const text = stringAt(message, key);
+		if (text) counted.push(text);
+	}
+	const contentPath = [...path, "content"];
+	const content = readResultContent(message.content, contentPath, readChatMedia);
+	const thinking = [...readThinkParts(message.content, contentPath), ...details];
+	counted.push(...thinking.map((block) => block.text));
+	counted.push(...content.others.filter((part) => !isThinkPart(part)).map(asCountedText));
+	const mediaTokens = tokensOfMedia(content.media);
+	const results: ToolResult[] = [];
+	if (role === "tool") {
+		const { texts, whole, media } = content;
+		results.push({ callId: idAt(message, "tool_call_id"), texts, whole, copies: [], media, isError: undefined });
+	} else {
+		counted.push(...content.texts.map((node) => node.text));
+	}
+	return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
+}
+
+/** Reasoning as Kimi writes it among the parts of a content. */
+function isThinkPart(part: unknown): part is JsonObject {
+	return isJsonObject(part) && part.type === "think";
+}
+
+function readThinkParts(content: unknown, path: Path): ThinkingBlock[] {
+	if (!Array.isArray(content)) return [];
+	return content.flatMap((part: unknown, index): ThinkingBlock[] =>
+		isThinkPart(part)
+			? [{ path: [...path, index], text: asCountedText(part.think), bound: Boolean(stringAt(part, "encrypted")) }]
+			: [],
+	);
+}
+
+/**
+ * Reasoning that gateways hand through beside the content: OpenRouter's `reasoning_details`, LiteLLM's
+ * `thinking_blocks`. They want it back as it was with the calls that it led to, so it stays.
+ */
+function readReasoningDetails(message: JsonObject, path: Path): ThinkingBlock[] {
+	return ["reasoning_details", "thinking_blocks"].flatMap((key) => {
+		const blocks = Object.hasOwn(message, key) ? message[key] : undefined;
+		if (!Array.isArray(blocks)) return [];
+		return blocks.flatMap((block: unknown, index): ThinkingBlock[] => {
+			if (!isJsonObject(block)) return [];
+			const texts = ["text", "summary", "thinking"].map((name) => stringAt(block, name) ?? "");
+			const bound = Boolean(stringAt(block, "signature") || stringAt(block, "data"));
+			return [{ path: [...path, key, index], text: texts.join(""), bound, fixed: true }];
+		});
+	});
+}
+
+function readCalls(message: JsonObject, counted: string[]): ToolCall[] {
+	const calls: ToolCall[] = [];
+	if (Array.isArray(message.tool_calls)) {
+		for (const call of message.tool_calls as JsonObject[]) {
+			const body = isJsonObject(call.function) ? call.function : call.custom;
+			if (!isJsonObject(body)) continue;
+			calls.push({ id: idAt(call, "id"), name: stringAt(body, "name") });
+			counted.push(stringAt(body, "name") ?? "", asCountedText(body.arguments ?? body.input));
+		}
+	}
+	// The older `function_call` has no id; its answer, `role: "function"`, is paired by position.
+	if (isJsonObject(message.function_call)) {
+		const { function_call: call } = message;
+		calls.push({ id: undefined, name: stringAt(call, "name") });
+		counted.push(stringAt(call, "name") ?? "", asCountedText(call.arguments));
+	}
+	return calls;
+}

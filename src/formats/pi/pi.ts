@@ -1,0 +1,180 @@
+import type { Path } from "../../engine/path.ts";
+import type { Message, Role, ThinkingBlock, ToolResult } from "../../engine/transcript.ts";
+import type { Fit, Format, LocatedMessages } from "../format.ts";
+import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { readInlineMedia } from "../media/inline-media.ts";
+import { addResult, finishMessage, type MessageDraft, startMessage } from "../message-draft.ts";
+import { outputCopies } from "../sessions/output-copies.ts";
+import { readTypedParts } from "../typed-parts.ts";
+import { followPiSession, type PiEntry, piChain } from "./pi-history.ts";
+
+/** Roles of pi's messages; what it adds to a model's own roles it sends as user messages. */
+const roles: Readonly<Record<string, Role>> = {
+	system: "system",
+	user: "user",
+	assistant: "assistant",
+	toolResult: "tool",
+	bashExecution: "user",
+	custom: "user",
+	hookMessage: "user",
+	branchSummary: "user",
+	compactionSummary: "user",
+};
+
+/** The session files of the pi coding agent: one record a line, of which those of type `message` hold a message. */
+export const pi: Format = {
+	name: "pi",
+	title: "pi session",
+	looksFor: "pi session (records of `type` message that hold `message` with a `role`, after one of `type` session)",
+	probe,
+	read(located) {
+		const { entries, summary } = followPiSession(located);
+		const argumentsOf = new Map<string, ReadonlySet<unknown>>();
+		return {
+			format: "pi",
+			messages: entries.flatMap((entry) => readEntry(entry, argumentsOf) ?? []),
+			surroundings: summary === undefined ? [] : [summary],
+			opensWithUser: false,
+		};
+	},
+	links: {
+		id: ["id"],
+		parent: ["parentId"],
+		firstKept: ["firstKeptEntryId"],
+		chain: ({ messages }) => piChain(messages),
+	},
+};
+
+function probe({ messages }: LocatedMessages): Fit {
+	let certain = false;
+	for (const [message, record] of messages.entries()) {
+		if (!isJsonObject(record) || stringAt(record, "type") === undefined) {
+			return { fit: "none", message, expected: "a record with a string `type`" };
+		}
+		if (record.type !== "message") continue;
+		const held = Object.hasOwn(record, "message") ? record.message : undefined;
+		if (!isJsonObject(held) || stringAt(held, "role") === undefined) {
+			return { fit: "none", message, expected: "`message` with a `role` in a record of this type" };
+		}
+		certain = true;
+	}
+	return certain ? { fit: "certain" } : { fit: "none", message: 0, expected: "records of `type` message" };
+}
+
+/** Reads a record as the message that is sent of it; `undefined` where none is. */
+function readEntry(entry: PiEntry, argumentsOf: Map<string, ReadonlySet<unknown>>): Message | undefined {
+	const { record, path, replaced } = entry;
+	const draft = startMessage();
+	switch (record.type) {
+		case "message":
+			return readMessage(entry, argumentsOf);
+		case "custom_message": {
+			const place = replaced ?? { content: record.content, path: [...path, "content"] };
+			countContent(place.content, place.path, draft);
+			return finishMessage("user", [path], draft);
+		}
+		case "branch_summary": {
+			const summary = stringAt(record, "summary");
+			if (!summary) return undefined;
+			draft.counted.push(summary);
+			return finishMessage("user", [path], draft);
+		}
+		default:
+			return undefined;
+	}
+}
+
+function readMessage(
+	{ record, path, replaced }: PiEntry,
+	argumentsOf: Map<string, ReadonlySet<unknown>>,
+): Message | undefined {
+	if (!isJsonObject(record.message)) return undefined;
+	const { message } = record;
+	// Commands that the user ran for himself alone.
+	if (message.excludeFromContext === true) return undefined;
+	const name = stringAt(message, "role") ?? "";
+	const role = (Object.hasOwn(roles, name) && roles[name]) || "other";
+	const draft = startMessage();
+	const place = replaced ?? { content: message.content, path: [...path, "message", "content"] };
+	if (role === "tool") {
+		addResult(draft, readResult(message, path, place, argumentsOf));
+		return finishMessage(role, [path], draft);
+	}
+	for (const key of ["command", "output", "summary"]) {
+		const text = stringAt(message, key);
+		if (text) draft.counted.push(text);
+	}
+	countContent(place.content, place.path, draft);
+	for (const call of callsIn(place.content)) {
+		const id = idAt(call, "id");
+		if (id !== undefined)
+			argumentsOf.set(id, new Set(isJsonObject(call.arguments) ? Object.values(call.arguments) : []));
+	}
+	return finishMessage(role, [path], draft);
+}
+
+function readResult(
+	message: JsonObject,
+	path: Path,
+	place: { readonly content: unknown; readonly path: Path },
+	argumentsOf: ReadonlyMap<string, ReadonlySet<unknown>>,
+): ToolResult & { readonly counted: readonly string[] } {
+	const callId = idAt(message, "toolCallId");
+	const { texts, whole, media, counted } = readTypedParts(place.content, place.path, readInlineMedia);
+	const ofTheCall = argumentsOf.get(callId ?? "") ?? new Set();
+	const details = { value: message.details, path: [...path, "message", "details"], texts, ofTheCall };
+	const isError = typeof message.isError === "boolean" ? message.isError : undefined;
+	return { callId, texts, whole, copies: outputCopies(details), media, isError, counted };
+}
+
+function callsIn(content: unknown): JsonObject[] {
+	const parts: readonly unknown[] = Array.isArray(content) ? content : [];
+	return parts.filter(isJsonObject).filter((part) => part.type === "toolCall");
+}
+
+/**
+ * Reads a reasoning block. What pi calls its signature is one of Anthropic or Gemini, or the whole reasoning item of
+ * OpenAI as JSON, which checks no prefix but wants the item beside its call, or only the field's name at an endpoint.
+ */
+function readThinking(part: JsonObject, path: Path): ThinkingBlock {
+	const signature = stringAt(part, "thinkingSignature") ?? "";
+	const isItem = signature.startsWith("{");
+	const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
+	return { path, text: asCountedText(part.thinking), bound, ...(isItem ? { fixed: true } : {}) };
+}
+
+function countContent(content: unknown, path: Path, draft: MessageDraft): void {
+	if (!Array.isArray(content)) {
+		if (content !== undefined && content !== null) draft.counted.push(asCountedText(content));
+		return;
+	}
+	(content as unknown[]).forEach((part, index) => {
+		if (!isJsonObject(part)) {
+			draft.counted.push(asCountedText(part));
+			return;
+		}
+		const at = [...path, index];
+		switch (part.type) {
+			case "text":
+				draft.counted.push(asCountedText(part.text));
+				break;
+			case "thinking": {
+				const block = readThinking(part, at);
+				draft.counted.push(block.text);
+				draft.thinking.push(block);
+				break;
+			}
+			case "toolCall":
+				// Gemini signs the call, which therefore has to stay.
+				if (stringAt(part, "thoughtSignature")) draft.thinking.push({ path: at, text: "", bound: true, fixed: true });
+				draft.calls.push({ id: idAt(part, "id"), name: stringAt(part, "name") });
+				draft.counted.push(stringAt(part, "name") ?? "", asCountedText(part.arguments));
+				break;
+			default: {
+				const media = readInlineMedia(part, at);
+				if (media) draft.mediaTokens += media.tokens;
+				else draft.counted.push(asCountedText(part));
+			}
+		}
+	});
+}

@@ -1,0 +1,164 @@
+import type { Path } from "../../engine/path.ts";
+import type { Message, Role } from "../../engine/transcript.ts";
+import type { Format } from "../format.ts";
+import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { readInlineMedia } from "../media/inline-media.ts";
+import { addResult, finishMessage, type MessageDraft, startMessage } from "../message-draft.ts";
+import { probeMessages } from "../probe-messages.ts";
+import { readSurroundings } from "../surroundings.ts";
+import { readTypedParts } from "../typed-parts.ts";
+import { readVercelMedia, readVercelReasoning, readVercelSignature } from "./vercel-parts.ts";
+
+const roles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant", tool: "tool" };
+
+/** Part types that only this format has. */
+const ownParts = new Set([
+	"tool-call",
+	"tool-result",
+	"tool-approval-request",
+	"tool-approval-response",
+	"redacted-reasoning",
+]);
+const foreignParts = new Set([
+	"tool_use",
+	"tool_result",
+	"toolCall",
+	"image_url",
+	"input_text",
+	"output_text",
+	"thinking",
+]);
+
+/** The kinds of output that a result can hold from v5 on. */
+const outputTypes = new Set(["text", "json", "content", "error-text", "error-json", "execution-denied"]);
+
+/**
+ * Messages of the Vercel AI SDK as its models take them: `ModelMessage` (v5 and later: `input`, `output`) and
+ * `CoreMessage` (v4: `args`, `result`, `isError`). A text, a JSON string or a list of texts can be masked, a JSON object
+ * cannot. The answer to an approval request is read as a result without text of the call that waits for it, so that the
+ * two are dropped together.
+ */
+export const vercelModel: Format = {
+	name: "vercel-model",
+	title: "Vercel AI SDK ModelMessage",
+	looksFor: "Vercel AI SDK ModelMessage (parts `tool-call` and `tool-result` with `toolCallId` in `content`)",
+	probe: ({ messages }) =>
+		probeMessages(messages, "a part `tool-call`, `tool-result` or `reasoning` in `content`", probe),
+	read(located) {
+		const callOfApproval = new Map<string, string | undefined>();
+		return {
+			format: "vercel-model",
+			messages: located.messages.map((message, index) =>
+				readMessage(message as JsonObject, [...located.base, index], callOfApproval),
+			),
+			surroundings: readSurroundings(located, ["system", "instructions", "tools"]),
+			opensWithUser: false,
+		};
+	},
+};
+
+function probe(message: JsonObject, role: string): boolean | string {
+	if (!Object.hasOwn(roles, role)) return false;
+	if (Object.hasOwn(message, "parts")) return "`content`, not `parts`";
+	const { content, tool_calls: calls } = message;
+	if (Array.isArray(calls) && calls.length > 0) return "calls as `tool-call` parts";
+	if (!Array.isArray(content)) {
+		if (role === "tool") return "`content` as a list of `tool-result` parts";
+		return isJsonObject(content) ? "`content` as a string or a list of parts" : false;
+	}
+	let certain = false;
+	for (const part of content as unknown[]) {
+		if (!isJsonObject(part) || typeof part.type !== "string") return "content parts with a `type`";
+		if (foreignParts.has(part.type)) return `content parts of its own kinds, not \`${part.type}\``;
+		certain ||= ownParts.has(part.type) || isOwnReasoning(part) || isOwnFile(part);
+	}
+	return certain;
+}
+
+function isOwnReasoning(part: JsonObject): boolean {
+	return part.type === "reasoning" && stringAt(part, "text") !== undefined;
+}
+
+function isOwnFile(part: JsonObject): boolean {
+	if (part.type === "image") return typeof part.image === "string";
+	return part.type === "file" && part.data !== undefined && typeof (part.mediaType ?? part.mimeType) === "string";
+}
+
+function readMessage(message: JsonObject, path: Path, callOfApproval: Map<string, string | undefined>): Message {
+	const name = stringAt(message, "role") ?? "";
+	const role = (Object.hasOwn(roles, name) && roles[name]) || "other";
+	const draft = startMessage();
+	if (!Array.isArray(message.content)) draft.counted.push(asCountedText(message.content ?? undefined));
+	else {
+		message.content.forEach((part: unknown, index) => {
+			readPart(part, [...path, "content", index], draft, callOfApproval);
+		});
+	}
+	return finishMessage(role, [path], draft);
+}
+
+function readPart(
+	part: unknown,
+	path: Path,
+	draft: MessageDraft,
+	callOfApproval: Map<string, string | undefined>,
+): void {
+	if (!isJsonObject(part)) {
+		draft.counted.push(asCountedText(part));
+		return;
+	}
+	switch (part.type) {
+		case "text":
+			draft.counted.push(asCountedText(part.text));
+			draft.thinking.push(...readVercelSignature(part, path));
+			return;
+		case "tool-call":
+			draft.thinking.push(...readVercelSignature(part, path));
+			draft.calls.push({ id: idAt(part, "toolCallId"), name: stringAt(part, "toolName") });
+			draft.counted.push(stringAt(part, "toolName") ?? "", asCountedText(part.input ?? part.args));
+			return;
+		case "tool-result":
+			readResult(part, path, draft);
+			return;
+		case "tool-approval-request":
+			callOfApproval.set(stringAt(part, "approvalId") ?? "", idAt(part, "toolCallId"));
+			break;
+		case "tool-approval-response": {
+			const callId = callOfApproval.get(stringAt(part, "approvalId") ?? "");
+			draft.results.push({ callId, texts: [], whole: undefined, copies: [], media: [], isError: undefined });
+			break;
+		}
+	}
+	const thinking = readVercelReasoning(part, path);
+	const media = readVercelMedia(part, path);
+	if (thinking) {
+		draft.thinking.push(thinking);
+		draft.counted.push(thinking.text);
+	} else if (media) draft.mediaTokens += media.tokens;
+	else draft.counted.push(asCountedText(part));
+}
+
+function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
+	const callId = idAt(part, "toolCallId");
+	const { output } = part;
+	if (isJsonObject(output) && typeof output.type === "string" && outputTypes.has(output.type)) {
+		const readMedia = output.type === "content" ? readVercelMedia : readInlineMedia;
+		const content = readTypedParts(output.value, [...path, "output", "value"], readMedia);
+		// The kind of output is the only flag that there is, and it does not say that a text is no error.
+		const isError = output.type.startsWith("error-") ? true : undefined;
+		const reason = stringAt(output, "reason") ?? "";
+		addResult(draft, { callId, ...content, counted: [...content.counted, reason], copies: [], isError });
+		return;
+	}
+	const isError = typeof part.isError === "boolean" ? part.isError : undefined;
+	if (Array.isArray(part.experimental_content)) {
+		// Models are sent the parts; `result` is what the tool returned, kept beside them.
+		const content = readTypedParts(part.experimental_content, [...path, "experimental_content"], readVercelMedia);
+		const text = stringAt(part, "result");
+		const copies = text === undefined ? [] : [{ path: [...path, "result"], text }];
+		addResult(draft, { callId, ...content, copies, isError });
+		return;
+	}
+	const key = Object.hasOwn(part, "output") ? "output" : "result";
+	addResult(draft, { callId, ...readTypedParts(part[key], [...path, key], readInlineMedia), copies: [], isError });
+}
