@@ -46,7 +46,7 @@ export function startDraft(before: readonly Size[]): Draft {
 					continue;
 				}
 				for (const edit of edits) {
-					if (edit.copy) continue;
+					if (edit.unsent) continue;
 					size.chars += edit.after.chars - edit.before.chars;
 					size.tokens += edit.after.tokens - edit.before.tokens;
 				}
@@ -58,7 +58,7 @@ export function startDraft(before: readonly Size[]): Draft {
 
 /** What edits save: tokens, or characters where they stand in a copy that costs none. */
 function saved(edits: readonly Edit[]): number {
-	const key = edits[0]?.copy ? "chars" : "tokens";
+	const key = edits[0]?.unsent ? "chars" : "tokens";
 	return edits.reduce((sum, edit) => sum + edit.before[key] - edit.after[key], 0);
 }
 

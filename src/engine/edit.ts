@@ -24,8 +24,8 @@ interface EditBase {
 	readonly reason: EditReason;
 	/** Index of the message that it stands in; -1 where it stands in a record that is no message. */
 	readonly message: number;
-	/** Set on edits of a second copy that a record keeps of a result: it is sent to no model, so no total counts it. */
-	readonly copy?: true;
+	/** Set on edits of what is sent to no model, so that no total counts it: a second copy, a message compacted away. */
+	readonly unsent?: true;
 	readonly before: Size;
 	readonly after: Size;
 	readonly result?: EditedResult;

@@ -41,6 +41,7 @@ export function sizeOfMedia({ texts = [], tokens }: MediaNode, countTokens: Coun
 }
 
 function sizeOfMessage(message: Message, { countTokens, messageOverhead }: TokenMeter): Size {
+	if (message.sent === false) return { chars: 0, tokens: 0 };
 	let chars = 0;
 	let tokens = messageOverhead + message.mediaTokens;
 	for (const text of message.counted) {

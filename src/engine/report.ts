@@ -34,11 +34,11 @@ export interface Report {
 export function reportOf(transcript: Transcript, measurement: Measurement, plan: Plan): Report {
 	const results = (reason: EditReason) =>
 		new Set(plan.filter((edit) => edit.reason === reason).map((edit) => edit.result)).size;
-	const counted = plan.filter((edit) => !edit.copy);
+	const counted = plan.filter((edit) => !edit.unsent);
 	const dropped = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
 	const change = (key: keyof Size) => counted.reduce((sum, edit) => sum + edit.after[key] - edit.before[key], 0);
 	const resultChars = transcript.messages.map((message) =>
-		message.results.reduce((sum, result) => sum + resultCharacters(result), 0),
+		message.sent === false ? 0 : message.results.reduce((sum, result) => sum + resultCharacters(result), 0),
 	);
 	const toolCharsBefore = resultChars.reduce((sum, chars) => sum + chars, 0);
 	const toolCharsAfter = counted.reduce(

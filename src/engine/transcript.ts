@@ -85,6 +85,11 @@ export interface Message {
 	readonly calls: readonly ToolCall[];
 	readonly results: readonly ToolResult[];
 	readonly thinking: readonly ThinkingBlock[];
+	/**
+	 * False where a session records the message but sends it no longer, since a compaction took its place. It costs
+	 * nothing and is never dropped; its results are masked all the same, so that what was masked once stays so.
+	 */
+	readonly sent?: boolean;
 }
 
 /** A conversation as the engine sees it: messages in order, with the places where text may be edited. */

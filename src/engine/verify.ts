@@ -63,8 +63,8 @@ function verifyShrinks(edit: Edit): Violation[] {
 	return shrinks(edit) ? [] : [{ promise: "every_edit_shrinks", detail: jsonPointer(edit.path) }];
 }
 
-function shrinks({ before, after, reason, copy }: Edit): boolean {
-	if (copy) return after.chars < before.chars;
+function shrinks({ before, after, reason, unsent }: Edit): boolean {
+	if (unsent) return after.chars < before.chars || after.tokens < before.tokens;
 	switch (reason) {
 		case "mask":
 			return after.tokens < before.tokens;
@@ -86,7 +86,7 @@ function verifyWrittenSizes(
 ): Violation[] {
 	const edited = new Set(
 		plan
-			.filter((edit) => (edit.reason === "mask" || edit.reason === "truncate") && !edit.copy)
+			.filter((edit) => (edit.reason === "mask" || edit.reason === "truncate") && !edit.unsent)
 			.map((edit) => edit.message),
 	);
 	const tokens = (message: Message | undefined) => {

@@ -8,10 +8,10 @@ import type { LogEvent } from "./log-event.ts";
  */
 export function planEvents(plan: Plan, unknownTool: string): LogEvent[] {
 	const events: LogEvent[] = [];
-	const masked = plan.filter((edit) => edit.reason === "mask" && !edit.copy);
+	const masked = plan.filter((edit) => edit.reason === "mask" && !edit.unsent);
 	const dropped = plan.filter((edit) => edit.reason === "drop");
 	for (const edit of plan) {
-		if (edit.reason !== "truncate" || edit.copy) continue;
+		if (edit.reason !== "truncate" || edit.unsent) continue;
 		const tool = edit.result?.toolName === undefined ? unknownTool : cleanValue(edit.result.toolName);
 		const [original, truncated] = [edit.before.chars, edit.after.chars];
 		events.push({

@@ -36,7 +36,11 @@ const progress = (uuid: string, parent: string | null, more: Record_ = {}) => ({
 	...more,
 });
 
-const read = (records: readonly unknown[]) => readConversation(records).transcript;
+/** A transcript without what is no longer sent. */
+const read = (records: readonly unknown[]) => {
+	const { transcript } = readConversation(records);
+	return { ...transcript, messages: transcript.messages.filter(({ sent }) => sent !== false) };
+};
 const textsOf = (records: readonly unknown[]) => read(records).messages.flatMap(({ counted }) => counted);
 
 /** A session in which one answer makes two calls at once; the result of each hangs at the record of its call. */

@@ -33,7 +33,11 @@ const call = (id: string): Json => ({
 const output = (id: string, content: unknown): Json => ({ type: "function_call_output", call_id: id, output: content });
 const turn = (id: string, content: unknown) => [item(call(id)), item(output(id, content))];
 
-const read = (records: readonly unknown[]) => readConversation(records).transcript;
+/** A transcript without what is no longer sent. */
+const read = (records: readonly unknown[]) => {
+	const { transcript } = readConversation(records);
+	return { ...transcript, messages: transcript.messages.filter(({ sent }) => sent !== false) };
+};
 const rolesOf = (records: readonly unknown[]) => read(records).messages.map(({ role }) => role);
 const textsOf = (records: readonly unknown[]) => read(records).messages.flatMap(({ counted }) => counted);
 const firstResult = (...records: readonly unknown[]) =>
@@ -222,7 +226,7 @@ describe("Codex rollouts", () => {
 			expect(rolesOf(conversation)).toEqual(["user", "assistant", "tool", "system", "assistant", "tool"]);
 			expect(pairResults(read(conversation)).map(({ caller }) => caller)).toEqual([1, 4]);
 			const { edits } = await maskConversation({ conversation, policy: masking });
-			expect(edits.map(({ path }) => path)).toEqual(["/4/payload/replacement_history/2/output"]);
+			expect(edits.map(({ path }) => path)).toEqual(["/3/payload/output", "/4/payload/replacement_history/2/output"]);
 		});
 
 		it("an older compaction keeps what is not the assistant's, and its summary goes along with each request", () => {

@@ -37,7 +37,9 @@ const turn = (id: string) => [
 /** A log as it is written: each event names the one before. */
 const log = (...events: readonly Unwritten[]): LogEvent[] =>
 	events.map((one, index) => ({ ...one, id: `e${index}`, parentId: index === 0 ? null : `e${index - 1}` }));
-const read = (...events: readonly Unwritten[]) => readConversation(log(...events)).transcript.messages;
+/** What is still sent of a log. */
+const read = (...events: readonly Unwritten[]) =>
+	readConversation(log(...events)).transcript.messages.filter(({ sent }) => sent !== false);
 const masking = policyOf({ mask: { window_turns: 1 } });
 const texts = (events: readonly Unwritten[]) => read(...events).map(({ counted }) => counted.join(" "));
 

@@ -23,7 +23,11 @@ const tool = (callID: string, state: Json) => ({
 });
 const done = (callID: string, output: unknown = outputOf(callID), more: Json = {}) =>
 	tool(callID, { status: "completed", output, title: "List", time: { start: 1, end: 2 }, ...more });
-const read = (...records: readonly unknown[]) => readConversation(records).transcript;
+/** A transcript without what is no longer sent. */
+const read = (...records: readonly unknown[]) => {
+	const { transcript } = readConversation(records);
+	return { ...transcript, messages: transcript.messages.filter(({ sent }) => sent !== false) };
+};
 const resultOf = (part: Json) => read(assistant("msg_1", part)).messages[0]?.results[0];
 const masking = policyOf({ mask: { window_turns: 1 } });
 const mask = (...conversation: readonly unknown[]) => maskConversation({ conversation, policy: masking });

@@ -30,7 +30,11 @@ const tied = (records: readonly Json[]): Json[] =>
 		...record,
 	}));
 
-const read = (records: readonly unknown[]) => readConversation(records).transcript;
+/** A transcript without what is no longer sent. */
+const read = (records: readonly unknown[]) => {
+	const { transcript } = readConversation(records);
+	return { ...transcript, messages: transcript.messages.filter(({ sent }) => sent !== false) };
+};
 const textsOf = (records: readonly unknown[]) =>
 	read(records).messages.flatMap(({ counted, results }) => [
 		...counted,

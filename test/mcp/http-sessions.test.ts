@@ -61,20 +61,20 @@ test("a request puts off the end of an idle session", async () => {
 });
 
 test("an open stream keeps a session, and its end lets the session go", async () => {
-	const running = await start({ idleMilliseconds: 60 });
+	const running = await start({ idleMilliseconds: 400 });
 	const session = await openSession(running.url);
 	const stream = await openStream(running.url, session);
 	expect((await post(running.url, session)).status).toBe(200);
-	await new Promise((resolve) => setTimeout(resolve, 300));
+	await new Promise((resolve) => setTimeout(resolve, 1_000));
 	expect((await post(running.url, session)).status).toBe(200);
 	stream.abort();
 	await released(running);
 });
 
 test("an HTTP+SSE session lasts as long as its stream, however silent, and no longer", async () => {
-	const running = await start({ idleMilliseconds: 60 });
+	const running = await start({ idleMilliseconds: 400 });
 	const { client } = await connect(running.url, "HTTP+SSE");
-	await new Promise((resolve) => setTimeout(resolve, 300));
+	await new Promise((resolve) => setTimeout(resolve, 1_000));
 	await client.ping();
 	await client.close();
 	await released(running);
@@ -223,7 +223,7 @@ test.each(faces)("a client that leaves in the middle of a call does no harm: %s"
 			return [];
 		},
 	};
-	const running = await start({ idleMilliseconds: 60, policySource: leftDuringCall });
+	const running = await start({ idleMilliseconds: 1_000, policySource: leftDuringCall });
 	const { client } = await connect(running.url, face);
 	leave = () => client.close();
 	const call = client.callTool({ name: "guard_context", arguments: { messages: chat(500), context_window: 20_000 } });

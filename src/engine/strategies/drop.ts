@@ -20,7 +20,7 @@ const nothing: Size = { chars: 0, tokens: 0 };
 
 /**
  * Plans the dropping of the oldest whole groups (seed 5, L2) until enough tokens are gone or only what must stay is
- * left: system messages, the newest messages with their groups, and the first user message where it is pinned. A
+ * left: system messages, what is no longer sent anyway, the newest messages with their groups, and the first user message where it is pinned. A
  * format whose API wants a user message first pins it always.
  */
 export function planDrop(parameters: DropParameters): RemoveEdit[] {
@@ -47,12 +47,12 @@ function messagesThatStay(transcript: Transcript, policy: GuardPolicy): Readonly
 	const stays = new Set<number>();
 	const others: number[] = [];
 	transcript.messages.forEach((message, index) => {
-		if (message.role === "system") stays.add(index);
+		if (message.role === "system" || message.sent === false) stays.add(index);
 		else others.push(index);
 	});
 	for (const index of others.slice(-policy.keep_last_messages)) stays.add(index);
 	if (policy.pin_task || transcript.opensWithUser) {
-		const task = transcript.messages.findIndex((message) => message.role === "user");
+		const task = transcript.messages.findIndex((message) => message.role === "user" && message.sent !== false);
 		if (task !== -1) stays.add(task);
 	}
 	return stays;

@@ -61,7 +61,7 @@ function maskText(paired: PairedResult, { wording, countTokens }: MaskResultPara
 					replacement,
 					before: { chars: copy.text.length, tokens: 0 },
 					after: { chars: replacement.length, tokens: 0 },
-					copy: true,
+					unsent: true,
 				};
 			}),
 	];

@@ -2,6 +2,7 @@ import type { ReplaceEdit } from "../edit.ts";
 import { type PairedResult, pairResults } from "../pairing.ts";
 import { toolTurns } from "../tool-turns.ts";
 import type { Transcript } from "../transcript.ts";
+import { markUnsent } from "./mark-unsent.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
 
 /** The masking of a conversation: its edits, and what was left alone and why. */
@@ -40,7 +41,7 @@ export function planMask(parameters: MaskParameters): MaskPlan {
 		if (one.caller >= firstKeptTurn) continue;
 		const outcome = lastOfTheirTool.has(one.result) ? "last_of_its_tool" : maskResult(one, parameters);
 		if (typeof outcome === "string") kept[outcome] += 1;
-		else edits.push(...outcome);
+		else edits.push(...markUnsent(transcript, outcome));
 	}
 	return { edits, kept };
 }

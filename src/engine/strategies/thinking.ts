@@ -20,7 +20,7 @@ export interface ThinkingStrip {
  * binding (Claude from 5.1 on) may refuse them once their prefix differs.
  */
 export function affectedThinking(transcript: Transcript, plan: Plan): AffectedThinking[] {
-	const edited = plan.filter((edit) => !edit.copy && edit.message >= 0);
+	const edited = plan.filter((edit) => !edit.unsent && edit.message >= 0);
 	if (edited.length === 0) return [];
 	const first = edited.reduce((least, { message }) => Math.min(least, message), Number.POSITIVE_INFINITY);
 	// A message may hold several steps, so that reasoning stands behind a result in the same one.

@@ -3,6 +3,7 @@ import { type CountTokens, sizeOf } from "../measure.ts";
 import { pairResults } from "../pairing.ts";
 import type { Transcript } from "../transcript.ts";
 import { type HeadTailLimits, truncateHeadTail } from "../truncate/head-tail.ts";
+import { markUnsent } from "./mark-unsent.ts";
 
 /** What truncating needs to know. */
 export interface TruncateParameters {
@@ -51,9 +52,9 @@ export function planTruncate({ transcript, limits, countTokens }: TruncateParame
 				before,
 				after,
 				result: edited,
-				copy: true,
+				unsent: true,
 			});
 		}
 	}
-	return edits;
+	return markUnsent(transcript, edits);
 }

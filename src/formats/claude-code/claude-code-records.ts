@@ -8,6 +8,8 @@ export interface SpeechRecord {
 	readonly message: JsonObject;
 	/** The same record where it stands in the file once more. */
 	readonly repeats: readonly SpeechRecord[];
+	/** False where a compaction took its place. */
+	readonly sent?: boolean;
 }
 
 /** Reads a record as speech; `undefined` for all the others (snapshots, progress, summaries, queue operations, …). */
@@ -21,14 +23,37 @@ export function readSpeech(record: unknown, index: number): SpeechRecord | undef
  * The records that make up the conversation as it would be sent now, in file order: the chain of parents that ends in
  * the last message, with what belongs to it but hangs beside it, since one answer of the API is written as several
  * records and each parallel call has its result as a child of its own. Branches that a rewind or a retry left behind
- * are not part of it, nor is what a compaction replaced, nor the notices of failed API requests, which are never sent.
+ * are not part of it, nor are the notices of failed API requests, which are never sent. What a compaction took the place
+ * of is, but it is no longer sent.
  */
 export function conversationRecords(records: readonly unknown[]): SpeechRecord[] {
 	const { main, ties } = readTree(records);
-	const chain = new Set(chainOf(records, main, ties));
-	const chosen = new Set(main.filter(({ index }) => chain.has(index)));
-	addSiblings(main, chosen);
-	return main.filter((one) => chosen.has(one) && !isApiError(one));
+	const chain = chainOf(records, main, ties);
+	const choose = (indexes: readonly number[]): ReadonlySet<SpeechRecord> => {
+		const wanted = new Set(indexes);
+		const chosen = new Set(main.filter(({ index }) => wanted.has(index)));
+		addSiblings(main, chosen);
+		return chosen;
+	};
+	const sent = choose(chain);
+	const all = choose([...chain, ...compactedChain(records, chain, ties)]);
+	return main.flatMap((one) => (all.has(one) && !isApiError(one) ? [{ ...one, sent: sent.has(one) }] : []));
+}
+
+/** The records before the beginning of a chain, where a compaction made that beginning: what it took the place of. */
+function compactedChain(records: readonly unknown[], chain: readonly number[], ties: RecordTies): number[] {
+	const indexOf = new Map(records.map((record, index) => [isJsonObject(record) ? record.uuid : undefined, index]));
+	const found = new Set(chain);
+	for (let start = chain.at(-1); start !== undefined && ties.isStart(start); ) {
+		const { logicalParentUuid, parentUuid } = records[start] as JsonObject;
+		const named = indexOf.get(logicalParentUuid ?? parentUuid ?? "");
+		const before = named ?? records.findLastIndex((_, index) => index < (start ?? 0) && ties.isNode(index));
+		if (before === -1 || found.has(before)) break;
+		const earlier: readonly number[] = recordChain(records, before, ties);
+		for (const index of earlier) found.add(index);
+		start = earlier.at(-1);
+	}
+	return Array.from(found).slice(chain.length);
 }
 
 /** The records on the way from the last message back to the beginning. */

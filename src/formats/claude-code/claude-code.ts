@@ -69,7 +69,8 @@ function readRecords(records: readonly SpeechRecord[], base: Path): Message[] {
 	for (const one of records) {
 		for (const [id, values] of argumentsIn(one.message)) argumentsOf.set(id, values);
 		const repeats = one.repeats.map((repeat) => readRecord(repeat, base, argumentsOf));
-		const message = joinRepeats(readRecord(one, base, argumentsOf), repeats);
+		const joined = joinRepeats(readRecord(one, base, argumentsOf), repeats);
+		const message = one.sent === false ? { ...joined, sent: false } : joined;
 		const id = apiMessageId(one);
 		const parts = id === undefined ? undefined : begun.get(id);
 		if (parts) {
@@ -129,6 +130,7 @@ function join(parts: readonly Message[]): Message {
 		calls: parts.flatMap((part) => part.calls),
 		results: parts.flatMap((part) => part.results),
 		thinking: parts.flatMap((part) => part.thinking),
+		...(parts[0]?.sent === false ? { sent: false } : {}),
 	};
 }
 

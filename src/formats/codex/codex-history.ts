@@ -2,8 +2,10 @@ import type { Path } from "../../engine/path.ts";
 import type { LocatedMessages } from "../format.ts";
 import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 
-/** An item of the history that would be sent. */
+/** An item of the history. */
 export interface HistoryItem {
+	/** Whether it would still be sent: a compaction may have taken its place. */
+	readonly sent: boolean;
 	readonly item: JsonObject;
 	/** Where the item stands. */
 	readonly path: Path;
@@ -34,8 +36,8 @@ export interface CodexHistory {
 /**
  * Replays a rollout as Codex does when it resumes one: items are added in order; a `compacted` record puts its
  * `replacement_history` in the place of all before it (an older one, which has none, keeps the messages that are not
- * the assistant's beside its summary); a rollback takes the last turns back. What was replaced or rolled back is no
- * longer sent: not counted, never edited.
+ * the assistant's beside its summary); a rollback takes the last turns back. What was replaced is no longer sent; what was
+ * rolled back is no part of the history.
  */
 export function replayRollout({ messages, base }: LocatedMessages): CodexHistory {
 	let items: HistoryItem[] = [];
@@ -55,7 +57,7 @@ export function replayRollout({ messages, base }: LocatedMessages): CodexHistory
 		switch (kindOf(record)) {
 			case "item":
 				if (isRequest(payload)) turns.push(items.length);
-				items.push({ item: payload, path, removal, opensAnswer, ended: eventsOf.item(payload) });
+				items.push({ sent: true, item: payload, path, removal, opensAnswer, ended: eventsOf.item(payload) });
 				opensAnswer = false;
 				break;
 			case "meta":
@@ -66,15 +68,14 @@ export function replayRollout({ messages, base }: LocatedMessages): CodexHistory
 			case "compacted":
 				summary = undefined;
 				if (Array.isArray(payload.replacement_history)) {
-					items = (payload.replacement_history as unknown[]).flatMap((item, position) => {
-						const place = [...path, "replacement_history", position];
-						return isJsonObject(item) ? [{ item, path: place, removal: place, opensAnswer: false, ended: [] }] : [];
-					});
+					const history = readReplacement(payload.replacement_history, [...path, "replacement_history"]);
+					items = [...items.map((one) => ({ ...one, sent: false })), ...history];
 				} else {
-					items = items.filter(({ item }) => item.type === "message" && item.role !== "assistant");
+					const stays = ({ item }: HistoryItem) => item.type === "message" && item.role !== "assistant";
+					items = items.map((one) => ({ ...one, sent: one.sent && stays(one) }));
 					summary = stringAt(payload, "message");
 				}
-				turns = items.flatMap(({ item }, position) => (isRequest(item) ? [position] : []));
+				turns = items.flatMap(({ item, sent }, position) => (sent && isRequest(item) ? [position] : []));
 				break;
 			case "event": {
 				opensAnswer ||= betweenAnswers.has(stringAt(payload, "type") ?? "");
@@ -89,6 +90,13 @@ export function replayRollout({ messages, base }: LocatedMessages): CodexHistory
 		}
 	});
 	return { items, surroundings: summary ? [...surroundings, summary] : surroundings };
+}
+
+function readReplacement(history: readonly unknown[], path: Path): HistoryItem[] {
+	return history.flatMap((item, position) => {
+		const place = [...path, position];
+		return isJsonObject(item) ? [{ sent: true, item, path: place, removal: place, opensAnswer: false, ended: [] }] : [];
+	});
 }
 
 /**

@@ -14,8 +14,16 @@ const roles: Readonly<Record<string, Role>> = {
 	developer: "system",
 };
 /** Snapshots of the working tree, which are sent to no model. */
-const unsent = new Set(["ghost_snapshot", "other"]);
+const neverSent = new Set(["ghost_snapshot", "other"]);
 const compactions = new Set(["compaction", "compaction_summary", "context_compaction"]);
+
+/** What the model gave in one answer, while its items are read. */
+interface Answer {
+	readonly paths: Path[];
+	readonly draft: MessageDraft;
+	readonly callIds: Set<unknown>;
+	readonly sent: boolean;
+}
 
 /**
  * Reads the items of a history as messages. What the model gave in one answer (reasoning, text, calls) is a run of
@@ -24,15 +32,17 @@ const compactions = new Set(["compaction", "compaction_summary", "context_compac
  */
 export function readCodexItems({ items }: CodexHistory): Message[] {
 	const messages: (() => Message)[] = [];
-	let answer: { readonly paths: Path[]; readonly draft: MessageDraft; readonly callIds: Set<unknown> } | undefined;
+	let answer: Answer | undefined;
+	const add = (sent: boolean, finish: () => Message) =>
+		messages.push(sent ? finish : () => ({ ...finish(), sent: false }));
 	for (const one of items) {
 		const type = stringAt(one.item, "type") ?? "";
-		if (unsent.has(type)) continue;
+		if (neverSent.has(type)) continue;
 		if (isOfAnswer(one.item, type)) {
-			if (!answer || one.opensAnswer) {
+			if (!answer || one.opensAnswer || answer.sent !== one.sent) {
 				const { paths, draft } = { paths: [], draft: startMessage() };
-				answer = { paths, draft, callIds: new Set() };
-				messages.push(() => finishMessage("assistant", paths, draft));
+				answer = { paths, draft, callIds: new Set(), sent: one.sent };
+				add(one.sent, () => finishMessage("assistant", paths, draft));
 			}
 			answer.paths.push(one.removal);
 			answer.callIds.add(idAt(one.item, "call_id") ?? idAt(one.item, "id"));
@@ -40,7 +50,7 @@ export function readCodexItems({ items }: CodexHistory): Message[] {
 			continue;
 		}
 		const message = readOtherItem(one, type);
-		messages.push(() => message);
+		add(one.sent, () => message);
 		// A late output of an earlier call does not end an answer, so that it may go without changing the answer.
 		const isLate = type.endsWith("_output") && !answer?.callIds.has(idAt(one.item, "call_id"));
 		if (!isLate) answer = undefined;

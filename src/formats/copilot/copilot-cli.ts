@@ -45,7 +45,7 @@ function readEvents(events: readonly CopilotEvent[], base: Path): Message[] {
 	const messages: Message[] = [];
 	const argumentsOf = new Map<string, ReadonlySet<unknown>>();
 	let response: string | undefined;
-	for (const { index, kind, data } of events) {
+	for (const { index, kind, data, sent } of events) {
 		const path = [...base, index];
 		const previous = messages.at(-1);
 		const chunkOf = kind === "assistant" ? idAt(data, "apiCallId") : undefined;
@@ -60,6 +60,8 @@ function readEvents(events: readonly CopilotEvent[], base: Path): Message[] {
 		} else {
 			messages.push(readText(data, path, kind));
 		}
+		const latest = messages.at(-1);
+		if (!sent && latest) messages.splice(-1, 1, { ...latest, sent: false });
 		response = chunkOf;
 	}
 	return messages;

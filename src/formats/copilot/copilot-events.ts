@@ -1,8 +1,10 @@
 import { idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 
-/** An event of which the model is sent something. */
+/** An event of which the model is, or once was, sent something. */
 export interface CopilotEvent {
 	readonly index: number;
+	/** Whether it still is: a compaction may have taken its place. */
+	readonly sent: boolean;
 	readonly kind: "system" | "user" | "assistant" | "tool" | "summary";
 	readonly data: JsonObject;
 }
@@ -20,7 +22,7 @@ const kinds: Readonly<Record<string, CopilotEvent["kind"]>> = {
  * The events that make up what the main agent's model is sent at the end of a log:
  * - none that a rewind took back;
  * - after a compaction that came to its end, its summary and what followed its start, since Copilot goes on while the
- *   summary is written; after the context was cleared, what followed;
+ *   summary is written; after the context was cleared, what followed; the rest is no longer sent;
  * - of system messages under one name the last, since each turn logs the same prompt anew;
  * - none of a sub-agent.
  * A truncation only says how many messages it left out of a request, not which, so it changes nothing here.
@@ -35,12 +37,14 @@ export function conversationEvents(events: readonly JsonObject[]): CopilotEvent[
 	});
 	return events.flatMap((event, index): CopilotEvent[] => {
 		const data = dataOf(event);
-		if (index === summary) return [{ index, kind: "summary", data }];
+		if (index === summary) return [{ index, sent: true, kind: "summary", data }];
 		const type = stringAt(event, "type") ?? "";
 		const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
 		if (kind === undefined || !isOwn(index)) return [];
-		const stays = kind === "system" ? prompts.get(promptName(event)) === index : index >= first;
-		return stays ? [{ index, kind, data }] : [];
+		if (kind === "system") {
+			return prompts.get(promptName(event)) === index ? [{ index, sent: true, kind, data }] : [];
+		}
+		return [{ index, sent: index >= first, kind, data }];
 	});
 }
 

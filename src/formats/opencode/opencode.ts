@@ -5,8 +5,7 @@ import { readOpencodeRecord } from "./opencode-record.ts";
 
 /**
  * opencode's sessions as `opencode export` writes them and its plugins see them: `{info, parts}` for each message, a
- * call and its result in one part. What opencode itself no longer sends (messages before a compaction, failed ones) is
- * left alone and not counted. `parentID` names the user message that is answered, not the record before, so nothing is
+ * call and its result in one part. Failed messages are left alone; those before a compaction are no longer sent. `parentID` names the user message that is answered, not the record before, so nothing is
  * tied anew when records are dropped.
  */
 export const opencode: Format = {
@@ -21,11 +20,11 @@ export const opencode: Format = {
 		const system = stringAt(records[lastUser]?.info ?? {}, "system");
 		return {
 			format: "opencode",
-			messages: records.flatMap((record, index) =>
-				index >= first && isSent(record)
-					? readOpencodeRecord(record, [...base, index], { isSummary: summary.has(index) })
-					: [],
-			),
+			messages: records.flatMap((record, index) => {
+				if (!isSent(record)) return [];
+				const read = readOpencodeRecord(record, [...base, index], { isSummary: summary.has(index) });
+				return index >= first ? read : read.map((message) => ({ ...message, sent: false }));
+			}),
 			// The newest user message carries the system prompt of the call.
 			surroundings: system === undefined ? [] : [system],
 			opensWithUser: false,

@@ -3,8 +3,10 @@ import type { LocatedMessages } from "../format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { recordChain } from "../sessions/record-chain.ts";
 
-/** A record whose message would be sent. */
+/** A record on the way from the last one back to the beginning. */
 export interface PiEntry {
+	/** Whether its message would be sent; a compaction or an edit of the context may have taken it out. */
+	readonly sent: boolean;
 	readonly record: JsonObject;
 	readonly path: Path;
 	/** What an edit of the context put in the place of its content, and where that stands. */
@@ -20,8 +22,8 @@ export interface PiHistory {
 
 /**
  * Follows a session as pi does when it resumes one: the branch that ends in the last record; of that, where it was
- * compacted, the summary, the records from the first kept one on and those after the compaction. Records that a
- * `context_edit` takes out, and all that is not on that way, are not sent: not counted, never edited.
+ * compacted, the summary, the records from the first kept one on and those after the compaction. Records before those, and
+ * those that a `context_edit` takes out, are no longer sent; all that is not on that way is no part of it.
  */
 export function followPiSession({ messages: records, base }: LocatedMessages): PiHistory {
 	const branch = piChain(records).toSorted((a, b) => a - b);
@@ -29,20 +31,18 @@ export function followPiSession({ messages: records, base }: LocatedMessages): P
 
 	const compaction = branch.findLast((index) => at(index).type === "compaction");
 	const first = compaction === undefined ? 0 : firstKept(branch, compaction, at);
-	const sent = branch.filter((index) => index >= first && index !== compaction);
 	const edits = new Map<string, number>();
 	for (const index of branch) {
 		const target = at(index).type === "context_edit" ? stringAt(at(index), "targetId") : undefined;
 		if (target !== undefined) edits.set(target, index);
 	}
-	const entries = sent.flatMap((index): PiEntry[] => {
+	const entries = branch.map((index): PiEntry => {
 		const edit = edits.get(stringAt(at(index), "id") ?? "");
-		const path = [...base, index];
-		if (edit === undefined) return [{ record: at(index), path, replaced: undefined }];
+		const entry = { record: at(index), path: [...base, index], sent: index >= first, replaced: undefined };
+		if (edit === undefined) return entry;
 		const { replacement } = at(edit);
-		if (!isJsonObject(replacement)) return [];
-		const replaced = { content: replacement.content, path: [...base, edit, "replacement", "content"] };
-		return [{ record: at(index), path, replaced }];
+		if (!isJsonObject(replacement)) return { ...entry, sent: false };
+		return { ...entry, replaced: { content: replacement.content, path: [...base, edit, "replacement", "content"] } };
 	});
 	return { entries, summary: compaction === undefined ? undefined : stringAt(at(compaction), "summary") };
 }

@@ -32,7 +32,11 @@ export const pi: Format = {
 		const argumentsOf = new Map<string, ReadonlySet<unknown>>();
 		return {
 			format: "pi",
-			messages: entries.flatMap((entry) => readEntry(entry, argumentsOf) ?? []),
+			messages: entries.flatMap((entry) => {
+				const message = readEntry(entry, argumentsOf);
+				if (!message) return [];
+				return entry.sent ? message : { ...message, sent: false };
+			}),
 			surroundings: summary === undefined ? [] : [summary],
 			opensWithUser: false,
 		};
@@ -61,7 +65,7 @@ function probe({ messages }: LocatedMessages): Fit {
 	return certain ? { fit: "certain" } : { fit: "none", message: 0, expected: "records of `type` message" };
 }
 
-/** Reads a record as the message that is sent of it; `undefined` where none is. */
+/** Reads a record as the message that it holds; `undefined` where none is. */
 function readEntry(entry: PiEntry, argumentsOf: Map<string, ReadonlySet<unknown>>): Message | undefined {
 	const { record, path, replaced } = entry;
 	const draft = startMessage();

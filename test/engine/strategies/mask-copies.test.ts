@@ -26,7 +26,7 @@ function copiesMasked(...copies: readonly string[]) {
 		isPlaceholder: () => false,
 		countTokens: roughCount,
 	});
-	return edits.filter((edit) => edit.copy).map((edit) => edit.replacement);
+	return edits.filter((edit) => edit.unsent).map((edit) => edit.replacement);
 }
 
 describe("second copies of a masked result", () => {
