@@ -3,7 +3,7 @@ import type { MediaNode, Message, Role } from "../engine/transcript.ts";
 import type { Format } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { readMedia } from "./media/read-media.ts";
-import { addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
+import { addCalls, addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
 import { probeMessages } from "./probe-messages.ts";
 import { readSurroundings } from "./surroundings.ts";
 import { readTypedParts } from "./typed-parts.ts";
@@ -69,13 +69,7 @@ function readMessage(message: JsonObject, path: Path): Message {
 	const name = stringAt(message, "role") ?? "";
 	const role = (Object.hasOwn(roles, name) && roles[name]) || "other";
 	const draft = startMessage();
-	if (Array.isArray(message.tool_calls)) {
-		for (const call of message.tool_calls as unknown[]) {
-			if (!isJsonObject(call)) continue;
-			draft.calls.push({ id: idAt(call, "id"), name: stringAt(call, "function") });
-			draft.counted.push(stringAt(call, "function") ?? "", asCountedText(call.arguments));
-		}
-	}
+	addCalls(draft, message.tool_calls, "function");
 	const contentPath = [...path, "content"];
 	if (role === "tool") {
 		const error = isJsonObject(message.error) ? message.error : undefined;

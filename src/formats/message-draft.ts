@@ -1,5 +1,6 @@
 import type { Path } from "../engine/path.ts";
 import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../engine/transcript.ts";
+import { asCountedText, idAt, isJsonObject, stringAt } from "./json-values.ts";
 import { tokensOfMedia } from "./media/read-media.ts";
 
 /** A message while its parts are read one after the other. */
@@ -30,4 +31,15 @@ export function addResult(draft: MessageDraft, { counted, ...result }: ReadResul
 	draft.results.push(result);
 	draft.counted.push(...counted);
 	draft.mediaTokens += tokensOfMedia(result.media);
+}
+
+/** Adds the calls of a list whose items are `{id, arguments}` with the tool's name under a key of the format's own. */
+export function addCalls(draft: MessageDraft, calls: unknown, nameKey: string): void {
+	if (!Array.isArray(calls)) return;
+	for (const call of calls as unknown[]) {
+		if (!isJsonObject(call)) continue;
+		const name = stringAt(call, nameKey);
+		draft.calls.push({ id: idAt(call, "id"), name });
+		draft.counted.push(name ?? "", asCountedText(call.arguments));
+	}
 }

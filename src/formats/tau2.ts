@@ -2,7 +2,7 @@ import type { Path } from "../engine/path.ts";
 import type { Message, Role } from "../engine/transcript.ts";
 import type { Format } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
+import { addCalls, addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
 import { probeMessages } from "./probe-messages.ts";
 import { readTypedParts } from "./typed-parts.ts";
 
@@ -57,13 +57,7 @@ function readMessage(message: JsonObject, path: Path): Message {
 	const name = stringAt(message, "role") ?? "";
 	const role = (Object.hasOwn(roles, name) && roles[name]) || "other";
 	const draft = startMessage();
-	if (Array.isArray(message.tool_calls)) {
-		for (const call of message.tool_calls as unknown[]) {
-			if (!isJsonObject(call)) continue;
-			draft.calls.push({ id: idAt(call, "id"), name: stringAt(call, "name") });
-			draft.counted.push(stringAt(call, "name") ?? "", asCountedText(call.arguments));
-		}
-	}
+	addCalls(draft, message.tool_calls, "name");
 	if (role !== "tool") draft.counted.push(asCountedText(message.content ?? undefined));
 	else if (Array.isArray(message.tool_messages)) {
 		message.tool_messages.forEach((result: unknown, index) => {
