@@ -1,3 +1,4 @@
+import path from "node:path";
 import { createPolicySource } from "../config/create-policy-source.ts";
 import { serveStdio } from "../mcp/transports/stdio.ts";
 import type { Log } from "../pipeline/log-event.ts";
@@ -29,11 +30,19 @@ export async function serve(options: ServeOptions): Promise<void> {
 	policySource.onChange(() => log({ level: "notice", message: "Policy changed", data: { event: "policy_changed" } }));
 	if (options.http === undefined) {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
-		// The client started this process in a folder of its choice, so that folder is its own.
-		const allowedPaths = [process.cwd(), ...(options.allowPath ?? [])];
+		const allowedPaths = [...ownFolder(), ...(options.allowPath ?? [])];
 		await serveStdio({ policySource, log, allowedPaths, sharesFiles: true });
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");
 	await serveOverHttp({ address: options.http, policySource, log, allowedPaths: options.allowPath });
+}
+
+/**
+ * The working directory: a client starts this process in a folder of its choice. Some hosts start it in the root of the
+ * file system, which is nobody's choice and would allow every file.
+ */
+function ownFolder(): string[] {
+	const folder = process.cwd();
+	return folder === path.parse(folder).root ? [] : [folder];
 }
