@@ -1,3 +1,4 @@
+import { fillTemplate } from "./fill-template.ts";
 import { templatePattern } from "./template-pattern.ts";
 import type { MediaNode } from "./transcript.ts";
 
@@ -34,7 +35,10 @@ export function writePlaceholder(
 	wording: { readonly placeholder: string; readonly unknownTool: string },
 	values: PlaceholderValues,
 ): string {
-	return fill(wording.placeholder, { ...describeCall(wording, values), original_chars: String(values.originalChars) });
+	return fillTemplate(wording.placeholder, {
+		...describeCall(wording, values),
+		original_chars: String(values.originalChars),
+	});
 }
 
 /** Writes the placeholder for one masked image, recording or document: what it was, its size and dimensions. */
@@ -48,7 +52,7 @@ export function writeMediaPlaceholder(
 		...(bytes === undefined ? [] : [`${bytes} B`]),
 		...(dimensions === undefined ? [] : [`${dimensions.width}×${dimensions.height}`]),
 	].join(", ");
-	return fill(wording.mediaPlaceholder, { ...describeCall(wording, values), media: description });
+	return fillTemplate(wording.mediaPlaceholder, { ...describeCall(wording, values), media: description });
 }
 
 function describeCall(
@@ -57,12 +61,6 @@ function describeCall(
 ) {
 	const name = values.toolName === undefined ? "" : cleanValue(values.toolName);
 	return { tool_call_id: cleanValue(values.toolCallId), tool_name: name === "" ? wording.unknownTool : name };
-}
-
-function fill(template: string, values: Readonly<Record<string, string>>): string {
-	return template.replace(/\{(\w+)\}/g, (whole, variable: string) =>
-		Object.hasOwn(values, variable) ? (values[variable] ?? whole) : whole,
-	);
 }
 
 /**

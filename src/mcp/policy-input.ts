@@ -5,7 +5,7 @@ import { resolvePolicy } from "../policy/resolve-policy.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ToolContext } from "./tool.ts";
 
-type Section = "mask" | "guard" | "truncate";
+type Section = "media" | "thinking" | "mask" | "guard" | "truncate";
 type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
 
 /**

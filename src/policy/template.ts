@@ -12,13 +12,6 @@ export function templateVariables(template: string): string[] {
 	return Array.from(template.matchAll(variable), (match) => match[1] as string);
 }
 
-/** Fills a template. Every variable must have a value; `templateSchema` has made sure of that. */
-export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
-	return template.replace(variable, (whole, name: string) =>
-		Object.hasOwn(values, name) ? String(values[name]) : whole,
-	);
-}
-
 /** A schema for templates that refuses any variable other than those given, and half characters (lone surrogates). */
 export function templateSchema(known: readonly string[]) {
 	return z

@@ -89,6 +89,17 @@ it("refuses an answer that is too large where client and server share no files",
 describe("definitions", () => {
 	const sections = { mask_conversation: ["mask"], guard_context: ["mask", "guard"], truncate_output: ["truncate"] };
 	const policyOf = (tool: Tool) => (toolDefinition(tool).inputSchema as JsonSchema).properties?.policy;
+
+	it("the tools on conversations show what becomes of media and reasoning, which their reports advise to set", () => {
+		for (const name of ["mask_conversation", "guard_context"]) {
+			const tool = tools.find((one) => one.name === name) as Tool;
+			expect(policyOf(tool)?.properties).toMatchObject({
+				media: { enum: ["keep", "mask"] },
+				thinking: { enum: ["keep", "strip_after_edit", "refuse"] },
+			});
+		}
+	});
+
 	const fieldsOf = (schema: JsonSchema | undefined, at = ""): string[] =>
 		Object.entries(schema?.properties ?? {}).flatMap(([name, field]) => [
 			at + name,

@@ -1,3 +1,4 @@
+import { fillTemplate } from "../fill-template.ts";
 import { templatePattern } from "../template-pattern.ts";
 
 /** How much of a text is kept, and what stands in the gap. */
@@ -69,9 +70,7 @@ function cut(text: string, headChars: number, tailChars: number, marker: string)
 }
 
 function fillMarker(marker: string, omittedChars: number, originalChars: number): string {
-	return marker
-		.replaceAll("{omitted_chars}", String(omittedChars))
-		.replaceAll("{original_chars}", String(originalChars));
+	return fillTemplate(marker, { omitted_chars: omittedChars, original_chars: originalChars });
 }
 
 function splitsPair(text: string, index: number): boolean {

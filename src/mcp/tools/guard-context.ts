@@ -17,7 +17,7 @@ export const guardContext = defineTool({
 		model: z.string().min(1).optional().describe("Model whose window and tokenizer count."),
 		context_window: z.int().min(1).optional().describe("Window in tokens, if not the model's own."),
 		reserve_tokens: z.int().min(0).optional().describe("Tokens to leave for the answer."),
-		policy: policyInput(["mask", "guard"]),
+		policy: policyInput(["media", "thinking", "mask", "guard"]),
 	}),
 	outputSchema: conversationOutput,
 	handle(input, context) {

@@ -12,7 +12,7 @@ export const maskConversation = defineTool({
 	description:
 		"Shrinks an agent conversation before its next model call: results of old tool turns become one-line placeholders. Messages, order, calls and ids stay as they are, so call/result pairing never breaks; results that look like errors stay.",
 	annotations: fileWritingTool,
-	inputSchema: z.object({ ...conversationInput, policy: policyInput(["mask"]) }),
+	inputSchema: z.object({ ...conversationInput, policy: policyInput(["media", "thinking", "mask"]) }),
 	outputSchema: conversationOutput,
 	handle(input, context) {
 		const policy = policyOfCall(context, input.policy);
