@@ -1,28 +1,6 @@
-import type { Edit, Plan } from "./edit.ts";
-
-/** The edits below one value, by the next segment of their paths. */
-interface EditTree {
-	edit?: Edit;
-	children?: Map<string | number, EditTree>;
-}
-
-function buildTree(plan: Plan): EditTree {
-	const root: EditTree = {};
-	for (const edit of plan) {
-		let node = root;
-		for (const segment of edit.path) {
-			node.children ??= new Map();
-			let child = node.children.get(segment);
-			if (!child) {
-				child = {};
-				node.children.set(segment, child);
-			}
-			node = child;
-		}
-		node.edit = edit;
-	}
-	return root;
-}
+import type { Plan } from "./edit.ts";
+import { type EditTree, editTree } from "./edit-tree.ts";
+import { ownJson } from "./json-copy.ts";
 
 /**
  * Applies a plan to a JSON document. Returns a new document in which every value that no edit touches is the very
@@ -32,11 +10,11 @@ function buildTree(plan: Plan): EditTree {
  */
 export function applyPlan(document: unknown, plan: Plan): unknown {
 	if (plan.length === 0) return document;
-	return rebuild(document, buildTree(plan));
+	return rebuild(document, editTree(plan));
 }
 
 function rebuild(value: unknown, tree: EditTree): unknown {
-	if (tree.edit?.kind === "replace") return tree.edit.replacement;
+	if (tree.edit?.kind === "replace") return ownJson(tree.edit.replacement);
 	if (!tree.children) return value;
 	if (Array.isArray(value)) return rebuildArray(value, tree.children);
 	if (typeof value === "object" && value !== null)

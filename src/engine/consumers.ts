@@ -16,21 +16,27 @@ export interface Consumer {
 
 /** The messages that take the most tokens, largest first. */
 export function largestConsumers(transcript: Transcript, sizes: readonly Size[], limit = 5): Consumer[] {
-	const tools = new Map<number, Set<string>>();
-	for (const { message, call } of pairResults(transcript)) {
-		if (call?.name === undefined) continue;
-		const names = tools.get(message) ?? new Set();
-		tools.set(message, names.add(cleanValue(call.name)));
+	const largest: { readonly message: number; readonly size: Size }[] = [];
+	for (let message = 0; message < sizes.length; message += 1) {
+		const size = sizes[message] as Size;
+		if (largest.length === limit && size.tokens <= (largest.at(-1)?.size.tokens ?? 0)) continue;
+		const before = largest.findIndex((other) => size.tokens > other.size.tokens);
+		largest.splice(before === -1 ? largest.length : before, 0, { message, size });
+		largest.length = Math.min(largest.length, limit);
 	}
-	return sizes
-		.map((size, message) => ({ message, size }))
-		.sort((a, b) => b.size.tokens - a.size.tokens || a.message - b.message)
-		.slice(0, limit)
-		.map(({ message, size }) => ({
-			message,
-			role: transcript.messages[message]?.role ?? "other",
-			tools: [...(tools.get(message) ?? [])],
-			tokens: size.tokens,
-			chars: size.chars,
-		}));
+	return largest.map(({ message, size }) => ({
+		message,
+		role: transcript.messages[message]?.role ?? "other",
+		tools: toolsOf(transcript, message),
+		tokens: size.tokens,
+		chars: size.chars,
+	}));
+}
+
+function toolsOf(transcript: Transcript, message: number): string[] {
+	const names = new Set<string>();
+	for (const one of pairResults(transcript)) {
+		if (one.message === message && one.call?.name !== undefined) names.add(cleanValue(one.call.name));
+	}
+	return [...names];
 }

@@ -8,7 +8,9 @@ export interface Draft {
 	/** The edits so far, by message, oldest first. */
 	readonly plan: () => Plan;
 	/** Size of each message with the edits made so far. */
-	readonly sizes: () => Size[];
+	readonly sizes: () => readonly Size[];
+	/** Tokens that the edits made so far save. */
+	readonly savedTokens: () => number;
 }
 
 /**
@@ -16,45 +18,57 @@ export interface Draft {
  * the place of truncations inside its content where it is smaller than what they leave, never the other way round.
  */
 export function startDraft(before: readonly Size[]): Draft {
-	const byMessage = new Map<number, Edit[]>();
+	const byMessage = new Array<Edit[] | undefined>(before.length);
 	return {
 		add(edit) {
-			const present = byMessage.get(edit.message) ?? [];
+			const present = byMessage[edit.message];
+			if (!present) {
+				byMessage[edit.message] = [edit];
+				return true;
+			}
 			if (edit.reason === "drop") {
-				byMessage.set(edit.message, [...present.filter((one) => one.reason === "drop"), edit]);
+				byMessage[edit.message] = [...present.filter((one) => one.reason === "drop"), edit];
 				return true;
 			}
 			if (present.some((one) => one.reason === "drop")) return false;
 			const overlapping = present.filter((one) => overlap(one.path, edit.path));
 			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
 			if (overlapping.length > 0 && saved([edit]) <= saved(overlapping)) return false;
-			byMessage.set(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
+			byMessage[edit.message] = [...present.filter((one) => !overlapping.includes(one)), edit];
 			return true;
 		},
-		plan: () =>
-			Array.from(byMessage)
-				.sort(([a], [b]) => a - b)
-				.flatMap(([, edits]) => edits),
+		plan: () => byMessage.flatMap((edits) => edits ?? []),
 		sizes() {
-			const sizes = before.map((size) => ({ ...size }));
-			for (const [message, edits] of byMessage) {
+			const sizes = [...before];
+			byMessage.forEach((edits, message) => {
 				const size = sizes[message];
-				if (!size) continue;
-				if (edits.some((edit) => edit.reason === "drop")) {
-					size.chars = 0;
-					size.tokens = 0;
-					continue;
-				}
-				for (const edit of edits) {
-					if (edit.unsent) continue;
-					size.chars += edit.after.chars - edit.before.chars;
-					size.tokens += edit.after.tokens - edit.before.tokens;
-				}
-			}
+				if (edits && size) sizes[message] = sizeAfter(size, edits);
+			});
 			return sizes;
+		},
+		savedTokens() {
+			let tokens = 0;
+			byMessage.forEach((edits, message) => {
+				const size = before[message];
+				if (edits && size) tokens += size.tokens - sizeAfter(size, edits).tokens;
+			});
+			return tokens;
 		},
 	};
 }
+
+function sizeAfter(before: Size, edits: readonly Edit[]): Size {
+	let { chars, tokens } = before;
+	for (const edit of edits) {
+		if (edit.reason === "drop") return nothing;
+		if (edit.unsent) continue;
+		chars += edit.after.chars - edit.before.chars;
+		tokens += edit.after.tokens - edit.before.tokens;
+	}
+	return { chars, tokens };
+}
+
+const nothing: Size = { chars: 0, tokens: 0 };
 
 /** What edits save: tokens, or characters where they stand in a copy that costs none. */
 function saved(edits: readonly Edit[]): number {

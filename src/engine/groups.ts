@@ -38,12 +38,18 @@ export function groupMessages(transcript: Transcript, paired: readonly PairedRes
 		if (positional && latestCaller !== undefined) join(index, latestCaller);
 	});
 
-	const groups = new Map<number, number[]>();
-	messages.forEach((_, index) => {
+	const members = new Array<number[] | undefined>(messages.length);
+	const groups: MessageGroup[] = [];
+	for (let index = 0; index < messages.length; index += 1) {
+		// The root of a group is its first message.
 		const root = find(index);
-		const members = groups.get(root);
-		if (members) members.push(index);
-		else groups.set(root, [index]);
-	});
-	return Array.from(groups.values(), (members) => ({ messages: members }));
+		const group = members[root];
+		if (group) group.push(index);
+		else {
+			const started = [index];
+			members[root] = started;
+			groups.push({ messages: started });
+		}
+	}
+	return groups;
 }

@@ -2,6 +2,7 @@ import type { Policy } from "../policy/schema.ts";
 import { startDraft } from "./draft.ts";
 import type { Edit, Plan } from "./edit.ts";
 import { type Measurement, measure, type TokenMeter } from "./measure.ts";
+import type { PlanMemory } from "./plan-memory.ts";
 import { type DropParameters, planDrop } from "./strategies/drop.ts";
 import { planMask } from "./strategies/mask.ts";
 import type { MaskResultParameters } from "./strategies/mask-result.ts";
@@ -37,6 +38,7 @@ export interface GuardParameters {
 	readonly meter: TokenMeter;
 	readonly wording: MaskResultParameters["wording"] & { readonly guardMarker: string };
 	readonly isPlaceholder: (text: string) => boolean;
+	readonly memory?: PlanMemory | undefined;
 }
 
 /**
@@ -56,12 +58,12 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		const edits = planStep(step, {
 			...parameters,
 			originalSizes: measurement.messages,
-			currentSizes: draft.sizes(),
+			currentSizes: step === "drop" ? draft.sizes() : measurement.messages,
 			excessTokens: tokens - budget,
 		});
 		const added = edits.filter(draft.add);
 		if (added.length === 0) continue;
-		tokens = measurement.surroundingTokens + draft.sizes().reduce((sum, size) => sum + size.tokens, 0);
+		tokens = measurement.total.tokens - draft.savedTokens();
 		const count = new Set(added.map((edit) => (step === "drop" ? edit.message : edit.result))).size;
 		steps.push({ step, count, tokensAfter: tokens });
 	}
@@ -73,7 +75,7 @@ function planStep(
 	step: LadderStep["step"],
 	parameters: GuardParameters & Pick<DropParameters, "originalSizes" | "currentSizes" | "excessTokens">,
 ): readonly Edit[] {
-	const { transcript, policy, wording, isPlaceholder, meter } = parameters;
+	const { transcript, policy, wording, isPlaceholder, meter, memory } = parameters;
 	const { countTokens } = meter;
 	switch (step) {
 		case "truncate": {
@@ -83,10 +85,10 @@ function planStep(
 				tailChars: policy.guard.truncate_tail_chars,
 				marker: wording.guardMarker,
 			};
-			return planTruncate({ transcript, limits, countTokens });
+			return planTruncate({ transcript, limits, countTokens, memory });
 		}
 		case "mask":
-			return planMask({ transcript, policy: policy.mask, media: policy.media, wording, isPlaceholder, countTokens })
+			return planMask({ ...parameters, policy: policy.mask, media: policy.media, wording, isPlaceholder, countTokens })
 				.edits;
 		case "drop":
 			return planDrop({ ...parameters, policy: policy.guard });

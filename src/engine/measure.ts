@@ -1,4 +1,5 @@
 import type { Size } from "./edit.ts";
+import { rememberSize } from "./remember-size.ts";
 import { type MediaNode, type Message, resultCharacters, type ToolResult, type Transcript } from "./transcript.ts";
 
 /** Counts the tokens of a text; given to the engine, which knows no tokenizer. */
@@ -27,10 +28,10 @@ export function sizeOf(text: string, countTokens: CountTokens): Size {
 }
 
 /** Size of a result's texts. */
-export function sizeOfResult(result: ToolResult, countTokens: CountTokens): Size {
+export const sizeOfResult = rememberSize((result: ToolResult, countTokens: CountTokens) => {
 	const tokens = result.texts.reduce((sum, node) => sum + countTokens(node.text), 0);
 	return { chars: resultCharacters(result), tokens };
-}
+});
 
 /** Size of an image, a recording or a document with its texts. Only texts have characters. */
 export function sizeOfMedia({ texts = [], tokens }: MediaNode, countTokens: CountTokens): Size {
@@ -40,7 +41,7 @@ export function sizeOfMedia({ texts = [], tokens }: MediaNode, countTokens: Coun
 	};
 }
 
-function sizeOfMessage(message: Message, { countTokens, messageOverhead }: TokenMeter): Size {
+const sizeOfMessage = rememberSize((message: Message, { countTokens, messageOverhead }: TokenMeter): Size => {
 	if (message.sent === false) return { chars: 0, tokens: 0 };
 	let chars = 0;
 	let tokens = messageOverhead + message.mediaTokens;
@@ -54,7 +55,7 @@ function sizeOfMessage(message: Message, { countTokens, messageOverhead }: Token
 		tokens += size.tokens;
 	}
 	return { chars, tokens };
-}
+});
 
 /** Measures a conversation: characters (UTF-16 code units) and tokens of each message and in all. */
 export function measure(transcript: Transcript, meter: TokenMeter): Measurement {

@@ -15,7 +15,19 @@ export interface PairedResult {
  * Pairs each result with its call, in order of appearance. A result belongs to the nearest preceding message that
  * makes a call with its id, since real conversations reuse ids; a map from id to first call would mislabel them.
  */
-export function pairResults(transcript: Transcript): PairedResult[] {
+export function pairResults(transcript: Transcript): readonly PairedResult[] {
+	let paired = pairedResults.get(transcript);
+	if (!paired) {
+		paired = pair(transcript);
+		pairedResults.set(transcript, paired);
+	}
+	return paired;
+}
+
+// A transcript never changes once it is read, and each step of a call asks for its pairs.
+const pairedResults = new WeakMap<Transcript, readonly PairedResult[]>();
+
+function pair(transcript: Transcript): PairedResult[] {
 	const latest = new Map<string, { caller: number; call: ToolCall }>();
 	const paired: PairedResult[] = [];
 	transcript.messages.forEach((message, index) => {

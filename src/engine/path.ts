@@ -3,7 +3,23 @@ export type Path = readonly (string | number)[];
 
 /** A path as a JSON Pointer (RFC 6901), the form in which paths leave the engine. */
 export function jsonPointer(path: Path): string {
-	return path.map((segment) => `/${String(segment).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+	let pointer = "";
+	for (const segment of path) {
+		const escaped = typeof segment === "number" || !/[~/]/.test(segment) ? segment : escapeSegment(segment);
+		pointer += `/${escaped}`;
+	}
+	return pointer;
+}
+
+function escapeSegment(segment: string): string {
+	return segment.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** Whether two paths lead to the same place. */
+export function samePath(a: Path, b: Path): boolean {
+	if (a.length !== b.length) return false;
+	for (let index = 0; index < a.length; index += 1) if (a[index] !== b[index]) return false;
+	return true;
 }
 
 /** The path of a JSON Pointer in a document, with numbers where it goes through lists; `undefined` where it leads nowhere. */

@@ -4,6 +4,8 @@ import type { MediaNode } from "./transcript.ts";
 
 /** Longest tool name, call id or media type shown in a placeholder, in characters. */
 const longestValue = 64;
+/** What needs no cleaning, as most names and ids are: tried first, since every masked result asks. */
+const plainValue = /^[\w.:-]{0,64}$/;
 /** Longest description of an image, a recording or a document: its type, its size and its dimensions. */
 const longestMedia = 2 * longestValue;
 
@@ -12,6 +14,7 @@ const longestMedia = 2 * longestValue;
  * line breaks and brackets go, and the length is bounded.
  */
 export function cleanValue(value: string): string {
+	if (plainValue.test(value)) return value;
 	const cleaned = value
 		.toWellFormed()
 		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
@@ -79,7 +82,12 @@ export function placeholderRecogniser(templates: readonly string[]): (text: stri
 		const variables = template.match(/\{\w+\}/g)?.length ?? 0;
 		// A text longer than any placeholder need not be matched at all; a character may be two UTF-16 code units.
 		const longest = template.length + variables * 2 * longestMedia;
-		return { pattern: templatePattern(template, grammar), longest };
+		// What stands before the first variable tells most texts apart without the pattern.
+		const opening = template.split(/\{\w+\}/, 1)[0] ?? "";
+		return { pattern: templatePattern(template, grammar), longest, opening };
 	});
-	return (text) => recognisers.some(({ pattern, longest }) => text.length <= longest && pattern.test(text));
+	return (text) =>
+		recognisers.some(
+			({ pattern, longest, opening }) => text.length <= longest && text.startsWith(opening) && pattern.test(text),
+		);
 }

@@ -1,5 +1,7 @@
-import type { Edit, Plan } from "./edit.ts";
-import { jsonPointer, type Path } from "./path.ts";
+import type { Plan } from "./edit.ts";
+import { type EditTree, editTree } from "./edit-tree.ts";
+import { equalsCopy } from "./json-copy.ts";
+import { jsonPointer } from "./path.ts";
 import type { Violation } from "./violation.ts";
 
 /**
@@ -7,43 +9,49 @@ import type { Violation } from "./violation.ts";
  * is the very same object, keys stand in the same order, and each edited place holds its replacement.
  */
 export function verifyUntouched(before: unknown, after: unknown, plan: Plan): Violation[] {
-	const edits = new Map<string, Edit>(plan.map((edit) => [jsonPointer(edit.path), edit]));
-	const onTheWay = new Set<string>();
-	for (const { path } of plan) {
-		for (let length = 0; length < path.length; length += 1) onTheWay.add(jsonPointer(path.slice(0, length)));
-	}
 	const violations: Violation[] = [];
-	const report = (path: Path) =>
+	const path: (string | number)[] = [];
+	const report = () => {
 		violations.push({ promise: "untouched_parts_identical", detail: jsonPointer(path) || "the whole document" });
+	};
+	const compareAt = (segment: string | number, old: unknown, current: unknown, tree: EditTree | undefined) => {
+		path.push(segment);
+		compare(old, current, tree);
+		path.pop();
+	};
 
-	const compare = (old: unknown, current: unknown, path: Path): void => {
-		const pointer = jsonPointer(path);
-		const edit = edits.get(pointer);
-		if (edit?.kind === "replace") {
-			if (current !== edit.replacement) report(path);
+	const compare = (old: unknown, current: unknown, tree: EditTree | undefined): void => {
+		if (tree?.edit?.kind === "replace") {
+			if (!Object.is(current, tree.edit.replacement) && !equalsCopy(tree.edit.replacement, current)) report();
 			return;
 		}
-		if (!onTheWay.has(pointer)) {
-			if (!Object.is(old, current)) report(path);
+		const children = tree?.children;
+		if (!children) {
+			if (!Object.is(old, current)) report();
 			return;
 		}
 		if (Array.isArray(old) && Array.isArray(current)) {
-			const kept = old.flatMap((item, index) => (isRemoved(edits, [...path, index]) ? [] : [{ item, index }]));
-			if (kept.length !== current.length) return void report(path);
-			for (const [position, { item, index }] of kept.entries()) compare(item, current[position], [...path, index]);
+			let removed = 0;
+			for (const child of children.values()) if (child.edit?.kind === "remove") removed += 1;
+			if (old.length - removed !== current.length) return void report();
+			let position = 0;
+			for (let index = 0; index < old.length; index += 1) {
+				const child = children.get(index);
+				if (child?.edit?.kind === "remove") continue;
+				compareAt(index, old[index], current[position], child);
+				position += 1;
+			}
 			return;
 		}
-		if (!isObject(old) || !isObject(current)) return void report(path);
-		const keys = Object.keys(old).filter((key) => !isRemoved(edits, [...path, key]));
-		if (keys.join("\n") !== Object.keys(current).join("\n")) return void report(path);
-		for (const key of keys) compare(old[key], current[key], [...path, key]);
+		if (!isObject(old) || !isObject(current)) return void report();
+		const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
+		const currentKeys = Object.keys(current);
+		if (keys.length !== currentKeys.length || keys.some((key, index) => key !== currentKeys[index]))
+			return void report();
+		for (const key of keys) compareAt(key, old[key], current[key], children.get(key));
 	};
-	compare(before, after, []);
+	compare(before, after, editTree(plan));
 	return violations;
-}
-
-function isRemoved(edits: ReadonlyMap<string, Edit>, path: Path): boolean {
-	return edits.get(jsonPointer(path))?.kind === "remove";
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

@@ -1,8 +1,8 @@
 import type { Edit, Plan } from "./edit.ts";
 import { type CountTokens, sizeOfResult } from "./measure.ts";
-import { pairResults } from "./pairing.ts";
-import { jsonPointer, type Path } from "./path.ts";
+import { jsonPointer, type Path, samePath } from "./path.ts";
 import type { Message, Transcript } from "./transcript.ts";
+import { verifyMessages } from "./verify-messages.ts";
 import { verifyUntouched } from "./verify-untouched.ts";
 import type { Violation } from "./violation.ts";
 
@@ -23,40 +23,69 @@ export interface VerifyParameters {
 /** Checks what was really written against the promises. Returns nothing where all of them hold. */
 export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
 	const { plan, countTokens, isLink = () => false } = parameters;
+	const kept = keptMessages(before.transcript, plan);
 	return [
 		...verifyTargets(before.transcript, plan, isLink),
 		...plan.flatMap(verifyShrinks),
-		...verifyWrittenSizes(before.transcript, after.transcript, { plan, countTokens }),
+		...verifyWrittenSizes(before.transcript, after.transcript, { plan, countTokens, kept }),
 		...verifyUntouched(before.document, after.document, plan),
-		...verifyMessages(before.transcript, after.transcript, plan),
+		...verifyMessages(before.transcript, after.transcript, kept),
 	];
 }
 
 function verifyTargets(transcript: Transcript, plan: Plan, isLink: (path: Path) => boolean): Violation[] {
 	const removesValues = plan.some((edit) => edit.kind === "remove");
-	return plan.flatMap((edit): Violation[] => {
+	const editablePaths = rememberLast((message: Message) => pathSet(editable(message)));
+	const verifyTarget = (edit: Edit): readonly Violation[] => {
 		const message = transcript.messages[edit.message];
-		const pointer = jsonPointer(edit.path);
-		const isOneOf = (paths: readonly Path[] | undefined) =>
-			paths?.some((path) => jsonPointer(path) === pointer) ?? false;
 		if (edit.reason === "relink") {
 			return removesValues && isLink(edit.path)
 				? []
-				: [{ promise: "only_tool_results_edited", detail: `${pointer} is no tie to a dropped record` }];
+				: [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} is no tie to a dropped record` }];
 		}
 		if (edit.kind === "remove") {
-			const removable = edit.reason === "drop" ? message?.paths : message?.thinking.map((block) => block.path);
-			if (!isOneOf(removable))
-				return [{ promise: "only_tool_results_edited", detail: `${pointer} may not be removed` }];
+			const isRemovable =
+				edit.reason === "drop"
+					? message?.paths.some((path) => samePath(path, edit.path))
+					: message?.thinking.some((block) => samePath(block.path, edit.path));
+			if (!isRemovable) {
+				return [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} may not be removed` }];
+			}
 			const isSystem = edit.reason === "drop" && message?.role === "system";
-			return isSystem ? [{ promise: "system_messages_kept", detail: pointer }] : [];
+			return isSystem ? [{ promise: "system_messages_kept", detail: jsonPointer(edit.path) }] : [];
 		}
-		const editable = message?.results.flatMap(({ texts, whole, copies, media }) => [
-			...[...texts, ...copies, ...media].map((node) => node.path),
-			...(whole ? [whole.path] : []),
-		]);
-		return isOneOf(editable) ? [] : [{ promise: "only_tool_results_edited", detail: `${pointer} is no tool result` }];
-	});
+		if (message && editablePaths(message)(edit.path)) return [];
+		return [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} is no tool result` }];
+	};
+	return plan.flatMap(verifyTarget);
+}
+
+/** The paths that hold what tools answered. */
+function editable(message: Message): Path[] {
+	const paths: Path[] = [];
+	for (const { texts, whole, copies, media } of message.results) {
+		for (const node of texts) paths.push(node.path);
+		for (const node of copies) paths.push(node.path);
+		for (const node of media) paths.push(node.path);
+		if (whole) paths.push(whole.path);
+	}
+	return paths;
+}
+
+/** Whether a path is one of some: looked up by its JSON Pointer only where there are many. */
+function pathSet(paths: readonly Path[]): (path: Path) => boolean {
+	if (paths.length <= 8) return (path) => paths.some((one) => samePath(one, path));
+	const pointers = new Set(paths.map(jsonPointer));
+	return (path) => pointers.has(jsonPointer(path));
+}
+
+/** The edits of a message stand one after the other in a plan, so that its answer is asked for again at once. */
+function rememberLast<Key, Value>(of: (key: Key) => Value): (key: Key) => Value {
+	let last: { readonly key: Key; readonly value: Value } | undefined;
+	return (key) => {
+		if (last?.key !== key) last = { key, value: of(key) };
+		return last.value;
+	};
 }
 
 function verifyShrinks(edit: Edit): Violation[] {
@@ -82,69 +111,32 @@ function shrinks({ before, after, reason, unsent }: Edit): boolean {
 function verifyWrittenSizes(
 	before: Transcript,
 	after: Transcript,
-	{ plan, countTokens }: VerifyParameters,
+	{ plan, countTokens, kept }: VerifyParameters & { readonly kept: readonly number[] },
 ): Violation[] {
-	const edited = new Set(
-		plan
-			.filter((edit) => (edit.reason === "mask" || edit.reason === "truncate") && !edit.unsent)
-			.map((edit) => edit.message),
-	);
+	const edited = new Uint8Array(before.messages.length);
+	for (const { reason, unsent, message } of plan) {
+		if ((reason === "mask" || reason === "truncate") && !unsent) edited[message] = 1;
+	}
 	const tokens = (message: Message | undefined) => {
 		const texts = message?.results.reduce((sum, result) => sum + sizeOfResult(result, countTokens).tokens, 0) ?? 0;
 		return texts + (message?.mediaTokens ?? 0);
 	};
-	return keptMessages(before, plan).flatMap((original, index): Violation[] => {
-		if (!edited.has(original)) return [];
+	const violations: Violation[] = [];
+	for (let index = 0; index < kept.length; index += 1) {
+		const original = kept[index] as number;
+		if (!edited[original]) continue;
 		const [was, is] = [tokens(before.messages[original]), tokens(after.messages[index])];
-		return is <= was
-			? []
-			: [{ promise: "every_edit_shrinks", detail: `message ${original} takes ${is} tokens, took ${was}` }];
-	});
+		if (is <= was) continue;
+		const detail = `message ${original} takes ${is} tokens, took ${was}`;
+		violations.push({ promise: "every_edit_shrinks", detail });
+	}
+	return violations;
 }
 
 function keptMessages(before: Transcript, plan: Plan): number[] {
-	const removed = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
-	return before.messages.flatMap((_, index) => (removed.has(index) ? [] : [index]));
-}
-
-/** Order, roles, ids and pairing of the messages that stay. */
-function verifyMessages(before: Transcript, after: Transcript, plan: Plan): Violation[] {
-	const kept = keptMessages(before, plan);
-	if (kept.length !== after.messages.length) {
-		return [{ promise: "order_kept", detail: `${after.messages.length} messages where ${kept.length} should stay` }];
-	}
-	const violations: Violation[] = [];
-	kept.forEach((original, index) => {
-		const [old, current] = [before.messages[original], after.messages[index]];
-		if (old?.role !== current?.role) violations.push({ promise: "order_kept", detail: `message ${original}` });
-		const ids = (message: typeof old) =>
-			JSON.stringify([message?.calls, message?.results.map((result) => [result.callId, result.isError])]);
-		if (ids(old) !== ids(current)) violations.push({ promise: "ids_kept", detail: `message ${original}` });
-	});
-	return [...violations, ...verifyPairing(before, after, kept)];
-}
-
-/** Each result that stays answers the same call as before, and each call that stays has all its results. */
-function verifyPairing(before: Transcript, after: Transcript, kept: readonly number[]): Violation[] {
-	const position = new Map(kept.map((original, index) => [original, index]));
-	const describe = (message: number, caller: number | undefined, callId: string | undefined) =>
-		JSON.stringify([message, caller ?? null, callId ?? null]);
-	const expected = new Map<string, number>();
-	for (const { message, caller, result } of pairResults(before)) {
-		const [at, by] = [position.get(message), caller === undefined ? undefined : position.get(caller)];
-		// A pair goes as a whole: it counts as expected as soon as one side of it stays.
-		if (at === undefined && by === undefined) continue;
-		const key = describe(at ?? -1, by ?? (caller === undefined ? undefined : -1), result.callId);
-		expected.set(key, (expected.get(key) ?? 0) + 1);
-	}
-	for (const { message, caller, result } of pairResults(after)) {
-		const key = describe(message, caller, result.callId);
-		expected.set(key, (expected.get(key) ?? 0) - 1);
-	}
-	return Array.from(expected)
-		.filter(([, count]) => count !== 0)
-		.map(([key]) => {
-			const [message, caller] = JSON.parse(key) as [number, number | null];
-			return { promise: "pairing_kept", detail: `result in message ${message}, call in message ${caller ?? "none"}` };
-		});
+	const removed = new Uint8Array(before.messages.length);
+	for (const edit of plan) if (edit.reason === "drop") removed[edit.message] = 1;
+	const kept: number[] = [];
+	for (let index = 0; index < removed.length; index += 1) if (removed[index] === 0) kept.push(index);
+	return kept;
 }

@@ -1,5 +1,5 @@
 import type { Path } from "../engine/path.ts";
-import type { Transcript } from "../engine/transcript.ts";
+import type { Message, Transcript } from "../engine/transcript.ts";
 
 /**
  * How well a list of messages fits a format. `certain`: something in it exists in this format only. `likely`: its shape
@@ -15,6 +15,19 @@ export interface LocatedMessages {
 	/** Path of the list of messages: empty for a bare list. */
 	readonly base: Path;
 	readonly messages: readonly unknown[];
+	/** Messages that were read before; absent where each is to be read anew. */
+	readonly recollection?: Recollection;
+}
+
+/** What one value of a list of messages holds: a message, or several of them, or none. */
+export type ReadValue = Message | readonly Message[];
+
+/** What is known of a conversation's messages from an earlier reading in the same format. */
+export interface Recollection {
+	/** What was read of an equal value at this index, or `undefined`. */
+	readonly recall: (value: unknown, index: number) => ReadValue | undefined;
+	/** Reads a value that is not known, or a copy of it that nobody else can change, and takes note of what was read. */
+	readonly learn: (value: unknown, index: number, read: (value: unknown) => ReadValue) => ReadValue;
 }
 
 /** A wire format: how to recognise it, and where its texts live. It never converts. */

@@ -5,6 +5,7 @@ import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./
 import { readMedia } from "./media/read-media.ts";
 import { addCalls, addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
 import { probeMessages } from "./probe-messages.ts";
+import { readEach } from "./read-each.ts";
 import { readSurroundings } from "./surroundings.ts";
 import { readTypedParts } from "./typed-parts.ts";
 
@@ -35,7 +36,7 @@ export const inspect: Format = {
 	read(located) {
 		return {
 			format: "inspect",
-			messages: located.messages.map((message, index) => readMessage(message as JsonObject, [...located.base, index])),
+			messages: readEach(located, readMessage),
 			surroundings: readSurroundings(located, ["tools"]),
 			opensWithUser: false,
 		};

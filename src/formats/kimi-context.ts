@@ -3,6 +3,7 @@ import type { Message } from "../engine/transcript.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { probeChatMessage, readChatMessage } from "./openai-chat/openai-chat.ts";
+import { readEach } from "./read-each.ts";
 
 /** What each kind of record holds that Kimi CLI writes between the messages. */
 const ownRecords: Readonly<Record<string, (record: JsonObject) => boolean>> = {
@@ -21,10 +22,10 @@ export const kimiContext: Format = {
 	title: "Kimi CLI context",
 	looksFor: "Kimi CLI context (Chat Completions messages between records of `role` _checkpoint or _usage)",
 	probe,
-	read({ messages, base }) {
+	read(located) {
 		return {
 			format: "kimi-context",
-			messages: messages.flatMap((record, index) => readRecord(record as JsonObject, [...base, index])),
+			messages: readEach(located, readRecord),
 			surroundings: [],
 			opensWithUser: false,
 		};
@@ -33,7 +34,8 @@ export const kimiContext: Format = {
 
 function probe({ messages }: LocatedMessages): Fit {
 	let certain = false;
-	for (const [message, record] of messages.entries()) {
+	for (let message = 0; message < messages.length; message += 1) {
+		const record = messages[message];
 		if (isJsonObject(record) && isOwnRecord(record)) {
 			certain = true;
 			continue;

@@ -6,6 +6,7 @@ import { readInlineMedia } from "./media/inline-media.ts";
 import { readMedia } from "./media/read-media.ts";
 import { addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
 import { probeMessages } from "./probe-messages.ts";
+import { readEach } from "./read-each.ts";
 import { readSurroundings } from "./surroundings.ts";
 import { readTypedParts } from "./typed-parts.ts";
 
@@ -32,7 +33,7 @@ export const mcpSampling: Format = {
 	read(located) {
 		return {
 			format: "mcp-sampling",
-			messages: located.messages.map((message, index) => readMessage(message as JsonObject, [...located.base, index])),
+			messages: readEach(located, readMessage),
 			surroundings: readSurroundings(located, ["systemPrompt", "tools"]),
 			opensWithUser: false,
 		};

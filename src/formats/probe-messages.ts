@@ -12,8 +12,8 @@ export function probeMessages(
 	probeMessage: (message: JsonObject, role: string) => boolean | string,
 ): Fit {
 	let certain = false;
-	for (const [index, message] of messages.entries()) {
-		const outcome = probeOne(message, probeMessage);
+	for (let index = 0; index < messages.length; index += 1) {
+		const outcome = probeOne(messages[index], probeMessage);
 		if (typeof outcome === "string") return { fit: "none", message: index, expected: outcome };
 		certain ||= outcome;
 	}

@@ -4,6 +4,7 @@ import { anthropicMessages } from "./anthropic/anthropic-messages.ts";
 import { bedrockConverse } from "./bedrock/bedrock-converse.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
 import { codexRollout } from "./codex/codex-rollout.ts";
+import type { ConversationMemory } from "./conversation-memory.ts";
 import { copilotCli } from "./copilot/copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { gemini } from "./gemini/gemini.ts";
@@ -54,12 +55,16 @@ export interface ReadConversation {
  * Reads a conversation: a bare list of messages, a request body, or any object that holds `messages`. The format is
  * found by shape.
  *
+ * With a `memory`, messages of earlier conversations are not read again.
+ *
  * @throws PalimpsestError `not_a_conversation`, naming what was looked for and at which message it failed.
  */
-export function readConversation(document: unknown): ReadConversation {
+export function readConversation(document: unknown, memory?: ConversationMemory): ReadConversation {
 	const located = locateMessages(document);
 	const format = detectFormat(located);
-	return { format, document, located, transcript: format.read(located) };
+	const recollection = memory?.recollect(format.name, located);
+	const transcript = format.read(recollection ? { ...located, recollection } : located);
+	return { format, document, located, transcript };
 }
 
 /** Where request bodies hold their conversation: most APIs, Gemini, OpenAI Responses. */

@@ -4,6 +4,7 @@ import type { Format } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { addCalls, addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
 import { probeMessages } from "./probe-messages.ts";
+import { readEach } from "./read-each.ts";
 import { readTypedParts } from "./typed-parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant", tool: "tool" };
@@ -21,9 +22,9 @@ export const tau2: Format = {
 		'tau2-bench messages (calls in `tool_calls` as {id, name, arguments, requestor}, results in `role: "tool"`)',
 	probe: ({ messages }) =>
 		probeMessages(messages, "a call with `name` and `arguments` in `tool_calls`, or a result with `requestor`", probe),
-	read: ({ messages, base }) => ({
+	read: (located) => ({
 		format: "tau2",
-		messages: messages.map((message, index) => readMessage(message as JsonObject, [...base, index])),
+		messages: readEach(located, readMessage),
 		surroundings: [],
 		opensWithUser: false,
 	}),

@@ -1,5 +1,6 @@
 import { sha256Of } from "../documents/sha256-of.ts";
 import type { Edit, EditReason } from "../engine/edit.ts";
+import { ownJson } from "../engine/json-copy.ts";
 import { jsonPointer, valueAt } from "../engine/path.ts";
 
 /** An edit in the form in which it leaves the engine: plain JSON. All paths refer to the document as it came in. */
@@ -29,11 +30,23 @@ export function editRecord(edit: Edit, document: unknown): EditRecord {
 		path: jsonPointer(edit.path),
 		reason,
 		...(message < 0 ? {} : { message }),
-		sha256_before: sha256Of(valueAt(document, edit.path)),
-		before,
-		after,
+		sha256_before: digestOf(edit, document),
+		before: { ...before },
+		after: { ...after },
 		...(result?.toolCallId === undefined ? {} : { tool_call_id: result.toolCallId }),
 		...(result?.toolName === undefined ? {} : { tool_name: result.toolName }),
-		...(edit.kind === "replace" ? { replacement: edit.replacement } : {}),
+		...(edit.kind === "replace" ? { replacement: ownJson(edit.replacement) } : {}),
 	};
+}
+
+// An edit that is met again was planned for the very same message, so that the same stands at its path.
+const digests = new WeakMap<Edit, string>();
+
+function digestOf(edit: Edit, document: unknown): string {
+	let digest = digests.get(edit);
+	if (digest === undefined) {
+		digest = sha256Of(valueAt(document, edit.path));
+		digests.set(edit, digest);
+	}
+	return digest;
 }

@@ -3,6 +3,7 @@ import { type Consumer, largestConsumers } from "../engine/consumers.ts";
 import { type LadderStep, planGuard } from "../engine/guard.ts";
 import { type Report, reportOf } from "../engine/report.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { ConversationMemory } from "../formats/conversation-memory.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
@@ -14,6 +15,8 @@ import type { Outcome } from "./mask-conversation.ts";
 import { modelOfCall } from "./model-of-call.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
+import { planMemoryOf } from "./plan-memory-of.ts";
+import { seenConversations } from "./seen-conversations.ts";
 import { settle } from "./settle.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
@@ -52,6 +55,8 @@ export interface GuardRequest {
 	readonly contextWindow?: number | undefined;
 	/** Tokens left free for the answer. */
 	readonly reserveTokens?: number | undefined;
+	/** Conversations seen before; by default those that this process has seen last. */
+	readonly memory?: ConversationMemory;
 	readonly log?: Log;
 }
 
@@ -65,7 +70,7 @@ export async function guardConversation(request: GuardRequest): Promise<Outcome<
 	const { conversation, log } = request;
 	requireTokens("context_window", request.contextWindow, 1);
 	requireTokens("reserve_tokens", request.reserveTokens, 0);
-	const source = readConversation(conversation);
+	const source = readConversation(conversation, request.memory ?? seenConversations);
 	const { transcript } = source;
 	const reserveTokens = request.reserveTokens ?? request.policy.guard.reserve_tokens;
 	const policy = { ...request.policy, guard: { ...request.policy.guard, reserve_tokens: reserveTokens } };
@@ -75,7 +80,15 @@ export async function guardConversation(request: GuardRequest): Promise<Outcome<
 	const meter = await tokenMeter(policy, model);
 	const wording = wordings(policy);
 
-	const guard = planGuard({ transcript, policy, budget, meter, wording, isPlaceholder: placeholdersOf(policy) });
+	const guard = planGuard({
+		transcript,
+		policy,
+		budget,
+		meter,
+		wording,
+		isPlaceholder: placeholdersOf(policy),
+		memory: planMemoryOf(policy, meter.encoding),
+	});
 	const { plan, thinking } = completePlan({ source, plan: guard.plan, policy, countTokens: meter.countTokens });
 	const settled = settle(source, plan, meter.countTokens);
 	const kept = settled.kind === "kept_promises";

@@ -3,6 +3,7 @@ import { type Report, reportOf } from "../engine/report.ts";
 import { planMask } from "../engine/strategies/mask.ts";
 import type { KeptReason } from "../engine/strategies/mask-result.ts";
 import type { PalimpsestError } from "../errors.ts";
+import type { ConversationMemory } from "../formats/conversation-memory.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
@@ -12,6 +13,8 @@ import type { Log } from "./log-event.ts";
 import { modelOfCall } from "./model-of-call.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
+import { planMemoryOf } from "./plan-memory-of.ts";
+import { seenConversations } from "./seen-conversations.ts";
 import { settle } from "./settle.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
@@ -42,6 +45,8 @@ export interface MaskRequest {
 	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
 	readonly conversation: unknown;
 	readonly policy: Policy;
+	/** Conversations seen before; by default those that this process has seen last. */
+	readonly memory?: ConversationMemory;
 	readonly log?: Log;
 }
 
@@ -50,8 +55,9 @@ export interface MaskRequest {
  *
  * @throws PalimpsestError `not_a_conversation`, `thinking_bound`.
  */
-export async function maskConversation({ conversation, policy, log }: MaskRequest): Promise<Outcome<MaskReport>> {
-	const source = readConversation(conversation);
+export async function maskConversation(request: MaskRequest): Promise<Outcome<MaskReport>> {
+	const { conversation, policy, log } = request;
+	const source = readConversation(conversation, request.memory ?? seenConversations);
 	const { transcript } = source;
 	const meter = await tokenMeter(policy, modelOfCall(undefined, conversation, policy));
 	const wording = wordings(policy);
@@ -62,6 +68,7 @@ export async function maskConversation({ conversation, policy, log }: MaskReques
 		wording,
 		isPlaceholder: placeholdersOf(policy),
 		countTokens: meter.countTokens,
+		memory: planMemoryOf(policy, meter.encoding),
 	});
 	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens: meter.countTokens });
 	const measurement = measure(transcript, meter);

@@ -4,7 +4,8 @@ import type { CountTokens } from "../engine/measure.ts";
 import { verify } from "../engine/verify.ts";
 import type { Violation } from "../engine/violation.ts";
 import { PalimpsestError } from "../errors.ts";
-import { locateMessages, type ReadConversation } from "../formats/read-conversation.ts";
+import type { ReadConversation } from "../formats/read-conversation.ts";
+import { readEdited } from "../formats/read-edited.ts";
 import { linkRecogniser } from "../formats/sessions/relink.ts";
 
 /** A conversation after a plan: edited and verified, or as it was with the reason why. */
@@ -23,7 +24,7 @@ export function settle(source: ReadConversation, plan: Plan, countTokens: CountT
 	let violations: readonly Violation[];
 	try {
 		edited = applyPlan(document, plan);
-		const transcript = source.format.read(locateMessages(edited));
+		const transcript = readEdited(source, edited, plan);
 		const before = { document, transcript: source.transcript };
 		const isLink = linkRecogniser(source.format, source.located);
 		violations = verify(before, { document: edited, transcript }, { plan, countTokens, isLink });

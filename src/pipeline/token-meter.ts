@@ -13,5 +13,17 @@ export async function tokenMeter(policy: Policy, model: string | undefined): Pro
 	const ofModel = model === undefined ? undefined : encodingForModel(model);
 	const encoding = policy.tokens.encoding ?? ofModel ?? "o200k_base";
 	const countTokens = await loadCounter(encoding);
-	return { encoding, countTokens, messageOverhead: policy.tokens.message_overhead };
+	return sameMeter({ encoding, countTokens, messageOverhead: policy.tokens.message_overhead });
+}
+
+const meters = new Map<string, NamedMeter>();
+
+/** The same object for the same way of counting, since sizes are remembered by it. */
+function sameMeter(meter: NamedMeter): NamedMeter {
+	const key = `${meter.encoding}+${meter.messageOverhead}`;
+	const known = meters.get(key);
+	if (known?.countTokens === meter.countTokens) return known;
+	if (meters.size >= 64) meters.clear();
+	meters.set(key, meter);
+	return meter;
 }

@@ -2,7 +2,7 @@ import type { GuardPolicy } from "../../policy/schema.ts";
 import type { RemoveEdit, Size } from "../edit.ts";
 import { groupMessages } from "../groups.ts";
 import { pairResults } from "../pairing.ts";
-import type { Transcript } from "../transcript.ts";
+import type { Message, Transcript } from "../transcript.ts";
 
 /** What dropping needs to know. */
 export interface DropParameters {
@@ -32,14 +32,25 @@ export function planDrop(parameters: DropParameters): RemoveEdit[] {
 		if (tokens >= excessTokens) break;
 		if (group.messages.some((index) => stays.has(index))) continue;
 		for (const index of group.messages) {
-			const before = originalSizes[index] ?? nothing;
 			tokens += currentSizes[index]?.tokens ?? 0;
-			transcript.messages[index]?.paths.forEach((path, position) => {
-				const size = position === 0 ? before : nothing;
-				edits.push({ kind: "remove", reason: "drop", path, message: index, before: size, after: nothing });
-			});
+			const message = transcript.messages[index];
+			if (message) edits.push(...dropMessage(message, index, originalSizes[index] ?? nothing));
 		}
 	}
+	return edits;
+}
+
+// What takes out a message is the same in every call that drops it.
+const drops = new WeakMap<Message, readonly RemoveEdit[]>();
+
+function dropMessage(message: Message, index: number, size: Size): readonly RemoveEdit[] {
+	const known = drops.get(message);
+	if (known?.[0]?.before === size && known[0].message === index) return known;
+	const edits = message.paths.map((path, position): RemoveEdit => {
+		const before = position === 0 ? size : nothing;
+		return { kind: "remove", reason: "drop", path, message: index, before, after: nothing };
+	});
+	drops.set(message, edits);
 	return edits;
 }
 

@@ -1,5 +1,6 @@
 import type { ReplaceEdit } from "../edit.ts";
 import { type PairedResult, pairResults } from "../pairing.ts";
+import { type PlanMemory, planOnce } from "../plan-memory.ts";
 import { toolTurns } from "../tool-turns.ts";
 import type { Transcript } from "../transcript.ts";
 import { markUnsent } from "./mark-unsent.ts";
@@ -14,6 +15,7 @@ export interface MaskPlan {
 /** What masking needs to know. */
 export interface MaskParameters extends MaskResultParameters {
 	readonly transcript: Transcript;
+	readonly memory?: PlanMemory | undefined;
 }
 
 /**
@@ -22,7 +24,7 @@ export interface MaskParameters extends MaskResultParameters {
  * subset of the edits for the same history with more messages behind it.
  */
 export function planMask(parameters: MaskParameters): MaskPlan {
-	const { transcript, policy } = parameters;
+	const { transcript, policy, memory } = parameters;
 	const kept = { orphan: 0, not_text: 0, already_masked: 0, last_of_its_tool: 0, error: 0, not_smaller: 0 };
 	const edits: ReplaceEdit[] = [];
 	if (!policy.enabled || policy.window_turns <= 0) return { edits, kept };
@@ -33,13 +35,14 @@ export function planMask(parameters: MaskParameters): MaskPlan {
 	const paired = pairResults(transcript);
 	const lastOfTheirTool = lastResultsOfEachTool(paired, policy.keep_last_k_per_tool ?? 0);
 
+	const mask = (one: PairedResult) => maskResult(one, parameters);
 	for (const one of paired) {
 		if (one.caller === undefined || !isTurn.has(one.caller)) {
 			kept.orphan += 1;
 			continue;
 		}
 		if (one.caller >= firstKeptTurn) continue;
-		const outcome = lastOfTheirTool.has(one.result) ? "last_of_its_tool" : maskResult(one, parameters);
+		const outcome = lastOfTheirTool.has(one.result) ? "last_of_its_tool" : planOnce(memory?.masks, one, mask);
 		if (typeof outcome === "string") kept[outcome] += 1;
 		else edits.push(...markUnsent(transcript, outcome));
 	}

@@ -20,6 +20,7 @@ export interface ThinkingStrip {
  * binding (Claude from 5.1 on) may refuse them once their prefix differs.
  */
 export function affectedThinking(transcript: Transcript, plan: Plan): AffectedThinking[] {
+	if (!transcript.messages.some(({ thinking }) => thinking.length > 0)) return [];
 	const edited = plan.filter((edit) => !edit.unsent && edit.message >= 0);
 	if (edited.length === 0) return [];
 	const first = edited.reduce((least, { message }) => Math.min(least, message), Number.POSITIVE_INFINITY);

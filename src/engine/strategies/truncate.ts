@@ -1,7 +1,8 @@
 import type { ReplaceEdit, Size } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
-import { pairResults } from "../pairing.ts";
-import type { Transcript } from "../transcript.ts";
+import { type PairedResult, pairResults } from "../pairing.ts";
+import { type PlanMemory, planOnce } from "../plan-memory.ts";
+import type { ToolResult, Transcript } from "../transcript.ts";
 import { type HeadTailLimits, truncateHeadTail } from "../truncate/head-tail.ts";
 import { markUnsent } from "./mark-unsent.ts";
 
@@ -10,51 +11,46 @@ export interface TruncateParameters {
 	readonly transcript: Transcript;
 	readonly limits: HeadTailLimits;
 	readonly countTokens: CountTokens;
+	readonly memory?: PlanMemory | undefined;
 }
 
 /**
  * Plans the truncation of every tool result text over the limit (seed 5, L1): head and tail stay. Texts inside lists
  * are cut one by one, so that an image beside them stays where it is.
  */
-export function planTruncate({ transcript, limits, countTokens }: TruncateParameters): ReplaceEdit[] {
+export function planTruncate(parameters: TruncateParameters): ReplaceEdit[] {
+	const { transcript, memory } = parameters;
+	const truncate = (paired: PairedResult) => truncateResult(paired, parameters);
 	const edits: ReplaceEdit[] = [];
-	for (const { result, message, call } of pairResults(transcript)) {
-		const edited = { toolCallId: result.callId, toolName: call?.name };
-		for (const node of result.texts) {
-			const cut = truncateHeadTail(node.text, limits);
-			if (!cut.truncated) continue;
-			const before = sizeOf(node.text, countTokens);
-			const after = sizeOf(cut.text, countTokens);
-			if (after.tokens > before.tokens) continue;
-			edits.push({
-				kind: "replace",
-				reason: "truncate",
-				path: node.path,
-				replacement: cut.text,
-				message,
-				before,
-				after,
-				result: edited,
-			});
-		}
-		if (edits.at(-1)?.result !== edited) continue;
-		for (const copy of result.copies) {
-			const cut = truncateHeadTail(copy.text, limits);
-			if (!cut.truncated) continue;
-			const [before, after] = [copy.text, cut.text].map((text) => ({ chars: text.length, tokens: 0 })) as [Size, Size];
-			const replacement = cut.text;
-			edits.push({
-				kind: "replace",
-				reason: "truncate",
-				path: copy.path,
-				replacement,
-				message,
-				before,
-				after,
-				result: edited,
-				unsent: true,
-			});
-		}
+	for (const paired of pairResults(transcript)) {
+		if (!hasLongText(paired.result, parameters.limits)) continue;
+		edits.push(...markUnsent(transcript, planOnce(memory?.truncations, paired, truncate)));
 	}
-	return markUnsent(transcript, edits);
+	return edits;
+}
+
+function hasLongText({ texts, copies }: ToolResult, { maxChars }: HeadTailLimits): boolean {
+	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
+}
+
+function truncateResult(paired: PairedResult, { limits, countTokens }: TruncateParameters): ReplaceEdit[] {
+	const { result, message, call } = paired;
+	const edited = { toolCallId: result.callId, toolName: call?.name };
+	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
+	const edits: ReplaceEdit[] = [];
+	for (const { path, text } of result.texts) {
+		const cut = truncateHeadTail(text, limits);
+		if (!cut.truncated) continue;
+		const before = sizeOf(text, countTokens);
+		const after = sizeOf(cut.text, countTokens);
+		if (after.tokens <= before.tokens) edits.push({ ...base, path, replacement: cut.text, before, after });
+	}
+	if (edits.length === 0) return edits;
+	for (const { path, text } of result.copies) {
+		const cut = truncateHeadTail(text, limits);
+		if (!cut.truncated) continue;
+		const [before, after] = [text, cut.text].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];
+		edits.push({ ...base, path, replacement: cut.text, before, after, unsent: true });
+	}
+	return edits;
 }

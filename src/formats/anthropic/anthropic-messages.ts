@@ -3,6 +3,7 @@ import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
 import { readResultContent } from "../part-list.ts";
+import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { readAnthropicMedia } from "./anthropic-media.ts";
 
@@ -43,7 +44,7 @@ export const anthropicMessages: Format = {
 	read(located) {
 		return {
 			format: "anthropic-messages",
-			messages: located.messages.map((message, index) => readMessage(message as JsonObject, [...located.base, index])),
+			messages: readEach(located, readMessage),
 			surroundings: readSurroundings(located, ["system", "tools"]),
 			opensWithUser: true,
 		};

@@ -4,6 +4,7 @@ import type { Format } from "../format.ts";
 import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { finishMessage, startMessage } from "../message-draft.ts";
 import { probeMessages } from "../probe-messages.ts";
+import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { blockKinds, readBedrockBlock } from "./bedrock-blocks.ts";
 
@@ -18,7 +19,7 @@ export const bedrockConverse: Format = {
 	read(located) {
 		return {
 			format: "bedrock-converse",
-			messages: located.messages.map((message, index) => readMessage(message as JsonObject, [...located.base, index])),
+			messages: readEach(located, readMessage),
 			surroundings: readSurroundings(located, ["system", "toolConfig"]),
 			opensWithUser: true,
 		};

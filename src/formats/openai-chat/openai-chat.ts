@@ -4,6 +4,7 @@ import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
 import { readResultContent } from "../part-list.ts";
+import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { readChatMedia } from "./chat-media.ts";
 
@@ -42,9 +43,7 @@ export const openaiChat: Format = {
 	read(located) {
 		return {
 			format: "openai-chat",
-			messages: located.messages.map((message, index) =>
-				readChatMessage(message as JsonObject, [...located.base, index]),
-			),
+			messages: readEach(located, readChatMessage),
 			surroundings: readSurroundings(located, ["tools", "functions"]),
 			opensWithUser: false,
 		};
@@ -53,8 +52,8 @@ export const openaiChat: Format = {
 
 function probe({ messages }: LocatedMessages): Fit {
 	let certain = false;
-	for (const [message, value] of messages.entries()) {
-		const outcome = probeChatMessage(value);
+	for (let message = 0; message < messages.length; message += 1) {
+		const outcome = probeChatMessage(messages[message]);
 		if (typeof outcome === "string") return { fit: "none", message, expected: outcome };
 		certain ||= outcome;
 	}

@@ -5,6 +5,7 @@ import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-
 import { readMedia, tokensOfMedia } from "../media/read-media.ts";
 import { finishMessage, startMessage } from "../message-draft.ts";
 import { probeMessages } from "../probe-messages.ts";
+import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { readVercelStep, splitVercelSteps, type VercelInvocation } from "./vercel-step.ts";
 import { readVercelTool } from "./vercel-tool.ts";
@@ -27,9 +28,7 @@ export const vercelUi: Format = {
 	read(located) {
 		return {
 			format: "vercel-ui",
-			messages: located.messages.flatMap((message, index) =>
-				readMessages(message as JsonObject, [...located.base, index]),
-			),
+			messages: readEach(located, readMessages),
 			surroundings: readSurroundings(located, ["system", "instructions", "tools"]),
 			opensWithUser: false,
 		};

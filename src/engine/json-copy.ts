@@ -1,0 +1,82 @@
+/** How deep the values are that are copied and compared, past any conversation's own nesting. */
+const deepest = 64;
+
+/** A copy of a JSON value, with what it holds alive. */
+export interface JsonCopy {
+	readonly value: unknown;
+	/** Characters (UTF-16 code units) of its texts, and some for each list, object and key. */
+	readonly chars: number;
+}
+
+/** What an empty list or object, a number or a key takes beside its text, in characters. */
+const overhead = 16;
+
+/**
+ * A copy of a JSON value of its own: lists and objects anew, texts shared. `undefined` where the value is no plain JSON
+ * (an instance of a class, a function) or nested deeper than 64 levels.
+ */
+export function copyJson(value: unknown): JsonCopy | undefined {
+	let chars = 0;
+	let plain = true;
+	const copy = (original: unknown, depth: number): unknown => {
+		chars += overhead;
+		if (typeof original === "string") {
+			chars += original.length;
+			return original;
+		}
+		if (typeof original !== "object" || original === null) {
+			plain &&= typeof original !== "function" && typeof original !== "symbol" && typeof original !== "bigint";
+			return original;
+		}
+		if (depth > deepest || !isPlain(original)) {
+			plain = false;
+			return undefined;
+		}
+		if (Array.isArray(original)) return original.map((item: unknown) => copy(item, depth + 1));
+		const copied: Record<string, unknown> = {};
+		for (const key of Object.keys(original)) {
+			// As a plain assignment this key would set the prototype.
+			if (key === "__proto__") plain = false;
+			if (!plain) return undefined;
+			copied[key] = copy((original as Record<string, unknown>)[key], depth + 1);
+		}
+		return copied;
+	};
+	const copied = copy(value, 0);
+	return plain ? { value: copied, chars } : undefined;
+}
+
+/** Whether a value is what was copied: the same texts, and the same keys in the same order. */
+export function equalsCopy(copy: unknown, value: unknown): boolean {
+	if (typeof copy !== "object" || copy === null) return Object.is(copy, value);
+	if (typeof value !== "object" || value === null || !isPlain(value)) return false;
+	if (Array.isArray(copy)) {
+		if (!Array.isArray(value) || copy.length !== value.length) return false;
+		for (let index = 0; index < copy.length; index += 1) if (!equalsCopy(copy[index], value[index])) return false;
+		return true;
+	}
+	return !Array.isArray(value) && equalsObject(copy as JsonRecord, value as JsonRecord);
+}
+
+type JsonRecord = Readonly<Record<string, unknown>>;
+
+function equalsObject(copy: JsonRecord, value: JsonRecord): boolean {
+	const keys = Object.keys(copy);
+	let index = 0;
+	// Lists no keys anew, unlike `Object.keys`; what a prototype might add makes the values differ, to be on the safe side.
+	for (const key in value) {
+		if (key !== keys[index] || !equalsCopy(copy[key], value[key])) return false;
+		index += 1;
+	}
+	return index === keys.length;
+}
+
+function isPlain(value: object): boolean {
+	const prototype: unknown = Object.getPrototypeOf(value);
+	return prototype === Object.prototype || prototype === Array.prototype || prototype === null;
+}
+
+/** A value for somebody else to keep: a copy where one can be made, so that what they do to it changes nothing here. */
+export function ownJson(value: unknown): unknown {
+	return typeof value === "object" ? (copyJson(value)?.value ?? value) : value;
+}

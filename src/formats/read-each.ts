@@ -1,0 +1,29 @@
+import type { Path } from "../engine/path.ts";
+import type { Message } from "../engine/transcript.ts";
+import type { LocatedMessages, ReadValue } from "./format.ts";
+import type { JsonObject } from "./json-values.ts";
+
+/**
+ * Reads the messages of a format in which each value means the same whatever stands beside it. Those that were read
+ * before are not read again.
+ */
+export function readEach(
+	{ messages, base, recollection }: LocatedMessages,
+	read: (message: JsonObject, path: Path) => ReadValue,
+): Message[] {
+	const all: Message[] = [];
+	for (let index = 0; index < messages.length; index += 1) {
+		const value = messages[index];
+		const readOne = (one: unknown) => read(one as JsonObject, [...base, index]);
+		const held = recollection
+			? (recollection.recall(value, index) ?? recollection.learn(value, index, readOne))
+			: readOne(value);
+		if (isOne(held)) all.push(held);
+		else all.push(...held);
+	}
+	return all;
+}
+
+function isOne(read: ReadValue): read is Message {
+	return !Array.isArray(read);
+}

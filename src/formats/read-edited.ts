@@ -1,0 +1,45 @@
+import type { Plan } from "../engine/edit.ts";
+import type { Transcript } from "../engine/transcript.ts";
+import type { ReadValue } from "./format.ts";
+import { locateMessages, type ReadConversation } from "./read-conversation.ts";
+
+/**
+ * Reads a conversation again after a plan was applied to it. Messages whose value is the very same object as before are
+ * not read again, and keep the paths that they had.
+ */
+export function readEdited(source: ReadConversation, edited: unknown, plan: Plan): Transcript {
+	const { format, located, transcript } = source;
+	const kept = keptValues(located.messages.length, located.base.length, plan);
+	const first = firstMessages(source);
+	const recollection = {
+		recall(value: unknown, index: number) {
+			const original = kept[index];
+			if (original === undefined || located.messages[original] !== value) return undefined;
+			return transcript.messages.slice(first[original], first[original + 1]);
+		},
+		learn: (value: unknown, _index: number, read: (value: unknown) => ReadValue) => read(value),
+	};
+	return format.read({ ...locateMessages(edited), recollection });
+}
+
+/** Indexes of the values of the list that the plan leaves in it. */
+function keptValues(length: number, depth: number, plan: Plan): number[] {
+	const removed = new Uint8Array(length);
+	for (const { kind, path } of plan)
+		if (kind === "remove" && path.length === depth + 1) removed[Number(path[depth])] = 1;
+	const kept: number[] = [];
+	for (let index = 0; index < length; index += 1) if (removed[index] === 0) kept.push(index);
+	return kept;
+}
+
+/** For each value of the list the index of the first message that was read of it, in a format that reads each on its own. */
+function firstMessages({ located, transcript }: ReadConversation): readonly number[] {
+	const { base, messages } = located;
+	const first: number[] = [];
+	let message = 0;
+	for (let index = 0; index <= messages.length; index += 1) {
+		while (Number(transcript.messages[message]?.paths[0]?.[base.length]) < index) message += 1;
+		first.push(message);
+	}
+	return first;
+}
