@@ -1,11 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { nearestName } from "../policy/nearest-name.ts";
 import { version } from "../version.ts";
-import { guard } from "./guard.ts";
-import { mask } from "./mask.ts";
-import { checkPolicy, showPolicy, showPolicyReference, showPolicySchema, showPresets } from "./policy.ts";
-import { replay } from "./replay.ts";
-import { truncate } from "./truncate.ts";
 
 const examples = `
 Examples:
@@ -36,6 +31,7 @@ export function createProgram(): Command {
 	command("serve", "Serve MCP on standard input and output (what palimpsest alone does), or over HTTP.")
 		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
 		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", collect)
+		.option("--max-message-bytes <bytes>", "largest message taken, if not 64 MiB (over HTTP 16 MiB)", wholeNumber)
 		.allowExcessArguments()
 		.action(async (options, { args: [extra] }) => {
 			// Serving is the default, so whatever is no command ends here.
@@ -47,23 +43,23 @@ export function createProgram(): Command {
 
 	command("mask <file>", "Print the conversation in FILE with old tool results masked.")
 		.addOption(respondWith())
-		.action((file, options) => mask(file, options));
+		.action(async (file, options) => (await import("./mask.ts")).mask(file, options));
 
 	command("guard <file>", "Print the conversation in FILE made to fit the model's context window.")
 		.addOption(respondWith())
 		.option("--model <name>", "model whose window and tokenizer count")
 		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
 		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
-		.action((file, options) => guard(file, options));
+		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
 
 	command("truncate <file>", "Print the text in FILE cut to its head and tail.")
 		.option("--max-chars <count>", "characters up to which it is left whole", wholeNumber)
-		.action((file, options) => truncate(file, options));
+		.action(async (file, options) => (await import("./truncate.ts")).truncate(file, options));
 
 	command("replay <files...>", "Print what masking does to recorded conversations.")
 		.option("--json", "as JSON")
 		.option("--window-turns <count>", "tool turns whose results stay", wholeNumber)
-		.action((files, options) => replay(files, options));
+		.action(async (files, options) => (await import("./replay.ts")).replay(files, options));
 
 	addPolicyCommands(program);
 	return program;
@@ -77,16 +73,27 @@ function refuseExtra(program: Command, extra: string): never {
 	program.error(`error: unknown command '${extra}'${near === null ? "" : `. Did you mean ${near}?`}`);
 }
 
+const policyCommands = () => import("./policy.ts");
+
 function addPolicyCommands(program: Command): void {
 	const policy = program.command("policy").description("Show or check the policy.").exitOverride();
-	withPolicyOptions(policy.command("show").description("Print the policy in force.")).action((options) =>
-		showPolicy(options),
+	withPolicyOptions(policy.command("show").description("Print the policy in force.")).action(async (options) =>
+		(await policyCommands()).showPolicy(options),
 	);
-	policy.command("presets [name]").description("List the presets, or print one.").action(showPresets);
-	policy.command("schema").description("Print the JSON Schema of a policy.").action(showPolicySchema);
-	policy.command("reference").description("Print the reference page.").action(showPolicyReference);
+	policy
+		.command("presets [name]")
+		.description("List the presets, or print one.")
+		.action(async (name) => (await policyCommands()).showPresets(name));
+	policy
+		.command("schema")
+		.description("Print the JSON Schema of a policy.")
+		.action(async () => (await policyCommands()).showPolicySchema());
+	policy
+		.command("reference")
+		.description("Print the reference page.")
+		.action(async () => (await policyCommands()).showPolicyReference());
 	withPolicyOptions(policy.command("check [file]").description("Check a policy file, or the configuration.")).action(
-		(file, options) => checkPolicy(file, options),
+		async (file, options) => (await policyCommands()).checkPolicy(file, options),
 	);
 	for (const one of policy.commands) one.exitOverride();
 }

@@ -1,10 +1,11 @@
-import type { ServerOptions } from "../mcp/create-server.ts";
-import { serveHttp } from "../mcp/transports/http.ts";
+import { type HttpOptions, serveHttp } from "../mcp/transports/http.ts";
 import { parseAddress } from "../mcp/transports/parse-address.ts";
 import { say } from "./shell.ts";
 
 /** `palimpsest serve --http`: serves until a signal ends it. Loaded on demand, so that stdio starts without Express. */
-export async function serveOverHttp(options: ServerOptions & { readonly address: string | true }): Promise<void> {
+export async function serveOverHttp(
+	options: Omit<HttpOptions, "address"> & { readonly address: string | true },
+): Promise<void> {
 	const { address, policySource } = options;
 	const service = await serveHttp({ ...options, address: parseAddress(address) });
 	say(`serving MCP at ${service.url}/mcp (Streamable HTTP) and ${service.url}/sse (HTTP+SSE)`);

@@ -11,6 +11,8 @@ export interface ServeOptions extends CommonOptions {
 	readonly http?: string | true;
 	/** Folders whose files a call may name by path. */
 	readonly allowPath?: readonly string[];
+	/** Largest message taken from a client, in bytes; over HTTP, the largest body. */
+	readonly maxMessageBytes?: number;
 }
 
 /** `palimpsest serve`: an MCP server on standard input and output, or over HTTP. */
@@ -31,11 +33,17 @@ export async function serve(options: ServeOptions): Promise<void> {
 	if (options.http === undefined) {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
 		const allowedPaths = [...ownFolder(), ...(options.allowPath ?? [])];
-		await serveStdio({ policySource, log, allowedPaths, sharesFiles: true });
+		await serveStdio({ policySource, log, allowedPaths, sharesFiles: true, largestMessage: options.maxMessageBytes });
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");
-	await serveOverHttp({ address: options.http, policySource, log, allowedPaths: options.allowPath });
+	await serveOverHttp({
+		address: options.http,
+		policySource,
+		log,
+		allowedPaths: options.allowPath,
+		bodyLimitBytes: options.maxMessageBytes,
+	});
 }
 
 /**

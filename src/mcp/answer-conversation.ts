@@ -1,6 +1,3 @@
-import { writeEdits } from "../documents/apply-edits.ts";
-import { decodeText } from "../documents/decode-text.ts";
-import { readTextDocument, type TextDocument } from "../documents/text-document.ts";
 import { unsafeIntegers } from "../documents/unsafe-integers.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Outcome } from "../pipeline/mask-conversation.ts";
@@ -11,6 +8,14 @@ import type { ToolContext } from "./tool.ts";
 /** Works on a conversation; the tools differ in this alone. */
 type Edit = (conversation: unknown) => Promise<Outcome<object>>;
 
+/** A call of a tool that edits a conversation. */
+export interface ConversationCall {
+	readonly input: ConversationArguments;
+	readonly context: ToolContext;
+	readonly policy: Policy;
+	readonly edit: Edit;
+}
+
 /**
  * Answers a tool that edits a conversation: takes it from `messages` or from the file at `path`, and answers with what
  * the caller asked for. A result written to `output_path` differs from the file at `path` inside the edits only.
@@ -18,25 +23,12 @@ type Edit = (conversation: unknown) => Promise<Outcome<object>>;
  * @throws PalimpsestError `invalid_argument` for arguments that do not go together; those of reading, editing and
  * writing.
  */
-export async function answerConversation(what: {
-	readonly input: ConversationArguments;
-	readonly context: ToolContext;
-	readonly policy: Policy;
-	readonly edit: Edit;
-}): Promise<Record<string, unknown>> {
-	const { input, context, policy, edit } = what;
+export async function answerConversation(call: ConversationCall): Promise<Record<string, unknown>> {
+	const { input, edit } = call;
 	requireFittingArguments(input);
 	if (input.path === undefined) return answerWith(input, tellRounded(input.messages, await edit(input.messages)));
-
-	const bytes = await context.files.read(input.path, policy.limits.max_file_bytes);
-	const document = readTextDocument(decodeText(bytes, "the file at `path`"), "the file at `path`");
-	const outcome = await edit(document.value);
-	if (input.output_path === undefined) {
-		return answerWith(input, input.respond_with === "messages" ? tellRounded(document.value, outcome) : outcome);
-	}
-	const text = editedText(document, outcome);
-	const written = await context.files.write(input.output_path, text, input.overwrite ?? false);
-	return { report: outcome.report, output_path: written };
+	const { answerPath } = await import("./answer-path.ts");
+	return answerPath(call, input.path);
 }
 
 function requireFittingArguments({
@@ -60,20 +52,15 @@ function requireFittingArguments({
  * Tells where a number may be rounded: all of an inline conversation were parsed before they got here, and messages that
  * are answered inline are written anew.
  */
-function tellRounded(conversation: unknown, outcome: Outcome<object>): Outcome<object> {
+export function tellRounded(conversation: unknown, outcome: Outcome<object>): Outcome<object> {
 	const unsafe = unsafeIntegers(conversation);
 	return unsafe.length === 0 ? outcome : { ...outcome, report: { ...outcome.report, unsafe_integers: unsafe } };
 }
 
 /** Picks what the caller asked for; an outcome that would have broken a promise becomes its error. */
-function answerWith({ respond_with }: ConversationArguments, outcome: Outcome<object>): Record<string, unknown> {
+export function answerWith({ respond_with }: ConversationArguments, outcome: Outcome<object>): Record<string, unknown> {
 	const { conversation, edits, report, error } = outcome;
 	if (error) throw error;
 	if (respond_with === "messages") return { messages: conversation, report };
 	return respond_with === "edits" ? { edits, report } : { report };
-}
-
-function editedText(document: TextDocument, { edits, error }: Outcome<object>): string {
-	if (error) throw error;
-	return writeEdits(document, edits).text;
 }

@@ -11,6 +11,7 @@ import { PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
 import { quote } from "../policy/describe-value.ts";
 import { nearestName } from "../policy/nearest-name.ts";
+import { policyOfCall } from "./policy-input.ts";
 import { toolError, toolResult } from "./result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
@@ -28,18 +29,21 @@ export interface ToolBinding {
  */
 export function bindTools(server: McpServer, { tools, contextOfCall, spill }: ToolBinding): void {
 	const definitions = tools.map(toolDefinition);
-	const byName = new Map(tools.map((tool) => [tool.name, tool]));
+	const byName = new Map(tools.map((tool) => [tool.name, { tool, strictInput: tool.inputSchema.strict() }]));
 	server.server.registerCapabilities({ tools: {} });
 	server.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
 	server.server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
-		const tool = byName.get(params.name);
-		if (!tool) {
+		const bound = byName.get(params.name);
+		if (!bound) {
 			const known = [...byName.keys()].join(", ");
 			throw new McpError(ErrorCode.InvalidParams, `No such tool here. Known: ${known}.`);
 		}
+		const { tool } = bound;
 		const context = contextOfCall();
 		try {
-			return await toolResult(await tool.handle(checkInput(tool, params.arguments), context), spill);
+			const input = checkInput(bound, params.arguments);
+			const answer = await tool.handle(input, context);
+			return await toolResult({ answer, spill, text: () => policyOfCall(context, input.policy).text });
 		} catch (error) {
 			if (!(error instanceof PalimpsestError)) {
 				const name = error instanceof Error ? error.name : typeof error;
@@ -84,8 +88,14 @@ function isEmptyObject(value: unknown): boolean {
 	return typeof value === "object" && value !== null && Object.keys(value).length === 0;
 }
 
-function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
-	const parsed = tool.inputSchema.strict().safeParse(value ?? {});
+/** A tool with the schema that refuses unknown arguments, which costs more to make than to use. */
+interface BoundTool {
+	readonly tool: Tool;
+	readonly strictInput: z.ZodObject;
+}
+
+function checkInput({ tool, strictInput }: BoundTool, value: unknown): Record<string, unknown> {
+	const parsed = strictInput.safeParse(value ?? {});
 	if (parsed.success) return parsed.data;
 	const problems = parsed.error.issues.map((issue) => `- ${describeIssue(issue, Object.keys(tool.inputSchema.shape))}`);
 	throw new PalimpsestError("invalid_argument", `Invalid arguments of ${tool.name}:\n${problems.join("\n")}`);

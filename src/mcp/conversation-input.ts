@@ -1,8 +1,15 @@
 import { z } from "zod";
 
-/** A list of messages, or an object around one; what the messages are is for the formats to say. */
+/**
+ * A list of messages, or an object around one; what the messages are is for the formats to say. Handed on as it came: a
+ * schema of lists would copy it.
+ */
 const conversation = z
-	.union([z.array(z.unknown()), z.looseObject({})], "expected a list of messages, or an object that holds `messages`")
+	.unknown()
+	.refine(
+		(value) => typeof value === "object" && value !== null,
+		"expected a list of messages, or an object that holds `messages`",
+	)
 	.meta({ anyOf: [{ type: "array", items: { type: "object" } }, { type: "object" }] });
 
 /** The arguments of every tool that works on a conversation. */

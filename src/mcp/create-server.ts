@@ -10,6 +10,7 @@ import { bindLogging } from "./bind-logging.ts";
 import { bindResources } from "./bind-resources.ts";
 import { bindTools } from "./bind-tools.ts";
 import { clientRoots } from "./client-roots.ts";
+import { lazyValidator } from "./lazy-validator.ts";
 import type { Tool } from "./tool.ts";
 import { guardContext } from "./tools/guard-context.ts";
 import { maskConversation } from "./tools/mask-conversation.ts";
@@ -37,7 +38,7 @@ export function createServer(options: ServerOptions): McpServer {
 	const { policySource, log, allowedPaths = [], sharesFiles = false } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
-		{ instructions: instructions(policySource.current()) },
+		{ instructions: instructions(policySource.current()), jsonSchemaValidator: lazyValidator },
 	);
 	const logToClient = bindLogging(server, () => policySource.current().log_level);
 	const logToBoth: Log = (event) => {

@@ -3,6 +3,10 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { compactJson } from "../engine/compact-json.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
+import type { Policy } from "../policy/schema.ts";
+import { type AnswerMember, bytesOfMembers, jsonOfMembers, membersOf } from "./answer-members.ts";
+import { summariseAnswer } from "./summarise-answer.ts";
+import { rememberWrittenJson } from "./written-json.ts";
 
 /**
  * Largest answer in bytes. Clients built on the SDK end the connection past 10 MiB in one message, so a larger answer
@@ -11,60 +15,62 @@ import type { Spill } from "../files/spill.ts";
 export const largestAnswer = 8_000_000;
 
 /**
+ * Largest structured content, in bytes of its JSON, that the text block repeats; a larger one is summarised. At 10 MB
+ * the second copy made a call take three times as long.
+ */
+export const largestRepeated = 256_000;
+
+/** A tool's answer and how it is told. */
+export interface ToolAnswer {
+	readonly answer: Readonly<Record<string, unknown>>;
+	/** Takes what is too large to send; absent where the client shares no files with this process. */
+	readonly spill: Spill | undefined;
+	/** The policy's `text`; asked only for an answer that `auto` would summarise. */
+	readonly text: () => Policy["text"];
+}
+
+type Link = Extract<CallToolResult["content"][number], { type: "resource_link" }>;
+
+/**
  * A tool's answer: structured content, and text that says the same, since some hosts show their model only one of them.
- * Where it would not reach the client, its largest part goes into a file, and the answer links to it.
+ * What would not reach the client goes into files, largest part first, and the answer links to them.
  *
  * @throws PalimpsestError `payload_too_large` where there is nowhere to put it.
  */
-export async function toolResult(answer: Record<string, unknown>, spill: Spill | undefined): Promise<CallToolResult> {
-	const text = sendableJson(answer);
-	if (text === undefined) {
-		if (spill) return linkToFile(answer, spill);
-		throw new PalimpsestError(
-			"payload_too_large",
-			'The answer is nested too deep to be sent. Call again with respond_with "edits" or "report".',
-		);
-	}
-	// The text travels as a string in JSON: once more with its quotes escaped.
-	const bytes = Buffer.byteLength(text) + Buffer.byteLength(JSON.stringify(text));
-	if (bytes <= largestAnswer) return { content: [{ type: "text", text }], structuredContent: answer };
-	if (!spill) {
-		throw new PalimpsestError(
-			"payload_too_large",
-			`The answer would take ${bytes} bytes, over the ${largestAnswer} that clients accept in one message. Call again with respond_with "edits" or "report".`,
-		);
-	}
-	return linkToFile(answer, spill);
-}
-
-/** Levels of nesting that the message around an answer may add. */
-const levelsAround = 64;
-
-/** An answer as JSON; `undefined` where it is nested too deep for `JSON.stringify`, with which the SDK sends it. */
-function sendableJson(answer: Record<string, unknown>): string | undefined {
-	let wrapped: unknown = answer;
-	for (let level = 0; level < levelsAround; level += 1) wrapped = [wrapped];
-	try {
-		return JSON.stringify(wrapped).slice(levelsAround, -levelsAround);
-	} catch (error) {
-		if (error instanceof RangeError) return undefined;
-		throw error;
+export async function toolResult({ answer, spill, text: policyText }: ToolAnswer): Promise<CallToolResult> {
+	let members = membersOf(answer);
+	let links: readonly Link[] = [];
+	for (;;) {
+		const bytes = bytesOfMembers(members);
+		const text = bytes <= largestRepeated || policyText() === "full" ? jsonOfMembers(members) : undefined;
+		// The text travels as a string in JSON: once more with its quotes escaped, which at most doubles it.
+		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));
+		if (bytes + escaped <= largestAnswer) {
+			if (bytes > largestRepeated) for (const { value, json } of members) rememberWrittenJson(value, json ?? "");
+			const summary = text ?? summariseAnswer({ members, bytes });
+			const structuredContent = Object.fromEntries(members.map(({ name, value }) => [name, value]));
+			return { content: [{ type: "text", text: summary }, ...links], structuredContent };
+		}
+		if (!spill) throw unsendable(bytes + escaped);
+		const largest = members.reduce((most, member) => (member.bytes > most.bytes ? member : most));
+		const link = await linkTo(largest, spill);
+		links = [...links, link];
+		const uri = membersOf({ [`${largest.name}_uri`]: link.uri });
+		members = [...members.filter((member) => member !== largest), ...uri];
 	}
 }
 
-async function linkToFile(answer: Record<string, unknown>, spill: Spill): Promise<CallToolResult> {
-	const parts = Object.entries(answer).map(([name, value]) => ({ name, json: compactJson(value) }));
-	const { name, json } = parts.reduce((largest, part) => (part.json.length > largest.json.length ? part : largest));
-	const uri = pathToFileURL(await spill(name, json)).href;
-	const { [name]: _, ...rest } = answer;
-	const structuredContent = { ...rest, [`${name}_uri`]: uri };
-	return {
-		content: [
-			{ type: "text", text: JSON.stringify(structuredContent) },
-			{ type: "resource_link", uri, name, mimeType: "application/json", size: Buffer.byteLength(json) },
-		],
-		structuredContent,
-	};
+async function linkTo({ name, value, json }: AnswerMember, spill: Spill): Promise<Link> {
+	const text = json ?? compactJson(value);
+	const uri = pathToFileURL(await spill(name, text)).href;
+	return { type: "resource_link", uri, name, mimeType: "application/json", size: Buffer.byteLength(text) };
+}
+
+function unsendable(bytes: number): PalimpsestError {
+	const why = Number.isFinite(bytes)
+		? `The answer would take ${bytes} bytes, over the ${largestAnswer} that clients accept in one message.`
+		: "The answer is nested too deep to be sent.";
+	return new PalimpsestError("payload_too_large", `${why} Call again with respond_with "edits" or "report".`);
 }
 
 /** An error as a tool's answer: code and message, for models that see only the text. Defects are not described. */

@@ -14,8 +14,14 @@ const alias = "observation_masking";
 const acceptedSchema = policyLayerSchema.extend({
 	[alias]: z.strictObject({ schema1: policyLayerSchema.shape.mask as z.ZodType }).optional(),
 });
-const acceptedFields = z.toJSONSchema(acceptedSchema) as FieldSchema;
-const acceptedKeys = keysUnder(acceptedFields, "");
+
+/** What errors are worded from; made for the first one, since a start without any is the rule. */
+function acceptedFields(): FieldSchema {
+	fields ??= z.toJSONSchema(acceptedSchema) as FieldSchema;
+	return fields;
+}
+
+let fields: FieldSchema | undefined;
 
 /** Checks a value of any origin against the schema of a layer. Never throws, never follows a prototype. */
 export function inspectPolicyLayer(value: unknown): PolicyInspection {
@@ -64,7 +70,7 @@ function knownPart({ schema, value, path, problems }: Part): Record<string, unkn
 
 function describeIssue(issue: z.core.$ZodIssue, root: unknown): string {
 	if (issue.code === "custom") return `${label(issue.path)}${issue.message}`;
-	let schema: FieldSchema | undefined = acceptedFields;
+	let schema: FieldSchema | undefined = acceptedFields();
 	let value = root;
 	for (const key of issue.path) {
 		schema = typeof key === "number" ? listOf(schema)?.items : schema?.properties?.[String(key)];
@@ -80,7 +86,7 @@ function listOf(schema: FieldSchema | undefined): FieldSchema | undefined {
 }
 
 function suggestion(path: readonly string[], siblings: readonly string[]): string {
-	const candidates = acceptedKeys.filter((key) => path[0] === alias || !key.startsWith(alias));
+	const candidates = keysUnder(acceptedFields(), "").filter((key) => path[0] === alias || !key.startsWith(alias));
 	const near = nearestName(path.join("."), candidates);
 	if (near !== null) return `Did you mean ${near}?`;
 	return `Known here: ${siblings.filter((key) => key !== alias).join(", ")}.`;

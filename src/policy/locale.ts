@@ -6,6 +6,12 @@ export interface LocaleWordings {
 	/** In place of a masked image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
 	readonly media_placeholder: string;
 	readonly truncation_marker: string;
+	/** The same three where the original is archived, with the variable {ref} beside their own. */
+	readonly archived: {
+		readonly placeholder: string;
+		readonly media_placeholder: string;
+		readonly truncation_marker: string;
+	};
 	readonly unknown_tool: string;
 }
 
@@ -16,6 +22,12 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]",
 		media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name})]",
 		truncation_marker: "\n\n[... {omitted_chars} caractères omis ...]\n\n",
+		archived: {
+			placeholder:
+				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, réf={ref})]",
+			media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name}, réf={ref})]",
+			truncation_marker: "\n\n[... {omitted_chars} caractères omis, réf={ref} ...]\n\n",
+		},
 		unknown_tool: "inconnu",
 	},
 	en: {
@@ -23,12 +35,23 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars})]",
 		media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name})]",
 		truncation_marker: "\n\n... [{omitted_chars} characters truncated] ...\n\n",
+		archived: {
+			placeholder:
+				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, ref={ref})]",
+			media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name}, ref={ref})]",
+			truncation_marker: "\n\n... [{omitted_chars} characters truncated, ref={ref}] ...\n\n",
+		},
 		unknown_tool: "unknown",
 	},
 	zh: {
 		placeholder: "历史 tool_call已隐藏",
 		media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name})]",
 		truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符] ...\n\n",
+		archived: {
+			placeholder: "历史 tool_call已隐藏 (ref={ref})",
+			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}, ref={ref})]",
+			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符, ref={ref}] ...\n\n",
+		},
 		unknown_tool: "未知",
 	},
 };

@@ -24,7 +24,7 @@ const mask = z.strictObject({
 		.nullable()
 		.default(null)
 		.describe(
-			"What stands in place of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}. Absent: the locale's wording.",
+			"What stands in place of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}. Absent: the locale's wording.",
 		),
 });
 
@@ -66,7 +66,7 @@ const guard = z.strictObject({
 		.nullable()
 		.default(null)
 		.describe(
-			"What stands between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}. Absent: the locale's wording.",
+			"What stands between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
 		),
 	keep_last_messages: z
 		.int()
@@ -84,7 +84,7 @@ const truncate = z.strictObject({
 		.nullable()
 		.default(null)
 		.describe(
-			"What stands between head and tail. Variables: {omitted_chars}, {original_chars}. Absent: the locale's wording.",
+			"What stands between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
 		),
 });
 
@@ -123,6 +123,12 @@ export const policySchema = z.strictObject({
 	preset: z.enum(presetNames).default("observation-masking").describe("Values to start from."),
 	locale: z.enum(localeNames).default("fr").describe("Language of every placeholder, marker and notice."),
 	log_level: z.enum(logLevels).default("warning").describe("Least severe level that is logged."),
+	text: z
+		.enum(["auto", "full"])
+		.default("auto")
+		.describe(
+			"What the text block of a tool's answer says of one over 256 kB of JSON: a summary (`auto`), or all of it a second time (`full`), for hosts that show their model the text alone.",
+		),
 	media: z
 		.enum(["keep", "mask"])
 		.default("keep")

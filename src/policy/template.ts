@@ -1,9 +1,9 @@
 import { z } from "zod";
 
 /** Variables that a placeholder template may use. */
-export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars"] as const;
+export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref"] as const;
 /** Variables that a truncation marker may use. */
-export const markerVariables = ["omitted_chars", "original_chars"] as const;
+export const markerVariables = ["omitted_chars", "original_chars", "ref"] as const;
 
 const variable = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 

@@ -15,14 +15,18 @@ export interface Wordings {
 	readonly unknownTool: string;
 }
 
-/** The effective wordings of a policy. */
-export function wordings(policy: Policy): Wordings {
+/**
+ * The effective wordings of a policy, with or without the reference under which an original is archived. A template of
+ * the policy's own stays as it is; without an archive its {ref} is filled with a dash.
+ */
+export function wordings(policy: Policy, archive: "archived" | "not_archived" = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
+	const ofLocale = archive === "archived" ? locale.archived : locale;
 	return {
-		placeholder: policy.mask.placeholder_template ?? locale.placeholder,
-		mediaPlaceholder: locale.media_placeholder,
-		guardMarker: policy.guard.marker_template ?? locale.truncation_marker,
-		truncateMarker: policy.truncate.marker_template ?? locale.truncation_marker,
+		placeholder: policy.mask.placeholder_template ?? ofLocale.placeholder,
+		mediaPlaceholder: ofLocale.media_placeholder,
+		guardMarker: policy.guard.marker_template ?? ofLocale.truncation_marker,
+		truncateMarker: policy.truncate.marker_template ?? ofLocale.truncation_marker,
 		unknownTool: locale.unknown_tool,
 	};
 }

@@ -9,7 +9,7 @@ import { rawServer } from "../support/raw-server.ts";
 import { firstText, pathSession } from "./path-session.ts";
 
 const policy = { mask: { window_turns: 3 } };
-const large = [...agentConversation(10), { role: "user", content: "long ".repeat(1_000_000) }];
+const large = [...agentConversation(10), { role: "user", content: "long ".repeat(1_700_000) }];
 
 async function isGone(path: string): Promise<boolean> {
 	const end = performance.now() + 5_000;

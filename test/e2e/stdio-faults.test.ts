@@ -121,7 +121,7 @@ describe("large and odd input", () => {
 
 	it("puts an answer that is too large for clients into a file of this run, and links to it", async () => {
 		await start();
-		const messages = [...agentConversation(12), { role: "user", content: "lorem ipsum dolor sit\n".repeat(190_000) }];
+		const messages = [...agentConversation(12), { role: "user", content: "lorem ipsum dolor sit\n".repeat(380_000) }];
 		server.call(1, "mask_conversation", { messages });
 		server.call(2, "mask_conversation", { messages, respond_with: "edits" });
 		const { content, structuredContent } = (await server.answer(1)).result ?? { content: [] };
@@ -138,7 +138,7 @@ describe("large and odd input", () => {
 
 	it("puts a text that is left whole but too large into a file too", async () => {
 		await start();
-		const text = `${secret} `.repeat(300_000);
+		const text = `${secret} `.repeat(550_000);
 		server.call(1, "truncate_output", { text, max_chars: text.length });
 		const { structuredContent } = (await server.answer(1)).result ?? {};
 		expect(structuredContent).toMatchObject({ truncated: false, omitted_chars: 0, chars: { before: text.length } });

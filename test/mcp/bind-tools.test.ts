@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { bindTools, toolDefinition } from "../../src/mcp/bind-tools.ts";
 import { tools } from "../../src/mcp/create-server.ts";
-import { largestAnswer, toolError, toolResult } from "../../src/mcp/result.ts";
+import { toolError } from "../../src/mcp/result.ts";
 import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
 import type { LogEvent } from "../../src/pipeline/log-event.ts";
 import { policyJsonSchema } from "../../src/policy/policy-json-schema.ts";
@@ -75,15 +75,6 @@ it("names every unknown argument, with the nearest known one or all", async () =
 	expect(answer.content).toEqual([
 		{ type: "text", text: expect.stringMatching(/^\[invalid_argument\] .*test_tool:\n- "one": unknown .*\n- "two": /) },
 	]);
-});
-
-it("refuses an answer that is too large where client and server share no files", async () => {
-	const text = "x".repeat(largestAnswer / 2 + 100);
-	await expect(toolResult({ text }, undefined)).rejects.toMatchObject({
-		code: "payload_too_large",
-		message: expect.stringContaining('respond_with "edits"'),
-	});
-	expect((await toolResult({ text: text.slice(200) }, undefined)).structuredContent).toEqual({ text: text.slice(200) });
 });
 
 describe("definitions", () => {

@@ -98,8 +98,8 @@ describe("checkPolicyLayer", () => {
 
 	it("refuses templates with an unknown variable, and names those known", () => {
 		expect(problems({ mask: { placeholder_template: "{tool}" }, guard: { marker_template: "{tool_name}" } })).toEqual([
-			"mask.placeholder_template: unknown variable {tool}; known: {tool_call_id}, {tool_name}, {original_chars}",
-			"guard.marker_template: unknown variable {tool_name}; known: {omitted_chars}, {original_chars}",
+			"mask.placeholder_template: unknown variable {tool}; known: {tool_call_id}, {tool_name}, {original_chars}, {ref}",
+			"guard.marker_template: unknown variable {tool_name}; known: {omitted_chars}, {original_chars}, {ref}",
 		]);
 	});
 

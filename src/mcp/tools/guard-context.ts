@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { guardConversation } from "../../pipeline/guard-conversation.ts";
 import { answerConversation } from "../answer-conversation.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
@@ -20,7 +19,9 @@ export const guardContext = defineTool({
 		policy: policyInput(["media", "thinking", "mask", "guard"]),
 	}),
 	outputSchema: conversationOutput,
-	handle(input, context) {
+	async handle(input, context) {
+		// Loaded on demand, with every format: a client that lists the tools waits for less.
+		const { guardConversation } = await import("../../pipeline/guard-conversation.ts");
 		const policy = policyOfCall(context, input.policy);
 		const { model, context_window: contextWindow, reserve_tokens: reserveTokens } = input;
 		const edit = (conversation: unknown) =>

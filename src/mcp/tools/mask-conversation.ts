@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { maskConversation as mask } from "../../pipeline/mask-conversation.ts";
 import { answerConversation } from "../answer-conversation.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
@@ -14,7 +13,8 @@ export const maskConversation = defineTool({
 	annotations: fileWritingTool,
 	inputSchema: z.object({ ...conversationInput, policy: policyInput(["media", "thinking", "mask"]) }),
 	outputSchema: conversationOutput,
-	handle(input, context) {
+	async handle(input, context) {
+		const { maskConversation: mask } = await import("../../pipeline/mask-conversation.ts");
 		const policy = policyOfCall(context, input.policy);
 		const edit = (conversation: unknown) => mask({ conversation, policy, log: context.log });
 		return answerConversation({ input, context, policy, edit });

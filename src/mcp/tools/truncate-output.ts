@@ -1,6 +1,5 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import { truncateText } from "../../pipeline/truncate-text.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { defineTool, pureTool } from "../tool.ts";
 
@@ -24,6 +23,7 @@ export const truncateOutput = defineTool({
 			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
 		}
 		const whole = text ?? (await context.files.read(path ?? "", policy.limits.max_file_bytes)).toString("utf8");
+		const { truncateText } = await import("../../pipeline/truncate-text.ts");
 		const cut = await truncateText({ text: whole, policy, maxChars: max_chars, log: context.log });
 		return { text: cut.text, ...cut.report };
 	},

@@ -1,0 +1,143 @@
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createSpill } from "../../src/files/spill.ts";
+import { largestAnswer, largestRepeated, toolResult } from "../../src/mcp/result.ts";
+import { messageLine } from "../../src/mcp/transports/stdio/message-line.ts";
+import { secret } from "../support/agent-conversation.ts";
+
+const resultOf = (answer: Record<string, unknown>, more: Partial<Parameters<typeof toolResult>[0]> = {}) =>
+	toolResult({ answer, spill: undefined, text: () => "auto", ...more });
+
+const textOf = ({ content: [block] }: CallToolResult) => (block?.type === "text" ? block.text : expect.unreachable());
+
+/** An answer whose JSON takes that many bytes. */
+function answerOfBytes(bytes: number) {
+	const answer = (length: number) => ({ edits: [{ path: "/0", after: "x".repeat(length) }] });
+	return answer(bytes - JSON.stringify(answer(0)).length);
+}
+
+const report = {
+	changed: true,
+	fits: false,
+	messages: { before: 30, after: 20 },
+	tokens: { before: 9_000_000, after: 5_000 },
+};
+
+afterEach(() => {
+	vi.restoreAllMocks();
+});
+
+describe("the text of an answer", () => {
+	it("repeats it up to 256 kB of JSON, and is a summary from the next byte on", async () => {
+		const fits = await resultOf(answerOfBytes(largestRepeated));
+		expect(textOf(fits)).toBe(JSON.stringify(fits.structuredContent));
+		expect(Buffer.byteLength(textOf(fits))).toBe(256_000);
+		const over = await resultOf(answerOfBytes(largestRepeated + 1));
+		expect(over.structuredContent).toEqual(answerOfBytes(largestRepeated + 1));
+		expect(textOf(over)).toMatch(
+			/^This answer is 256001 bytes of JSON.*structuredContent.*`edits` \(1 items, 25\d{4} bytes\)/,
+		);
+		expect(textOf(over).length).toBeLessThan(400);
+	});
+
+	it("counts bytes, not characters", async () => {
+		const messages = "é".repeat(largestRepeated / 2);
+		expect(textOf(await resultOf({ messages }))).toMatch(/^This answer is 2560\d\d bytes/);
+	});
+
+	it("says in its summary what happened, and shows what is short", async () => {
+		const text = textOf(await resultOf({ messages: [{ content: secret.repeat(50_000) }], report }));
+		expect(text).toContain("The conversation: messages 30 → 20, tokens 9000000 → 5000, it does not fit.");
+		expect(JSON.parse(text.split("\n").at(-1) ?? "")).toEqual({ report });
+		expect(text).not.toContain(secret);
+	});
+
+	it("says what happened where the report itself is long, and nothing where there is none", async () => {
+		const long = { ...report, fits: true, largest: "x".repeat(300_000) };
+		expect(textOf(await resultOf({ report: long })).split("\n")).toEqual([
+			expect.stringContaining("leaves out `report`"),
+			"The conversation: messages 30 → 20, tokens 9000000 → 5000, it fits.",
+			"{}",
+		]);
+		expect(
+			textOf(await resultOf({ text: "x".repeat(300_000), truncated: true }))
+				.split("\n")
+				.slice(1),
+		).toEqual(['{"truncated":true}']);
+	});
+
+	it("repeats all of it where the policy says so, and the policy is asked for nothing else", async () => {
+		const large = await resultOf(answerOfBytes(3_000_000), { text: () => "full" });
+		expect(JSON.parse(textOf(large))).toEqual(large.structuredContent);
+		const text = vi.fn(() => "full" as const);
+		await resultOf(answerOfBytes(largestRepeated), { text });
+		expect(text).not.toHaveBeenCalled();
+	});
+});
+
+describe("an answer that is too large to send", () => {
+	it("is refused where client and server share no files", async () => {
+		const tooLarge = { code: "payload_too_large", message: expect.stringContaining('respond_with "edits"') };
+		await expect(resultOf(answerOfBytes(largestAnswer + 1))).rejects.toMatchObject(tooLarge);
+		const full = { text: () => "full" as const };
+		await expect(resultOf(answerOfBytes(largestAnswer / 2), full)).rejects.toMatchObject(tooLarge);
+		expect((await resultOf(answerOfBytes(largestAnswer))).structuredContent).toEqual(answerOfBytes(largestAnswer));
+	});
+
+	it("goes into files part by part until the rest can be sent", async () => {
+		const answer = { ...answerOfBytes(largestAnswer), messages: "y".repeat(largestAnswer), report };
+		const { content, structuredContent } = await resultOf(answer, { spill: createSpill() });
+		const [block, ...links] = content;
+		expect(structuredContent).toEqual({ report, messages_uri: expect.any(String), edits_uri: expect.any(String) });
+		expect(block).toEqual({ type: "text", text: JSON.stringify(structuredContent) });
+		expect(links).toMatchObject([{ name: "messages" }, { name: "edits" }]);
+		for (const link of links) {
+			if (link.type !== "resource_link") expect.unreachable();
+			const file = await readFile(fileURLToPath(link.uri), "utf8");
+			expect(JSON.parse(file)).toEqual(answer[link.name as "messages"]);
+			expect(Buffer.byteLength(file)).toBe(link.size);
+		}
+	});
+});
+
+describe("what is written to the client", () => {
+	const envelope = (result: CallToolResult): JSONRPCMessage => ({ result, jsonrpc: "2.0", id: "a" });
+
+	it("is the message as JSON.stringify writes it, whether or not its parts were written before", async () => {
+		let remembered = 0;
+		for (const answer of [
+			{ ...answerOfBytes(300_000), report, absent: undefined },
+			{ 'odd "name"\n': [1], messages: [secret.repeat(30_000)], none: null },
+			{ text: "x".repeat(300_000), truncated: false },
+			{ report },
+			{},
+		]) {
+			const result = await resultOf(answer);
+			const stringify = vi.spyOn(JSON, "stringify");
+			const line = messageLine(envelope(result));
+			const inputs = stringify.mock.calls.map(([value]) => value);
+			stringify.mockRestore();
+			if (!inputs.some((value) => (value as { result?: unknown } | null)?.result !== undefined)) remembered += 1;
+			expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(envelope(result))));
+			expect(line.endsWith("}\n") && !line.slice(0, -1).includes("\n")).toBe(true);
+			expect(messageLine(envelope(result))).toBe(`${JSON.stringify(envelope(result))}\n`);
+		}
+		expect(remembered).toBe(2);
+	});
+
+	it("has no part that was turned into JSON twice", async () => {
+		const answer = { messages: [{ content: "x".repeat(2_000_000) }], report };
+		const stringify = vi.spyOn(JSON, "stringify");
+		const message = envelope(await resultOf(answer));
+		const line = messageLine(message);
+		const written = stringify.mock.results.reduce(
+			(sum, { value }) => sum + ((value as string | undefined)?.length ?? 0),
+			0,
+		);
+		stringify.mockRestore();
+		expect(line.length).toBeGreaterThan(2_000_000);
+		expect(written).toBeLessThan(line.length + 5_000);
+	});
+});
