@@ -14,6 +14,10 @@
  * - `thinking_bound`: the policy refuses edits that stand before bound reasoning blocks.
  * - `stale_edit`: an edit does not fit the text that it is applied to.
  * - `payload_too_large`: over the transport's limit.
+ * - `archive_unavailable`: the archive cannot be written or read now; nothing was taken out of the conversation.
+ * - `original_not_found`: no original is kept under that reference: altered, shortened, expired, or of another namespace.
+ * - `ambiguous_reference`: a reference that stands for more than one original.
+ * - `rate_limit` … `unknown`: a model could not be asked; see {@link SummariserErrorCode}.
  * - `internal`: a defect of ours.
  */
 export type ErrorCode =
@@ -30,7 +34,31 @@ export type ErrorCode =
 	| "thinking_bound"
 	| "stale_edit"
 	| "payload_too_large"
+	| "archive_unavailable"
+	| "original_not_found"
+	| "ambiguous_reference"
+	| SummariserErrorCode
 	| "internal";
+
+/**
+ * What went wrong between us and the model that was asked for a summary (seed 4, task 6).
+ *
+ * - `rate_limit`: it was asked too often, or a quota is used up (HTTP 429).
+ * - `context_too_long`: the prompt does not fit the model's context window; a shorter one may.
+ * - `model_not_found`: no such model, or nothing at that address (HTTP 404).
+ * - `timeout`: no whole answer in time.
+ * - `server_error`: the endpoint failed (HTTP 5xx), is not there, or broke off.
+ * - `auth_error`: the key is missing, wrong, or not allowed to do this (HTTP 401, 403).
+ * - `unknown`: anything else, an answer that cannot be used among it.
+ */
+export type SummariserErrorCode =
+	| "rate_limit"
+	| "context_too_long"
+	| "model_not_found"
+	| "timeout"
+	| "server_error"
+	| "auth_error"
+	| "unknown";
 
 /** An error for the person who reads it: what was expected, what came, what to do. It never quotes conversation text. */
 export class PalimpsestError extends Error {
@@ -40,5 +68,25 @@ export class PalimpsestError extends Error {
 	constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
 		super(message, options);
 		this.code = code;
+	}
+}
+
+const retryable: ReadonlySet<SummariserErrorCode> = new Set(["rate_limit", "timeout", "server_error"]);
+
+/**
+ * A model could not be asked for a summary. Programs act on `code`, `status_code` and `is_retryable`, never on the
+ * message. It carries no cause: what a client or an endpoint says may hold the key or the conversation.
+ */
+export class SummariserError extends PalimpsestError {
+	declare readonly code: SummariserErrorCode;
+	/** The HTTP status; `undefined` where there was no answer. */
+	readonly status_code: number | undefined;
+	/** Whether the same call may succeed later. */
+	readonly is_retryable: boolean;
+
+	constructor(code: SummariserErrorCode, message: string, statusCode?: number) {
+		super(code, message);
+		this.status_code = statusCode;
+		this.is_retryable = retryable.has(code);
 	}
 }

@@ -1,15 +1,25 @@
+import type { Archive } from "./archive/archive.ts";
+import { countText, type TextCount } from "./pipeline/count-text.ts";
 import { type GuardReport, guardConversation } from "./pipeline/guard-conversation.ts";
 import type { Log } from "./pipeline/log-event.ts";
 import { type MaskReport, maskConversation, type Outcome } from "./pipeline/mask-conversation.ts";
+import type { RestoreReport } from "./pipeline/restore-conversation.ts";
+import { restoreWhole } from "./pipeline/restore-whole.ts";
 import { type TruncateReport, truncateText } from "./pipeline/truncate-text.ts";
 import { checkPolicyLayer } from "./policy/check-policy.ts";
 import type { PolicyLayer } from "./policy/policy-layer.ts";
 import { resolvePolicy } from "./policy/resolve-policy.ts";
+import type { EncodingName } from "./tokens/encoding.ts";
 
 /** What every library call takes. */
 export interface CallOptions {
 	/** Fields of the policy that differ from its preset's: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */
 	readonly policy?: PolicyLayer;
+	/**
+	 * Keeps what is taken out, opened by `openArchive`; placeholders then name it. Without one nothing is kept beside the
+	 * conversation that was passed in.
+	 */
+	readonly archive?: Archive | undefined;
 	/** Takes the log events of the call; without it nothing is logged. */
 	readonly log?: Log;
 }
@@ -22,6 +32,21 @@ export interface GuardOptions extends CallOptions {
 	readonly contextWindow?: number;
 	/** Tokens of the window left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number;
+	/** Tool schemas that are sent along, where the conversation does not hold them itself. Counted, never changed. */
+	readonly tools?: unknown;
+	/**
+	 * The usage that the provider reported with the conversation's last answer, whole or as `{ input_tokens }`, to
+	 * calibrate the counts by; see `docs/tokens.md`.
+	 */
+	readonly usage?: unknown;
+}
+
+/** What `count` takes beside the text. */
+export interface CountOptions extends Pick<CallOptions, "policy"> {
+	/** Model whose tokenizer counts; without one, numbers are in o200k_base. */
+	readonly model?: string;
+	/** Encoding to count in, whatever the model. */
+	readonly encoding?: EncodingName;
 }
 
 /** What `truncate` takes beside the text. */
@@ -34,8 +59,8 @@ function policyOf(options: CallOptions) {
 	return resolvePolicy([checkPolicyLayer(options.policy ?? {}, "the `policy` option")]);
 }
 
-function logOf(options: CallOptions) {
-	return options.log === undefined ? {} : { log: options.log };
+function shellOf({ archive, log }: CallOptions) {
+	return { archive, ...(log === undefined ? {} : { log }) };
 }
 
 /**
@@ -48,7 +73,7 @@ export async function mask<Conversation>(
 	conversation: Conversation,
 	options: CallOptions = {},
 ): Promise<Outcome<MaskReport> & { readonly conversation: Conversation }> {
-	const outcome = await maskConversation({ conversation, policy: policyOf(options), ...logOf(options) });
+	const outcome = await maskConversation({ conversation, policy: policyOf(options), ...shellOf(options) });
 	return outcome as typeof outcome & { conversation: Conversation };
 }
 
@@ -61,10 +86,25 @@ export async function guard<Conversation>(
 	conversation: Conversation,
 	options: GuardOptions = {},
 ): Promise<Outcome<GuardReport> & { readonly conversation: Conversation }> {
-	const { model, contextWindow, reserveTokens } = options;
-	const request = { conversation, policy: policyOf(options), model, contextWindow, reserveTokens, ...logOf(options) };
-	const outcome = await guardConversation(request);
+	const { model, contextWindow, reserveTokens, tools, usage } = options;
+	const given = { model, contextWindow, reserveTokens, tools, usage };
+	const outcome = await guardConversation({ conversation, policy: policyOf(options), ...given, ...shellOf(options) });
 	return outcome as typeof outcome & { conversation: Conversation };
+}
+
+/**
+ * Puts what an archive keeps back in the place of placeholders and cut results: `restore(mask(x))` is `x`. Dropped groups
+ * stay dropped; `report.dropped_groups` of the guarding names where each can be read.
+ *
+ * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`, `invalid_policy`.
+ */
+export async function restore<Conversation>(
+	conversation: Conversation,
+	archive: Archive,
+	options: Pick<CallOptions, "policy"> = {},
+): Promise<{ readonly conversation: Conversation; readonly report: RestoreReport }> {
+	const restored = await restoreWhole({ conversation, archive, policy: policyOf(options) });
+	return restored as typeof restored & { conversation: Conversation };
 }
 
 /**
@@ -76,5 +116,15 @@ export async function truncate(
 	text: string,
 	options: TruncateOptions = {},
 ): Promise<{ readonly text: string; readonly report: TruncateReport }> {
-	return truncateText({ text, policy: policyOf(options), maxChars: options.maxChars, ...logOf(options) });
+	return truncateText({ text, policy: policyOf(options), maxChars: options.maxChars, ...shellOf(options) });
+}
+
+/**
+ * Counts the tokens of a text, or estimates them where the model's tokenizer is not public.
+ *
+ * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
+ */
+export async function count(text: string, options: CountOptions = {}): Promise<TextCount> {
+	const { model, encoding } = options;
+	return countText({ text, policy: policyOf(options), model, encoding });
 }

@@ -12,13 +12,13 @@ import { textOfLength } from "./support/sample-text.ts";
 
 // The built package, as its users import it.
 const built: typeof Library = await import(resolve(packageFolder, "dist/index.js"));
-const { mask, guard, truncate, PalimpsestError } = built;
+const { mask, guard, truncate, count, PalimpsestError } = built;
 
 const frozenBody = () =>
 	deepFreeze({ model: "gpt-4o", messages: agentConversation(10), tools: [{ type: "function" }] });
 
 it("exports what its users need", () => {
-	const names = ["PalimpsestError", "guard", "mask", "policySchema", "truncate"];
+	const names = ["PalimpsestError", "count", "guard", "mask", "policySchema", "truncate"];
 	expect(Object.keys(built)).toEqual(expect.arrayContaining(names));
 });
 
@@ -72,6 +72,15 @@ describe("guard", () => {
 		const { report } = await guard(frozenBody(), { model: "gpt-4.1" });
 		expect(report.context_window).toBeGreaterThan(900_000);
 	});
+
+	it("takes tools and usage", async () => {
+		const messages = agentConversation(3);
+		const { report: bare } = await guard(messages, { contextWindow: 9_000 });
+		const { report } = await guard(messages, { contextWindow: 9_000, tools: [{ name: "ls" }] });
+		expect(report.tokens.after).toBeGreaterThan(bare.tokens.after);
+		const usage = { input_tokens: bare.tokens.after };
+		expect((await guard(messages, { contextWindow: 9_000, usage })).report.method).toBe("calibrated");
+	});
 });
 
 it("truncate answers what the pipeline answers", async () => {
@@ -81,6 +90,21 @@ it("truncate answers what the pipeline answers", async () => {
 	expect(cut).toEqual(await truncateText({ text, policy: policyOf(policy), maxChars: 8_500 }));
 	expect(cut.report).toMatchObject({ truncated: true, chars: { before: 9_000 } });
 	expect(await truncate(text)).toMatchObject({ text, report: { truncated: false } });
+});
+
+it("counts the tokens of a text, exactly where it can", async () => {
+	expect(await count("hello world")).toEqual({
+		tokens: 2,
+		low: 2,
+		high: 2,
+		encoding: "o200k_base",
+		method: "exact",
+		factor: 1,
+		notes: [],
+	});
+	expect(await count("hello world", { model: "claude-opus-4-8" })).toMatchObject({ method: "estimated", high: 4 });
+	expect(await count("hello", { encoding: "cl100k_base" })).toMatchObject({ encoding: "cl100k_base", method: "exact" });
+	await expect(count(7 as never)).rejects.toMatchObject({ code: "invalid_argument" });
 });
 
 describe("errors", () => {

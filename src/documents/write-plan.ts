@@ -10,6 +10,8 @@ export interface ValueEdit {
 	readonly path: Path;
 	/** What stands at `path` afterwards; only on `replace`. */
 	readonly replacement?: unknown;
+	/** The JSON of `replacement` where it is to be spelled otherwise than compact JSON. */
+	readonly spelling?: string | undefined;
 }
 
 /** Characters of a text, from `start` to before `end`, to be replaced by others. */
@@ -33,14 +35,14 @@ export function splicesOf(document: TextDocument, plan: readonly ValueEdit[]): S
 		}
 		edits.set(node, edit);
 	}
-	locate(document, tree);
+	locatePaths(document, tree);
 
 	const splices: Splice[] = [];
 	const collect = (node: PathTree): void => {
 		const edit = edits.get(node);
 		if (edit?.kind === "replace") {
 			const { start, end } = spanOf(node);
-			splices.push({ start, end, replacement: compactJson(edit.replacement) });
+			splices.push({ start, end, replacement: edit.spelling ?? compactJson(edit.replacement) });
 			return;
 		}
 		const removed = [...node.children].filter(([, child]) => edits.get(child)?.kind === "remove");
@@ -67,7 +69,8 @@ export function applySplices(text: string, splices: readonly Splice[]): string {
 	return pieces.join("");
 }
 
-function locate(document: TextDocument, tree: PathTree): void {
+/** Finds where the values of a tree of paths stand in a text. */
+export function locatePaths(document: TextDocument, tree: PathTree): void {
 	if (document.kind === "json") {
 		locateValues(document.text, document.roots[0]?.start ?? 0, tree);
 		return;

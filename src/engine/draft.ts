@@ -1,5 +1,6 @@
 import type { Edit, Plan, Size } from "./edit.ts";
 import type { Path } from "./path.ts";
+import { startSum } from "./size.ts";
 
 /** A plan in the making: edits of several strategies, none overlapping another. */
 export interface Draft {
@@ -7,10 +8,10 @@ export interface Draft {
 	readonly add: (edit: Edit) => boolean;
 	/** The edits so far, by message, oldest first. */
 	readonly plan: () => Plan;
-	/** Size of each message with the edits made so far. */
+	/** Size of each message with the edits made so far; follows them. */
 	readonly sizes: () => readonly Size[];
-	/** Tokens that the edits made so far save. */
-	readonly savedTokens: () => number;
+	/** What the edits made so far save. */
+	readonly saved: () => Size;
 }
 
 /**
@@ -18,60 +19,61 @@ export interface Draft {
  * the place of truncations inside its content where it is smaller than what they leave, never the other way round.
  */
 export function startDraft(before: readonly Size[]): Draft {
-	const byMessage = new Array<Edit[] | undefined>(before.length);
+	const byMessage = new Array<readonly Edit[] | undefined>(before.length);
+	const sizes = [...before];
+	const saved = startSum();
+
+	/** Puts edits in the place of those that a message had. */
+	function settle(message: number, edits: readonly Edit[]): true {
+		byMessage[message] = edits;
+		const [was, original] = [sizes[message], before[message]];
+		if (!was || !original) return true;
+		const is = sizeAfter(original, edits);
+		sizes[message] = is;
+		saved.add(was);
+		saved.subtract(is);
+		return true;
+	}
+
 	return {
 		add(edit) {
 			const present = byMessage[edit.message];
-			if (!present) {
-				byMessage[edit.message] = [edit];
-				return true;
-			}
+			if (!present) return settle(edit.message, [edit]);
 			if (edit.reason === "drop") {
-				byMessage[edit.message] = [...present.filter((one) => one.reason === "drop"), edit];
-				return true;
+				return settle(edit.message, [...present.filter((one) => one.reason === "drop"), edit]);
 			}
 			if (present.some((one) => one.reason === "drop")) return false;
 			const overlapping = present.filter((one) => overlap(one.path, edit.path));
 			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
-			if (overlapping.length > 0 && saved([edit]) <= saved(overlapping)) return false;
-			byMessage[edit.message] = [...present.filter((one) => !overlapping.includes(one)), edit];
-			return true;
+			if (overlapping.length > 0 && savedBy([edit]) <= savedBy(overlapping)) return false;
+			return settle(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
 		},
-		plan: () => byMessage.flatMap((edits) => edits ?? []),
-		sizes() {
-			const sizes = [...before];
-			byMessage.forEach((edits, message) => {
-				const size = sizes[message];
-				if (edits && size) sizes[message] = sizeAfter(size, edits);
-			});
-			return sizes;
+		plan() {
+			const plan: Edit[] = [];
+			for (const edits of byMessage) if (edits) for (const edit of edits) plan.push(edit);
+			return plan;
 		},
-		savedTokens() {
-			let tokens = 0;
-			byMessage.forEach((edits, message) => {
-				const size = before[message];
-				if (edits && size) tokens += size.tokens - sizeAfter(size, edits).tokens;
-			});
-			return tokens;
-		},
+		sizes: () => sizes,
+		saved: saved.total,
 	};
 }
 
 function sizeAfter(before: Size, edits: readonly Edit[]): Size {
-	let { chars, tokens } = before;
-	for (const edit of edits) {
-		if (edit.reason === "drop") return nothing;
-		if (edit.unsent) continue;
-		chars += edit.after.chars - edit.before.chars;
-		tokens += edit.after.tokens - edit.before.tokens;
+	let { chars, tokens, fixed = 0 } = before;
+	for (const { reason, unsent, before: was, after: is } of edits) {
+		if (reason === "drop") return nothing;
+		if (unsent) continue;
+		chars += is.chars - was.chars;
+		tokens += is.tokens - was.tokens;
+		fixed += (is.fixed ?? 0) - (was.fixed ?? 0);
 	}
-	return { chars, tokens };
+	return { chars, tokens, fixed };
 }
 
 const nothing: Size = { chars: 0, tokens: 0 };
 
 /** What edits save: tokens, or characters where they stand in a copy that costs none. */
-function saved(edits: readonly Edit[]): number {
+function savedBy(edits: readonly Edit[]): number {
 	const key = edits[0]?.unsent ? "chars" : "tokens";
 	return edits.reduce((sum, edit) => sum + edit.before[key] - edit.after[key], 0);
 }

@@ -9,6 +9,8 @@ export interface Size {
 	readonly chars: number;
 	/** Tokens in the encoding of the call. */
 	readonly tokens: number;
+	/** Those of them that no tokenizer counts: the delimiters of messages, images. Absent: none. */
+	readonly fixed?: number;
 }
 
 /** The tool result that an edit concerns. */
@@ -16,6 +18,15 @@ export interface EditedResult {
 	readonly toolCallId: string | undefined;
 	/** The tool's name as the call gave it, untrusted; `undefined` where unknown. */
 	readonly toolName: string | undefined;
+}
+
+/** What an edit takes out, in the form in which it is archived. */
+export interface TakenOut {
+	/** The reference that stands in its place. */
+	readonly ref: string;
+	/** The text of a result or a cut text; of an image or a document, its JSON. */
+	readonly text: string;
+	readonly kind: "result" | "media";
 }
 
 interface EditBase {
@@ -29,6 +40,8 @@ interface EditBase {
 	readonly before: Size;
 	readonly after: Size;
 	readonly result?: EditedResult;
+	/** Set where what stood there is to be archived before the edit is made. */
+	readonly takenOut?: TakenOut;
 }
 
 /** Puts another value in the place of a tool result's text, of its whole content, or of a record's tie to another. */

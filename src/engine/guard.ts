@@ -1,12 +1,15 @@
 import type { Policy } from "../policy/schema.ts";
+import type { Archiving } from "./archiving.ts";
 import { startDraft } from "./draft.ts";
-import type { Edit, Plan } from "./edit.ts";
+import type { Edit, Plan, Size } from "./edit.ts";
 import { type Measurement, measure, type TokenMeter } from "./measure.ts";
 import type { PlanMemory } from "./plan-memory.ts";
+import { subtractSizes } from "./size.ts";
 import { type DropParameters, planDrop } from "./strategies/drop.ts";
 import { planMask } from "./strategies/mask.ts";
 import type { MaskResultParameters } from "./strategies/mask-result.ts";
 import { planTruncate } from "./strategies/truncate.ts";
+import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
 import type { Transcript } from "./transcript.ts";
 
 /** A step of the guard's ladder that was taken. */
@@ -36,46 +39,61 @@ export interface GuardParameters {
 	/** Tokens that the conversation may take. */
 	readonly budget: number;
 	readonly meter: TokenMeter;
+	/** The conversation measured by that meter, where that was done before. */
+	readonly measurement?: Measurement;
+	/** What the model makes of a token; by default, that it is one. */
+	readonly scale?: TokenScale;
 	readonly wording: MaskResultParameters["wording"] & { readonly guardMarker: string };
 	readonly isPlaceholder: (text: string) => boolean;
+	readonly archiving?: Archiving | undefined;
 	readonly memory?: PlanMemory | undefined;
 }
 
 /**
  * Plans how to bring a conversation within its budget (seed 5, L2): the steps of the policy's ladder one after the
- * other until it fits. With `truncate_when = "always"` large results are cut even where all fits (seed 5, L1).
+ * other until it fits at the upper end of the scale. With `truncate_when = "always"` large results are cut even where
+ * all fits (seed 5, L1).
  */
 export function planGuard(parameters: GuardParameters): GuardPlan {
-	const { transcript, policy, budget } = parameters;
-	const measurement = measure(transcript, parameters.meter);
+	const { transcript, policy, budget, scale = exactScale } = parameters;
+	const { measurement = measure(transcript, parameters.meter) } = parameters;
 	const draft = startDraft(measurement.messages);
 	const steps: LadderStep[] = [];
-	let tokens = measurement.total.tokens;
+	let left = measurement.total;
+	const excess = (size: Size) => Math.max(0, scaleTokens(size, scale).high - budget);
 
 	for (const step of policy.guard.ladder) {
 		const isCap = step === "truncate" && policy.guard.truncate_when === "always";
-		if (tokens <= budget && !isCap) continue;
+		if (excess(left) === 0 && !isCap) continue;
 		const edits = planStep(step, {
 			...parameters,
 			originalSizes: measurement.messages,
 			currentSizes: step === "drop" ? draft.sizes() : measurement.messages,
-			excessTokens: tokens - budget,
+			isEnough: (dropped) => excess(subtractSizes(left, dropped)) === 0,
 		});
-		const added = edits.filter(draft.add);
-		if (added.length === 0) continue;
-		tokens = measurement.total.tokens - draft.savedTokens();
-		const count = new Set(added.map((edit) => (step === "drop" ? edit.message : edit.result))).size;
-		steps.push({ step, count, tokensAfter: tokens });
+		let count = 0;
+		let last: unknown;
+		for (const edit of edits) {
+			if (!draft.add(edit)) continue;
+			// The edits of one result, or of one message, stand side by side.
+			const edited = step === "drop" ? edit.message : edit.result;
+			if (edited !== last) count += 1;
+			last = edited;
+		}
+		if (count === 0) continue;
+		left = subtractSizes(measurement.total, draft.saved());
+		steps.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
 	}
-	const shortfall = Math.max(0, tokens - budget);
-	return { plan: draft.plan(), steps, measurement, tokensAfter: tokens, fits: shortfall === 0, shortfall };
+	const shortfall = excess(left);
+	const tokensAfter = scaleTokens(left, scale).tokens;
+	return { plan: draft.plan(), steps, measurement, tokensAfter, fits: shortfall === 0, shortfall };
 }
 
 function planStep(
 	step: LadderStep["step"],
-	parameters: GuardParameters & Pick<DropParameters, "originalSizes" | "currentSizes" | "excessTokens">,
+	parameters: GuardParameters & Pick<DropParameters, "originalSizes" | "currentSizes" | "isEnough">,
 ): readonly Edit[] {
-	const { transcript, policy, wording, isPlaceholder, meter, memory } = parameters;
+	const { transcript, policy, wording, isPlaceholder, meter, memory, archiving } = parameters;
 	const { countTokens } = meter;
 	switch (step) {
 		case "truncate": {
@@ -85,7 +103,7 @@ function planStep(
 				tailChars: policy.guard.truncate_tail_chars,
 				marker: wording.guardMarker,
 			};
-			return planTruncate({ transcript, limits, countTokens, memory });
+			return planTruncate({ transcript, limits, countTokens, memory, archiving });
 		}
 		case "mask":
 			return planMask({ ...parameters, policy: policy.mask, media: policy.media, wording, isPlaceholder, countTokens })

@@ -1,5 +1,6 @@
 import type { Size } from "./edit.ts";
 import { rememberSize } from "./remember-size.ts";
+import { startSum } from "./size.ts";
 import { type MediaNode, type Message, resultCharacters, type ToolResult, type Transcript } from "./transcript.ts";
 
 /** Counts the tokens of a text; given to the engine, which knows no tokenizer. */
@@ -38,13 +39,15 @@ export function sizeOfMedia({ texts = [], tokens }: MediaNode, countTokens: Coun
 	return {
 		chars: texts.reduce((sum, node) => sum + node.text.length, 0),
 		tokens: texts.reduce((sum, node) => sum + countTokens(node.text), tokens),
+		fixed: tokens,
 	};
 }
 
 const sizeOfMessage = rememberSize((message: Message, { countTokens, messageOverhead }: TokenMeter): Size => {
 	if (message.sent === false) return { chars: 0, tokens: 0 };
 	let chars = 0;
-	let tokens = messageOverhead + message.mediaTokens;
+	const fixed = messageOverhead + message.mediaTokens;
+	let tokens = fixed;
 	for (const text of message.counted) {
 		chars += text.length;
 		tokens += countTokens(text);
@@ -54,21 +57,32 @@ const sizeOfMessage = rememberSize((message: Message, { countTokens, messageOver
 		chars += size.chars;
 		tokens += size.tokens;
 	}
-	return { chars, tokens };
+	return { chars, tokens, fixed };
 });
 
-/** Measures a conversation: characters (UTF-16 code units) and tokens of each message and in all. */
-export function measure(transcript: Transcript, meter: TokenMeter): Measurement {
-	const messages = transcript.messages.map((message) => sizeOfMessage(message, meter));
-	const surroundings = transcript.surroundings.map((text) => sizeOf(text, meter.countTokens));
-	const sum = (sizes: readonly Size[], key: keyof Size) => sizes.reduce((all, size) => all + size[key], 0);
-	const surroundingTokens = sum(surroundings, "tokens");
-	return {
-		messages,
-		surroundingTokens,
-		total: {
-			chars: sum(messages, "chars") + sum(surroundings, "chars"),
-			tokens: sum(messages, "tokens") + surroundingTokens,
-		},
-	};
+/**
+ * Measures a conversation: characters (UTF-16 code units) and tokens of each message and in all. `requestOverhead` is
+ * what the provider adds to each request, in tokens.
+ */
+export function measure(transcript: Transcript, meter: TokenMeter, requestOverhead = 0): Measurement {
+	const all = startSum();
+	const messages: Size[] = [];
+	for (const message of transcript.messages) {
+		const size = sizeOfMessage(message, meter);
+		messages.push(size);
+		all.add(size);
+	}
+	let surroundingTokens = requestOverhead;
+	for (const text of transcript.surroundings) {
+		const size = sizeOf(text, meter.countTokens);
+		surroundingTokens += size.tokens;
+		all.add(size);
+	}
+	all.add({ chars: 0, tokens: requestOverhead, fixed: requestOverhead });
+	return { messages, surroundingTokens, total: all.total() };
+}
+
+/** Whether all messages were measured by this meter before, so that measuring them again costs nothing. */
+export function isMeasured({ messages }: Transcript, meter: TokenMeter): boolean {
+	return messages.every((message) => sizeOfMessage.isKnown(message, meter));
 }

@@ -31,7 +31,12 @@ export interface PlaceholderValues {
 	readonly toolName: string | undefined;
 	/** Characters (UTF-16 code units) of the text taken out. */
 	readonly originalChars: number;
+	/** Where the original is archived; `undefined` where it is not. */
+	readonly ref?: string | undefined;
 }
+
+/** What stands for {ref} where nothing is archived. */
+export const noRef = "-";
 
 /** Writes the placeholder for one masked result. */
 export function writePlaceholder(
@@ -41,13 +46,14 @@ export function writePlaceholder(
 	return fillTemplate(wording.placeholder, {
 		...describeCall(wording, values),
 		original_chars: String(values.originalChars),
+		ref: values.ref ?? noRef,
 	});
 }
 
 /** Writes the placeholder for one masked image, recording or document: what it was, its size and dimensions. */
 export function writeMediaPlaceholder(
 	wording: { readonly mediaPlaceholder: string; readonly unknownTool: string },
-	values: { readonly toolCallId: string; readonly toolName: string | undefined; readonly media: MediaNode },
+	values: Omit<PlaceholderValues, "originalChars"> & { readonly media: MediaNode },
 ): string {
 	const { kind, mediaType, bytes, dimensions } = values.media;
 	const description = [
@@ -55,7 +61,8 @@ export function writeMediaPlaceholder(
 		...(bytes === undefined ? [] : [`${bytes} B`]),
 		...(dimensions === undefined ? [] : [`${dimensions.width}×${dimensions.height}`]),
 	].join(", ");
-	return fillTemplate(wording.mediaPlaceholder, { ...describeCall(wording, values), media: description });
+	const ref = values.ref ?? noRef;
+	return fillTemplate(wording.mediaPlaceholder, { ...describeCall(wording, values), media: description, ref });
 }
 
 function describeCall(
@@ -66,19 +73,25 @@ function describeCall(
 	return { tool_call_id: cleanValue(values.toolCallId), tool_name: name === "" ? wording.unknownTool : name };
 }
 
+/** A recognised placeholder: the reference that it gives, where it gives one. */
+export interface ReadPlaceholder {
+	readonly ref: string | undefined;
+}
+
 /**
- * Recognises placeholders written from any of the templates, by their exact grammar. What is recognised is never
- * masked again, so masking twice equals masking once and no placeholder passes for an original.
+ * Reads placeholders written from any of the templates, by their exact grammar; `undefined` for any other text. What is
+ * recognised is never masked again, so masking twice equals masking once and no placeholder passes for an original.
  */
-export function placeholderRecogniser(templates: readonly string[]): (text: string) => boolean {
+export function placeholderReader(templates: readonly string[]): (text: string) => ReadPlaceholder | undefined {
 	const value = (longest: number) => `[^\\[\\](){}<>\\r\\n]{0,${longest}}`;
 	const grammar = {
 		tool_call_id: value(longestValue),
 		tool_name: value(longestValue),
 		original_chars: "\\d+",
 		media: value(longestMedia),
+		ref: refGrammar,
 	};
-	const recognisers = templates.map((template) => {
+	const readers = templates.map((template) => {
 		const variables = template.match(/\{\w+\}/g)?.length ?? 0;
 		// A text longer than any placeholder need not be matched at all; a character may be two UTF-16 code units.
 		const longest = template.length + variables * 2 * longestMedia;
@@ -86,8 +99,26 @@ export function placeholderRecogniser(templates: readonly string[]): (text: stri
 		const opening = template.split(/\{\w+\}/, 1)[0] ?? "";
 		return { pattern: templatePattern(template, grammar), longest, opening };
 	});
-	return (text) =>
-		recognisers.some(
-			({ pattern, longest, opening }) => text.length <= longest && text.startsWith(opening) && pattern.test(text),
-		);
+	return (text) => {
+		for (const { pattern, longest, opening } of readers) {
+			if (text.length > longest || !text.startsWith(opening)) continue;
+			const found = pattern.exec(text);
+			if (found) return { ref: refIn(found.groups?.ref) };
+		}
+		return undefined;
+	};
+}
+
+/** What a reference may look like in a placeholder or a marker. */
+export const refGrammar = "[A-Za-z0-9-]{1,40}";
+
+/** The reference that a template's {ref} was filled with. */
+export function refIn(filled: string | undefined): string | undefined {
+	return filled === noRef ? undefined : filled;
+}
+
+/** Tells placeholders written from any of the templates from all other texts. */
+export function placeholderRecogniser(templates: readonly string[]): (text: string) => boolean {
+	const read = placeholderReader(templates);
+	return (text) => read(text) !== undefined;
 }

@@ -1,6 +1,8 @@
-import type { EditReason, Plan, Size } from "./edit.ts";
+import type { Plan, Size } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
+import { startSum } from "./size.ts";
+import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
 import { toolTurns } from "./tool-turns.ts";
 import { resultCharacters, type Transcript } from "./transcript.ts";
 
@@ -25,41 +27,65 @@ export interface Report {
 	readonly chars: BeforeAfter;
 	/** Characters of tool results. */
 	readonly tool_chars: BeforeAfter;
+	/** Tokens, by the best guess where the model's own are not counted. */
 	readonly tokens: BeforeAfter;
+	/** Least and most tokens that it may have as it is answered; both `tokens.after` where they are exact. */
+	readonly band: { readonly low: number; readonly high: number };
 	/** What a reader of the numbers should know, in English sentences. */
 	readonly notes: readonly string[];
 }
 
-/** Folds a plan into a report. */
-export function reportOf(transcript: Transcript, measurement: Measurement, plan: Plan): Report {
-	const results = (reason: EditReason) =>
-		new Set(plan.filter((edit) => edit.reason === reason).map((edit) => edit.result)).size;
-	const counted = plan.filter((edit) => !edit.unsent);
-	const dropped = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
-	const change = (key: keyof Size) => counted.reduce((sum, edit) => sum + edit.after[key] - edit.before[key], 0);
-	const resultChars = transcript.messages.map((message) =>
-		message.sent === false ? 0 : message.results.reduce((sum, result) => sum + resultCharacters(result), 0),
-	);
-	const toolCharsBefore = resultChars.reduce((sum, chars) => sum + chars, 0);
-	const toolCharsAfter = counted.reduce(
-		(sum, edit) => (edit.kind === "replace" ? sum + edit.after.chars - edit.before.chars : sum),
-		resultChars.reduce((sum, chars, index) => (dropped.has(index) ? sum : sum + chars), 0),
-	);
-	const { chars, tokens } = measurement.total;
+/** Folds a plan into a report; `scale` says what the model makes of a token. */
+export function reportOf(
+	transcript: Transcript,
+	{ total }: Measurement,
+	plan: Plan,
+	scale: TokenScale = exactScale,
+): Report {
+	const { after, masked, truncated, dropped, resultCharsSaved } = sumUp(plan, total);
+	const { tokens: tokensAfter, ...band } = scaleTokens(after, scale);
+	let toolCharsBefore = 0;
+	let toolCharsKept = 0;
+	transcript.messages.forEach((message, index) => {
+		if (message.sent === false) return;
+		let chars = 0;
+		for (const result of message.results) chars += resultCharacters(result);
+		toolCharsBefore += chars;
+		if (!dropped.has(index)) toolCharsKept += chars;
+	});
 	return {
 		format: transcript.format,
 		changed: plan.length > 0,
 		messages: { before: transcript.messages.length, after: transcript.messages.length - dropped.size },
 		tool_turns: toolTurns(transcript).length,
 		tool_results: pairResults(transcript).length,
-		masked_tool_results: results("mask"),
-		truncated_tool_results: results("truncate"),
+		masked_tool_results: masked,
+		truncated_tool_results: truncated,
 		dropped_messages: dropped.size,
-		chars: { before: chars, after: chars + change("chars") },
-		tool_chars: { before: toolCharsBefore, after: toolCharsAfter },
-		tokens: { before: tokens, after: tokens + change("tokens") },
+		chars: { before: total.chars, after: after.chars },
+		tool_chars: { before: toolCharsBefore, after: toolCharsKept - resultCharsSaved },
+		tokens: { before: scaleTokens(total, scale).tokens, after: tokensAfter },
+		band,
 		notes: notesOn(transcript),
 	};
+}
+
+/** What the edits of a plan come to. */
+function sumUp(plan: Plan, total: Size) {
+	const after = startSum(total);
+	const dropped = new Set<number>();
+	const results = { mask: new Set<unknown>(), truncate: new Set<unknown>() };
+	let resultCharsSaved = 0;
+	for (const edit of plan) {
+		if (edit.reason === "drop") dropped.add(edit.message);
+		else if (edit.reason === "mask" || edit.reason === "truncate") results[edit.reason].add(edit.result);
+		if (edit.unsent) continue;
+		after.add(edit.after);
+		after.subtract(edit.before);
+		if (edit.kind === "replace") resultCharsSaved += edit.before.chars - edit.after.chars;
+	}
+	const [masked, truncated] = [results.mask.size, results.truncate.size];
+	return { after: after.total(), masked, truncated, dropped, resultCharsSaved };
 }
 
 function notesOn(transcript: Transcript): string[] {

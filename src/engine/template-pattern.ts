@@ -3,6 +3,15 @@
  * variable that stands again must have the same value again, which also keeps matching fast for any template.
  */
 export function templatePattern(template: string, grammar: Readonly<Record<string, string>>): RegExp {
+	return new RegExp(`^${templateSource(template, grammar)}$`, "u");
+}
+
+/** A pattern that finds such texts inside others, one after the other. */
+export function templateFinder(template: string, grammar: Readonly<Record<string, string>>): RegExp {
+	return new RegExp(templateSource(template, grammar), "gu");
+}
+
+function templateSource(template: string, grammar: Readonly<Record<string, string>>): string {
 	const seen = new Set<string>();
 	const source = template.split(/(\{\w+\})/).map((part) => {
 		const variable = part.slice(1, -1);
@@ -13,5 +22,5 @@ export function templatePattern(template: string, grammar: Readonly<Record<strin
 		seen.add(variable);
 		return `(?<${variable}>${grammar[variable]})`;
 	});
-	return new RegExp(`^${source.join("")}$`, "u");
+	return source.join("");
 }

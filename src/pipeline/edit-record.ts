@@ -2,6 +2,8 @@ import { sha256Of } from "../documents/sha256-of.ts";
 import type { Edit, EditReason } from "../engine/edit.ts";
 import { ownJson } from "../engine/json-copy.ts";
 import { jsonPointer, valueAt } from "../engine/path.ts";
+import { likelyTokens, type TokenScale } from "../engine/token-scale.ts";
+import type { CarriedOut } from "./carry-out.ts";
 
 /** An edit in the form in which it leaves the engine: plain JSON. All paths refer to the document as it came in. */
 export interface EditRecord {
@@ -18,26 +20,47 @@ export interface EditRecord {
 	readonly after: { readonly chars: number; readonly tokens: number };
 	readonly tool_call_id?: string;
 	readonly tool_name?: string;
+	/** Where what is taken out is archived: the result, or the group of messages that it belongs to. */
+	readonly ref?: string;
 	/** What stands at `path` afterwards; only on `replace`. */
 	readonly replacement?: unknown;
 }
 
-/** The record of an edit of a document. */
-export function editRecord(edit: Edit, document: unknown): EditRecord {
+/** What the records of a plan have in common. */
+export interface RecordParameters {
+	readonly document: unknown;
+	readonly scale: TokenScale;
+	/** References of dropped groups by the index of a message in them. */
+	readonly refOfGroup: ReadonlyMap<number, string>;
+}
+
+/** References of archived groups by the index of a message in them. */
+export function refsOfGroups(settled: CarriedOut): ReadonlyMap<number, string> {
+	const groups = settled.kind === "kept_promises" ? settled.groups : [];
+	return new Map(groups.flatMap(({ ref, messages }) => messages.map((message) => [message, ref] as const)));
+}
+
+/** The record of an edit of a document, its sizes in the model's tokens. */
+export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordParameters): EditRecord {
 	const { kind, reason, message, before, after, result } = edit;
-	return {
+	const ref = reason === "drop" ? refOfGroup.get(message) : edit.takenOut?.ref;
+	const record: Writable<EditRecord> = {
 		kind,
 		path: jsonPointer(edit.path),
 		reason,
-		...(message < 0 ? {} : { message }),
 		sha256_before: digestOf(edit, document),
-		before: { ...before },
-		after: { ...after },
-		...(result?.toolCallId === undefined ? {} : { tool_call_id: result.toolCallId }),
-		...(result?.toolName === undefined ? {} : { tool_name: result.toolName }),
-		...(edit.kind === "replace" ? { replacement: ownJson(edit.replacement) } : {}),
+		before: { chars: before.chars, tokens: likelyTokens(before, scale) },
+		after: { chars: after.chars, tokens: likelyTokens(after, scale) },
 	};
+	if (message >= 0) record.message = message;
+	if (result?.toolCallId !== undefined) record.tool_call_id = result.toolCallId;
+	if (result?.toolName !== undefined) record.tool_name = result.toolName;
+	if (ref !== undefined) record.ref = ref;
+	if (edit.kind === "replace") record.replacement = ownJson(edit.replacement);
+	return record;
 }
+
+type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
 // An edit that is met again was planned for the very same message, so that the same stands at its path.
 const digests = new WeakMap<Edit, string>();

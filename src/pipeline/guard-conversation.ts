@@ -1,36 +1,44 @@
+import type { Archive } from "../archive/archive.ts";
 import { budgetOf } from "../engine/budget.ts";
 import { type Consumer, largestConsumers } from "../engine/consumers.ts";
 import { type LadderStep, planGuard } from "../engine/guard.ts";
 import { type Report, reportOf } from "../engine/report.ts";
+import { scaleTokens } from "../engine/token-scale.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ConversationMemory } from "../formats/conversation-memory.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
+import { inputTokensOf } from "../tokens/input-tokens.ts";
+import type { ArchivedGroup, SpellingsOf } from "./archive-originals.ts";
+import { archivingOf } from "./archiving-of.ts";
+import { type CarriedOut, carryOut } from "./carry-out.ts";
 import { completePlan } from "./complete-plan.ts";
 import { contextWindowOfCall } from "./context-window-of-call.ts";
-import { editRecord } from "./edit-record.ts";
+import { countForGuard } from "./count-for-guard.ts";
+import { type CountingReport, countingReport } from "./counting-report.ts";
+import { despiteArchive } from "./despite-archive.ts";
+import { editRecord, refsOfGroups } from "./edit-record.ts";
 import type { Log } from "./log-event.ts";
 import type { Outcome } from "./mask-conversation.ts";
 import { modelOfCall } from "./model-of-call.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { planMemoryOf } from "./plan-memory-of.ts";
+import { asSent } from "./request-parts.ts";
 import { seenConversations } from "./seen-conversations.ts";
-import { settle } from "./settle.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
-/** What a guarding did. All numbers of tokens are in `encoding`. */
-export interface GuardReport extends Report {
-	readonly encoding: string;
-	/** Whether the conversation is now within the budget. */
+/** What a guarding did. */
+export interface GuardReport extends Report, CountingReport {
+	/** Whether the conversation is now within the budget, at the upper end of its band. */
 	readonly fits: boolean;
 	readonly context_window: number;
 	readonly reserve_tokens: number;
 	/** Tokens that the conversation may take; negative where the reserve is larger than the window. */
 	readonly budget_tokens: number;
-	/** Tokens over the budget; 0 where it fits. */
+	/** Tokens over the budget at the upper end of the band; 0 where it fits. */
 	readonly shortfall_tokens: number;
 	/** The ladder's steps that changed something, in order. */
 	readonly steps: readonly {
@@ -42,6 +50,8 @@ export interface GuardReport extends Report {
 	readonly largest: readonly Consumer[];
 	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
 	readonly thinking?: ThinkingReport;
+	/** The groups of messages that were dropped, and where each is archived; only with an archive. */
+	readonly dropped_groups?: readonly ArchivedGroup[];
 }
 
 /** A conversation to bring within its model's context window. */
@@ -49,63 +59,93 @@ export interface GuardRequest {
 	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
 	readonly conversation: unknown;
 	readonly policy: Policy;
-	/** Model whose window and encoding count. */
+	/** Model whose window and tokenizer count. */
 	readonly model?: string | undefined;
+	/** Tool schemas that are sent along, where the conversation does not hold them itself. Counted, never changed. */
+	readonly tools?: unknown;
+	/** The usage that the provider reported with the last answer of the conversation, to calibrate the counts by. */
+	readonly usage?: unknown;
 	/** Context window in tokens. */
 	readonly contextWindow?: number | undefined;
 	/** Tokens left free for the answer. */
 	readonly reserveTokens?: number | undefined;
+	/** Where what is taken out is kept; without one nothing is, and placeholders name no reference. */
+	readonly archive?: Archive | undefined;
+	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
+	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
 	readonly memory?: ConversationMemory;
+	/** Characters from which a conversation may be answered without being counted. */
+	readonly largeFrom?: number;
 	readonly log?: Log;
 }
 
 /**
  * Brings a conversation within its model's context window, and says whether it fits.
  *
- * @throws PalimpsestError `not_a_conversation`; `context_window_unknown`; `invalid_argument` for a window or reserve
- * that is no whole number of tokens.
+ * With an archive, what is taken out is kept there first; where that fails, the conversation comes back as it was, with the
+ * error `archive_unavailable`, unless the policy says otherwise.
+ *
+ * @throws PalimpsestError `not_a_conversation`; `context_window_unknown`; `invalid_argument` for a window, reserve or
+ * usage that is no whole number of tokens, and for tools where the conversation holds some.
  */
-export async function guardConversation(request: GuardRequest): Promise<Outcome<GuardReport>> {
-	const { conversation, log } = request;
+export function guardConversation(request: GuardRequest): Promise<Outcome<GuardReport>> {
+	return despiteArchive(request, guardOnce);
+}
+
+async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
+	const { conversation, archive, spellingsOf, log } = request;
 	requireTokens("context_window", request.contextWindow, 1);
 	requireTokens("reserve_tokens", request.reserveTokens, 0);
+	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
 	const source = readConversation(conversation, request.memory ?? seenConversations);
-	const { transcript } = source;
 	const reserveTokens = request.reserveTokens ?? request.policy.guard.reserve_tokens;
 	const policy = { ...request.policy, guard: { ...request.policy.guard, reserve_tokens: reserveTokens } };
 	const model = modelOfCall(request.model, conversation, policy);
 	const contextWindow = await contextWindowOfCall(request.contextWindow, policy, model);
 	const budget = budgetOf(contextWindow, policy.guard);
-	const meter = await tokenMeter(policy, model);
-	const wording = wordings(policy);
-
-	const guard = planGuard({
-		transcript,
-		policy,
-		budget,
-		meter,
-		wording,
-		isPlaceholder: placeholdersOf(policy),
-		memory: planMemoryOf(policy, meter.encoding),
+	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
+	const counting = { transcript, policy, budget, inputTokens, largeFrom: request.largeFrom };
+	const { meter, estimate, measurement, early } = countForGuard({
+		...counting,
+		...(await tokenMeter(policy, model)),
+		requestOverhead,
 	});
+	const { scale } = estimate;
+	const wording = wordings(policy, archive ? "archived" : "not_archived");
+
+	const guard = early
+		? { plan: [], steps: [] }
+		: planGuard({
+				transcript,
+				policy,
+				budget,
+				meter,
+				measurement,
+				scale,
+				wording,
+				isPlaceholder: placeholdersOf(policy),
+				memory: planMemoryOf(policy, estimate.encoding, archive),
+				archiving: archivingOf(archive, conversation),
+			});
 	const { plan, thinking } = completePlan({ source, plan: guard.plan, policy, countTokens: meter.countTokens });
-	const settled = settle(source, plan, meter.countTokens);
+	const settled = await carryOut({ source, plan, countTokens: meter.countTokens, archive, spellingsOf });
 	const kept = settled.kind === "kept_promises";
 	const done = kept ? plan : [];
-	for (const event of planEvents(done, wording.unknownTool)) log?.(event);
-	const report = reportOf(transcript, guard.measurement, done);
-	const shortfall = Math.max(0, report.tokens.after - budget);
+	const refOfGroup = refsOfGroups(settled);
+	for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log?.(event);
+	const report = reportOf(transcript, measurement, done, scale);
+	const band = early?.band ?? report.band;
+	const shortfall = Math.max(0, band.high - budget);
+	const reserveNote = budget > 0 ? [] : ["The reserve leaves nothing of the context window, so nothing can fit."];
 	return {
 		conversation: settled.document,
-		edits: done.map((edit) => editRecord(edit, conversation)),
+		edits: done.map((edit) => editRecord(edit, { document: conversation, scale, refOfGroup })),
 		report: {
 			...report,
-			notes:
-				budget > 0
-					? report.notes
-					: [...report.notes, "The reserve leaves nothing of the context window, so nothing can fit."],
-			encoding: meter.encoding,
+			band,
+			notes: [...report.notes, ...estimate.notes, ...reserveNote],
+			...countingReport(estimate),
 			fits: shortfall === 0,
 			context_window: contextWindow,
 			reserve_tokens: reserveTokens,
@@ -114,11 +154,19 @@ export async function guardConversation(request: GuardRequest): Promise<Outcome<
 			steps: kept
 				? guard.steps.map(({ step, count, tokensAfter }) => ({ step, count, tokens_after: tokensAfter }))
 				: [],
-			largest: largestConsumers(transcript, guard.measurement.messages),
+			largest: largestConsumers(transcript, measurement.messages).map((one) => ({
+				...one,
+				tokens: scaleTokens(measurement.messages[one.message] ?? one, scale).tokens,
+			})),
 			...(thinking ? { thinking } : {}),
+			...droppedGroupsReport(settled),
 		},
-		...(settled.kind === "broken_promise" ? { error: settled.error } : {}),
+		...(settled.kind === "kept_promises" ? {} : { error: settled.error }),
 	};
+}
+
+function droppedGroupsReport(settled: CarriedOut): Pick<GuardReport, "dropped_groups"> {
+	return settled.kind === "kept_promises" && settled.groups.length > 0 ? { dropped_groups: settled.groups } : {};
 }
 
 function requireTokens(name: string, value: number | undefined, least: number): void {

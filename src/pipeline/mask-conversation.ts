@@ -1,3 +1,4 @@
+import type { Archive } from "../archive/archive.ts";
 import { measure } from "../engine/measure.ts";
 import { type Report, reportOf } from "../engine/report.ts";
 import { planMask } from "../engine/strategies/mask.ts";
@@ -7,22 +8,25 @@ import type { ConversationMemory } from "../formats/conversation-memory.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
+import type { SpellingsOf } from "./archive-originals.ts";
+import { archivingOf } from "./archiving-of.ts";
+import { carryOut } from "./carry-out.ts";
 import { completePlan } from "./complete-plan.ts";
-import { type EditRecord, editRecord } from "./edit-record.ts";
+import { type CountingReport, countingReport } from "./counting-report.ts";
+import { despiteArchive } from "./despite-archive.ts";
+import { type EditRecord, editRecord, refsOfGroups } from "./edit-record.ts";
 import type { Log } from "./log-event.ts";
 import { modelOfCall } from "./model-of-call.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { planMemoryOf } from "./plan-memory-of.ts";
+import { asSent } from "./request-parts.ts";
 import { seenConversations } from "./seen-conversations.ts";
-import { settle } from "./settle.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
 /** What a masking did. */
-export interface MaskReport extends Report {
-	/** Token encoding that the counts are in. */
-	readonly encoding: string;
+export interface MaskReport extends Report, CountingReport {
 	/** Results outside the window that were left as they are, by reason. */
 	readonly kept: Readonly<Record<KeptReason, number>>;
 	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
@@ -45,6 +49,10 @@ export interface MaskRequest {
 	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
 	readonly conversation: unknown;
 	readonly policy: Policy;
+	/** Where what is taken out is kept; without one nothing is, and placeholders name no reference. */
+	readonly archive?: Archive | undefined;
+	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
+	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
 	readonly memory?: ConversationMemory;
 	readonly log?: Log;
@@ -53,14 +61,23 @@ export interface MaskRequest {
 /**
  * Masks the old tool results of a conversation.
  *
+ * With an archive, what is taken out is kept there first; where that fails, the conversation comes back as it was, with the
+ * error `archive_unavailable`, unless the policy says otherwise.
+ *
  * @throws PalimpsestError `not_a_conversation`, `thinking_bound`.
  */
-export async function maskConversation(request: MaskRequest): Promise<Outcome<MaskReport>> {
-	const { conversation, policy, log } = request;
+export function maskConversation(request: MaskRequest): Promise<Outcome<MaskReport>> {
+	return despiteArchive(request, maskOnce);
+}
+
+async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
+	const { conversation, policy, archive, spellingsOf, log } = request;
 	const source = readConversation(conversation, request.memory ?? seenConversations);
-	const { transcript } = source;
-	const meter = await tokenMeter(policy, modelOfCall(undefined, conversation, policy));
-	const wording = wordings(policy);
+	const model = modelOfCall(undefined, conversation, policy);
+	const { meter, estimate } = await tokenMeter(policy, model);
+	const { scale } = estimate;
+	const { transcript, requestOverhead } = asSent(source, { model });
+	const wording = wordings(policy, archive ? "archived" : "not_archived");
 	const { edits, kept } = planMask({
 		transcript,
 		policy: policy.mask,
@@ -68,22 +85,26 @@ export async function maskConversation(request: MaskRequest): Promise<Outcome<Ma
 		wording,
 		isPlaceholder: placeholdersOf(policy),
 		countTokens: meter.countTokens,
-		memory: planMemoryOf(policy, meter.encoding),
+		memory: planMemoryOf(policy, estimate.encoding, archive),
+		archiving: archivingOf(archive, conversation),
 	});
 	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens: meter.countTokens });
-	const measurement = measure(transcript, meter);
-	const settled = settle(source, plan, meter.countTokens);
+	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
+	const settled = await carryOut({ source, plan, countTokens: meter.countTokens, archive, spellingsOf });
 	const done = settled.kind === "kept_promises" ? plan : [];
-	for (const event of planEvents(done, wording.unknownTool)) log?.(event);
+	const refOfGroup = refsOfGroups(settled);
+	for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log?.(event);
+	const report = reportOf(transcript, measurement, done, scale);
 	return {
 		conversation: settled.document,
-		edits: done.map((edit) => editRecord(edit, conversation)),
+		edits: done.map((edit) => editRecord(edit, { document: conversation, scale, refOfGroup })),
 		report: {
-			...reportOf(transcript, measurement, done),
-			encoding: meter.encoding,
+			...report,
+			notes: [...report.notes, ...estimate.notes],
+			...countingReport(estimate),
 			kept,
 			...(thinking ? { thinking } : {}),
 		},
-		...(settled.kind === "broken_promise" ? { error: settled.error } : {}),
+		...(settled.kind === "kept_promises" ? {} : { error: settled.error }),
 	};
 }

@@ -1,10 +1,22 @@
-import { placeholderRecogniser } from "../engine/placeholder.ts";
+import { placeholderReader, type ReadPlaceholder } from "../engine/placeholder.ts";
 import { locales } from "../policy/locale.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 
 /** Recognises the placeholders of a policy and of every locale, whichever wrote them in an earlier call. */
 export function placeholdersOf(policy: Policy): (text: string) => boolean {
-	const templates = Object.values(locales).flatMap((locale) => [locale.placeholder, locale.media_placeholder]);
-	return placeholderRecogniser([...new Set([...templates, wordings(policy).placeholder])]);
+	const read = placeholderReaderOf(policy);
+	return (text) => read(text) !== undefined;
+}
+
+/** Reads the placeholders of a policy and of every locale, with the reference that they give. */
+export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlaceholder | undefined {
+	// With a reference first: a name or an id might hold what looks like one.
+	const templates = Object.values(locales).flatMap(({ archived, placeholder, media_placeholder }) => [
+		archived.placeholder,
+		archived.media_placeholder,
+		placeholder,
+		media_placeholder,
+	]);
+	return placeholderReader([...new Set([wordings(policy).placeholder, ...templates])]);
 }

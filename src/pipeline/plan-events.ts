@@ -1,41 +1,52 @@
 import type { Plan } from "../engine/edit.ts";
 import { cleanValue } from "../engine/placeholder.ts";
+import { startSum } from "../engine/size.ts";
+import { scaleTokens, type TokenScale } from "../engine/token-scale.ts";
 import type { LogEvent } from "./log-event.ts";
 
 /**
  * The log events of a plan: each truncation and all drops at `warning`, worded as seed 5 (L3) words them, and one line
  * for all maskings at `info`.
  */
-export function planEvents(plan: Plan, unknownTool: string): LogEvent[] {
+export function planEvents(
+	plan: Plan,
+	{ unknownTool, scale }: { readonly unknownTool: string; readonly scale: TokenScale },
+): LogEvent[] {
 	const events: LogEvent[] = [];
-	const masked = plan.filter((edit) => edit.reason === "mask" && !edit.unsent);
-	const dropped = plan.filter((edit) => edit.reason === "drop");
-	for (const edit of plan) {
-		if (edit.reason !== "truncate" || edit.unsent) continue;
-		const tool = edit.result?.toolName === undefined ? unknownTool : cleanValue(edit.result.toolName);
-		const [original, truncated] = [edit.before.chars, edit.after.chars];
-		events.push({
-			level: "warning",
-			message: `Context guard: truncated tool result for "${tool}" (${original} → ${truncated} chars)`,
-			data: { event: "truncated", tool, chars_before: original, chars_after: truncated },
-		});
+	const masked = { results: 0, before: 0, after: 0 };
+	const dropped = { messages: new Set<number>(), size: startSum() };
+	for (const { reason, unsent, message, before, after, result } of plan) {
+		if (reason === "drop") {
+			dropped.messages.add(message);
+			dropped.size.add(before);
+		} else if (reason === "mask" && !unsent) {
+			masked.results += 1;
+			masked.before += before.chars;
+			masked.after += after.chars;
+		} else if (reason === "truncate" && !unsent) {
+			const tool = result?.toolName === undefined ? unknownTool : cleanValue(result.toolName);
+			events.push({
+				level: "warning",
+				message: `Context guard: truncated tool result for "${tool}" (${before.chars} → ${after.chars} chars)`,
+				data: { event: "truncated", tool, chars_before: before.chars, chars_after: after.chars },
+			});
+		}
 	}
-	if (dropped.length > 0) {
-		const messages = new Set(dropped.map((edit) => edit.message)).size;
-		const tokens = dropped.reduce((sum, edit) => sum + edit.before.tokens, 0);
+	if (dropped.messages.size > 0) {
+		const messages = dropped.messages.size;
+		const { tokens } = scaleTokens(dropped.size.total(), scale);
 		events.push({
 			level: "warning",
 			message: `Context guard: dropped ${messages} old messages (estimated ${tokens} tokens)`,
 			data: { event: "dropped", messages, tokens },
 		});
 	}
-	if (masked.length > 0) {
-		const before = masked.reduce((sum, edit) => sum + edit.before.chars, 0);
-		const after = masked.reduce((sum, edit) => sum + edit.after.chars, 0);
+	if (masked.results > 0) {
+		const { results, before, after } = masked;
 		events.push({
 			level: "info",
-			message: `Masked ${masked.length} old tool results (${before} → ${after} chars)`,
-			data: { event: "masked", results: masked.length, chars_before: before, chars_after: after },
+			message: `Masked ${results} old tool results (${before} → ${after} chars)`,
+			data: { event: "masked", results, chars_before: before, chars_after: after },
 		});
 	}
 	return events;

@@ -1,29 +1,40 @@
 import type { TokenMeter } from "../engine/measure.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type EncodingName, encodingForModel } from "../tokens/encoding.ts";
+import type { EncodingName } from "../tokens/encoding.ts";
+import { estimateTokens, type TokenEstimate } from "../tokens/estimate-tokens.ts";
 import { loadCounter } from "../tokens/load-counter.ts";
+import { leastTokens, mostTokens } from "../tokens/token-bounds.ts";
 
-/** A meter with the name of the encoding that it counts in. */
-export interface NamedMeter extends TokenMeter {
-	readonly encoding: EncodingName;
+/** How a call counts. */
+export interface CallMeter {
+	/** Counts in the encoding of `estimate`, unscaled. */
+	readonly meter: TokenMeter;
+	/** What the model makes of these numbers. */
+	readonly estimate: TokenEstimate;
 }
 
-/** The meter for a call: the policy's encoding, else the model's own where known, else o200k_base. */
-export async function tokenMeter(policy: Policy, model: string | undefined): Promise<NamedMeter> {
-	const ofModel = model === undefined ? undefined : encodingForModel(model);
-	const encoding = policy.tokens.encoding ?? ofModel ?? "o200k_base";
-	const countTokens = await loadCounter(encoding);
-	return sameMeter({ encoding, countTokens, messageOverhead: policy.tokens.message_overhead });
+/** The meter for a call: in the policy's encoding, else in the model's own or the one nearest to it, else in o200k_base. */
+export async function tokenMeter(policy: Policy, model: string | undefined): Promise<CallMeter> {
+	const estimate = await estimateTokens(model, policy.tokens.encoding ?? undefined);
+	const countTokens = await loadCounter(estimate.encoding);
+	return { meter: sameMeter(estimate.encoding, countTokens, policy), estimate };
 }
 
-const meters = new Map<string, NamedMeter>();
+/** Meters that count the most and the least tokens that a text can have in any encoding; without counting it. */
+export function boundingMeters(policy: Policy): { readonly most: TokenMeter; readonly least: TokenMeter } {
+	return { most: sameMeter("most", mostTokens, policy), least: sameMeter("least", leastTokens, policy) };
+}
+
+const meters = new Map<string, TokenMeter>();
 
 /** The same object for the same way of counting, since sizes are remembered by it. */
-function sameMeter(meter: NamedMeter): NamedMeter {
-	const key = `${meter.encoding}+${meter.messageOverhead}`;
+function sameMeter(name: EncodingName | "most" | "least", countTokens: TokenMeter["countTokens"], policy: Policy) {
+	const messageOverhead = policy.tokens.message_overhead;
+	const key = `${name}+${messageOverhead}`;
 	const known = meters.get(key);
-	if (known?.countTokens === meter.countTokens) return known;
+	if (known?.countTokens === countTokens) return known;
 	if (meters.size >= 64) meters.clear();
+	const meter = { countTokens, messageOverhead };
 	meters.set(key, meter);
 	return meter;
 }

@@ -1,19 +1,25 @@
+import type { Archive } from "../archive/archive.ts";
+import { scaleTokens } from "../engine/token-scale.ts";
 import { type Truncation, truncateHeadTail } from "../engine/truncate/head-tail.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
+import { type CountingReport, countingReport } from "./counting-report.ts";
 import type { Log } from "./log-event.ts";
 import { tokenMeter } from "./token-meter.ts";
 
 /** What a truncation did. Characters are UTF-16 code units. */
-export interface TruncateReport {
+export interface TruncateReport extends CountingReport {
 	readonly truncated: boolean;
 	readonly chars: { readonly before: number; readonly after: number };
 	readonly tokens: { readonly before: number; readonly after: number };
-	readonly encoding: string;
+	/** Least and most tokens of the text as it is answered. */
+	readonly band: { readonly low: number; readonly high: number };
 	readonly omitted_chars: number;
 	/** Half-open range of the original that was left out; null where nothing was. */
 	readonly omitted: { readonly start: number; readonly end: number } | null;
+	/** Where the whole text is archived; only with an archive, and where it was cut. */
+	readonly ref?: string;
 }
 
 /** A text to cut. */
@@ -22,16 +28,19 @@ export interface TruncateRequest {
 	readonly policy: Policy;
 	/** Characters up to which the text is left whole, in place of the policy's. */
 	readonly maxChars?: number | undefined;
+	/** Where the whole text is kept; without one it is not, and the marker names no reference. */
+	readonly archive?: Archive | undefined;
 	readonly log?: Log;
 }
 
 /**
  * Cuts one large text to its head and tail.
  *
- * @throws PalimpsestError `invalid_argument` where `text` is no string or `maxChars` no whole number.
+ * @throws PalimpsestError `invalid_argument` where `text` is no string or `maxChars` no whole number;
+ * `archive_unavailable` where the whole cannot be kept, unless the policy says otherwise.
  */
 export async function truncateText(request: TruncateRequest): Promise<{ text: string; report: TruncateReport }> {
-	const { text, policy, maxChars = policy.truncate.max_chars, log } = request;
+	const { text, policy, maxChars = policy.truncate.max_chars, log, archive } = request;
 	if (typeof text !== "string") {
 		throw new PalimpsestError("invalid_argument", `Expected \`text\` to be a string; got ${typeof text}.`);
 	}
@@ -42,14 +51,21 @@ export async function truncateText(request: TruncateRequest): Promise<{ text: st
 		);
 	}
 	const { head_chars: headChars, tail_chars: tailChars } = policy.truncate;
-	const cut: Truncation = truncateHeadTail(text, {
-		maxChars,
-		headChars,
-		tailChars,
-		marker: wordings(policy).truncateMarker,
-	});
-	const { encoding, countTokens } = await tokenMeter(policy, policy.guard.model ?? undefined);
-	const before = countTokens(text);
+	const marker = wordings(policy, archive ? "archived" : "not_archived").truncateMarker;
+	const cut: Truncation = truncateHeadTail(text, { maxChars, headChars, tailChars, marker }, archive?.refOf);
+	if (archive && cut.truncated) {
+		try {
+			await archive.put([{ kind: "text", text }]);
+		} catch (error) {
+			const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
+			if (!isLost || policy.on_archive_failure !== "mask_without_recall") throw error;
+			return truncateText({ ...request, archive: undefined });
+		}
+	}
+	const { meter, estimate } = await tokenMeter(policy, policy.guard.model ?? undefined);
+	const tokensOf = (one: string) => scaleTokens({ tokens: meter.countTokens(one) }, estimate.scale);
+	const before = tokensOf(text);
+	const { tokens: after, ...band } = cut.truncated ? tokensOf(cut.text) : before;
 	if (cut.truncated) {
 		log?.({
 			level: "warning",
@@ -62,10 +78,12 @@ export async function truncateText(request: TruncateRequest): Promise<{ text: st
 		report: {
 			truncated: cut.truncated,
 			chars: { before: text.length, after: cut.text.length },
-			tokens: { before, after: cut.truncated ? countTokens(cut.text) : before },
-			encoding,
+			tokens: { before: before.tokens, after },
+			band,
+			...countingReport(estimate),
 			omitted_chars: cut.omittedChars,
 			omitted: cut.omitted ?? null,
+			...(archive && cut.truncated ? { ref: archive.refOf(text) } : {}),
 		},
 	};
 }

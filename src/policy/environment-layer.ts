@@ -9,8 +9,12 @@ import type { PolicyLayer } from "./policy-layer.ts";
 /** The environment variables of a process; a name may be absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables of ours that set no field of the policy: `PALIMPSEST_POLICY` is the path of the policy file. */
-export const otherEnvironmentNames = ["PALIMPSEST_POLICY"] as const;
+/** Variables of ours that set no field of the policy, and what they set. */
+export const otherVariables = {
+	PALIMPSEST_POLICY: "the path of the policy file",
+	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
+	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
+} as const;
 
 const prefix = "PALIMPSEST_";
 
@@ -22,7 +26,7 @@ const prefix = "PALIMPSEST_";
  */
 export function environmentLayer(environment: Environment): PolicyLayer {
 	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
-	const known = [...keys.keys(), ...otherEnvironmentNames];
+	const known = [...keys.keys(), ...Object.keys(otherVariables)];
 	const problems: string[] = [];
 	let layer: PolicyLayer = {};
 	for (const [name, text] of Object.entries(environment)) {
@@ -32,7 +36,7 @@ export function environmentLayer(environment: Environment): PolicyLayer {
 			const checked = parseSetting(key, text);
 			problems.push(...checked.problems.map((problem) => `${name} sets ${problem}`));
 			layer = mergeLayers(layer, checked.layer);
-		} else if (!(otherEnvironmentNames as readonly string[]).includes(name)) {
+		} else if (!Object.hasOwn(otherVariables, name)) {
 			const near = nearestName(
 				name.slice(prefix.length),
 				known.map((one) => one.slice(prefix.length)),

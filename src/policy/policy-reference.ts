@@ -1,4 +1,4 @@
-import { otherEnvironmentNames } from "./environment-layer.ts";
+import { otherVariables } from "./environment-layer.ts";
 import { type PolicyField, policyFields } from "./policy-fields.ts";
 import { type Preset, presets } from "./presets.ts";
 import { presetNames } from "./schema.ts";
@@ -45,7 +45,9 @@ export function policyReference(): string {
 				code(field.environmentName),
 			]),
 		),
-		`Not a field: ${otherEnvironmentNames.map(code).join(", ")}, the path of the policy file.`,
+		`Not fields: ${Object.entries(otherVariables)
+			.map(([name, meaning]) => `${code(name)}, ${meaning}`)
+			.join("; ")}.`,
 		"## Presets",
 		"What each preset changes; all else stands at its default.",
 		...presetNames.map((name) => describePreset(name, presets[name], fields)),

@@ -93,8 +93,16 @@ const tokenCounting = z.strictObject({
 		.enum(["o200k_base", "cl100k_base", "o200k_harmony"])
 		.nullable()
 		.default(null)
-		.describe("Token encoding. Absent: the model's own where known, else o200k_base."),
+		.describe(
+			"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
+		),
 	message_overhead: tokens.default(4).describe("Tokens added for each message's role and delimiters."),
+	count: z
+		.enum(["auto", "always"])
+		.default("auto")
+		.describe(
+			"`auto`: the guard does not count a conversation of over a million characters where the most or the least that it can be decides already. `always`: it counts every one.",
+		),
 });
 
 const limits = z.strictObject({
@@ -104,6 +112,25 @@ const limits = z.strictObject({
 		.max(2 ** 31)
 		.default(64 * 1024 * 1024)
 		.describe("Bytes of a file or of standard input that are read at most."),
+});
+
+const archive = z.strictObject({
+	max_age_days: z
+		.number()
+		.positive()
+		.max(36_500)
+		.default(30)
+		.describe("Days after which an original that nobody used is thrown away."),
+	max_bytes: z
+		.int()
+		.min(1)
+		.default(1_000_000_000)
+		.describe("Bytes of all originals together; past them those unused for longest are thrown away."),
+	redact: z
+		.array(z.string().min(1).max(1_000))
+		.max(100)
+		.default([])
+		.describe("Regular expressions (RE2's syntax) for what is never stored: each match gives way to a mark."),
 });
 
 /** The names that `preset` takes; each is described in `presets.ts`. */
@@ -141,10 +168,17 @@ export const policySchema = z.strictObject({
 		.describe(
 			"Reasoning blocks that stand behind an edit and are bound to what stands before them, which some providers then refuse: left as they are and reported, taken out, or a reason to change nothing.",
 		),
+	on_archive_failure: z
+		.enum(["refuse", "mask_without_recall"])
+		.default("refuse")
+		.describe(
+			"Where what is taken out cannot be archived: change nothing and say why, or take it out all the same, with placeholders that promise nothing.",
+		),
 	limits: limits.prefault({}).describe("Sizes past which input is refused."),
 	mask: mask.prefault({}).describe("Masking of old tool results."),
 	guard: guard.prefault({}).describe("Keeping a conversation within the model's context window."),
 	truncate: truncate.prefault({}).describe("Cutting one large text."),
+	archive: archive.prefault({}).describe("Keeping what is taken out. Where it is kept is said by `--archive`."),
 	tokens: tokenCounting.prefault({}).describe("Counting of tokens."),
 });
 

@@ -1,41 +1,9 @@
+import { findInCatalogue } from "./model-catalogue.ts";
+
 /**
  * The context window of a model in tokens, as the bundled price catalogue has it (no network), or `undefined` where it
  * has none: an unknown model, or one listed without a window.
- *
- * Accepts a provider before the name (`openai/gpt-4o`, `openrouter/anthropic/claude-sonnet-4.5`) and Bedrock's names
- * (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`). The first call loads the catalogue (some 70 ms).
  */
 export async function contextWindowOfModel(model: string): Promise<number | undefined> {
-	if (model.trim() === "") return undefined;
-	const { calcPrice } = await import("@pydantic/genai-prices");
-	for (const { name, provider } of spellings(model.trim().toLowerCase())) {
-		const options = provider === undefined ? {} : { providerId: provider };
-		const found = calcPrice({ input_tokens: 1 }, name, options);
-		// A model that is found decides, even without a window: another provider's may differ.
-		if (found !== null) return positiveInteger(found.model.context_window);
-	}
-	return undefined;
-}
-
-interface Spelling {
-	name: string;
-	provider?: string;
-}
-
-function* spellings(model: string): Generator<Spelling> {
-	yield { name: model };
-	const segments = model.split("/");
-	const last = segments.at(-1) ?? model;
-	const provider = segments.at(-2);
-	if (provider !== undefined) {
-		yield { name: last, provider };
-		yield { name: last };
-	}
-	yield { name: last.replaceAll(".", "-") };
-	// Bedrock's names hold a dot after the maker; the catalogue knows them, but takes none for Amazon's by itself.
-	if (last.includes(".")) yield { name: last, provider: "aws" };
-}
-
-function positiveInteger(value: number | undefined): number | undefined {
-	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+	return (await findInCatalogue(model))?.contextWindow;
 }

@@ -1,72 +1,173 @@
 import type { CountTokens } from "../engine/measure.ts";
-import { createCountMemo } from "./count-memo.ts";
-import { countPieces } from "./count-pieces.ts";
-import { cutIntoWindows } from "./cut-into-windows.ts";
-import { hasLongRun } from "./has-long-run.ts";
-import { mergeLongPiece } from "./merge-long-piece.ts";
-import { createRankTable, type RankTable } from "./rank-table.ts";
+import { type AsciiPieces, ended } from "./ascii-pieces.ts";
+import { endOfBytes } from "./character-classes.ts";
+import { createLongPieceCounter, type LongPieceCounter } from "./count-long-piece.ts";
+import { createPieceMerger } from "./merge-piece.ts";
+import { createPieceBytes, hashBytes, hashThreeWords, lastWordMask, threeWords } from "./piece-bytes.ts";
+import {
+	createPieceCache,
+	findLongPiece,
+	longestCachedPiece,
+	type PieceCacheSize,
+	pieceCacheSize,
+	rememberLongPiece,
+} from "./piece-cache.ts";
+import { noLimit, undecided } from "./piece-runs.ts";
+import { findToken, type TokenTable } from "./token-table.ts";
 
-/** One encoding, as gpt-tokenizer ships it. */
-export interface EncodingParts {
-	tokenizer: {
-		countTokens(text: string, options: { disallowedSpecial: Set<string>; allowedSpecial: Set<string> }): number;
-		setMergeCacheSize(entries: number): void;
-		clearMergeCache(): void;
-	};
-	/** Matches one piece after the other: no token spans two. */
-	splitPattern: RegExp;
-	/** The encoding's tokens by rank. */
-	tokens: readonly (string | readonly number[])[];
+/** One encoding: its tokens and how it splits a text into pieces. */
+export interface Encoding {
+	readonly table: TokenTable;
+	/** Splits plain pieces; the others are left to `pieceEnd`. */
+	readonly asciiPieces: AsciiPieces;
+	/** The end of the piece at `start`; see `undecided`. */
+	readonly pieceEnd: (bytes: Uint8Array, start: number, limit: number) => number;
 }
 
-const longRun = 128;
-const longestShortPiece = 128;
-// The split pattern exhausts V8's stack for regular expressions on unbroken runs of some five million characters.
-const windowSize = 2_000_000;
-// gpt-tokenizer's cache holds slices of the caller's texts, and so the texts whole. Emptied after every call it would
-// make many small calls twenty times slower; emptied after this many characters it holds no more text than that.
-const cachedCharacters = 100_000;
-const memoLimits = { entries: 50_000, shortText: 64 };
-const specialTokensAsText = { disallowedSpecial: new Set<string>(), allowedSpecial: new Set<string>() };
+export interface Counter {
+	count: CountTokens;
+	/** Bytes of the buffer and the cache, which are kept between calls. */
+	keptBytes(): number;
+	/** Steps taken for long pieces so far. */
+	longPieceSteps(): number;
+}
+
+// Room for 16 384 UTF-16 code units, whatever they are.
+const bufferBytes = 3 << 14;
+// Longer pieces are counted faster by the way that is made for long ones.
+const longestQuadratic = 16;
 
 /**
- * A counter over one encoding of gpt-tokenizer that adds what it lacks: special tokens are counted as the text they
- * are, lone surrogates as U+FFFD, unbroken runs in near linear time, and no large text is held after the call.
+ * A counter of one encoding: exact, in time that grows with the length of the text alone. It copies the text into bytes
+ * part by part and holds on to none of it; a piece that is longer than the buffer makes that grow for as long as it takes.
+ * What it remembers between calls are counts of pieces, in a cache of a fixed size, which change no answer.
  */
-export function createCounter(encoding: EncodingParts): CountTokens {
-	const { tokenizer, tokens, splitPattern } = encoding;
-	tokenizer.setMergeCacheSize(1000);
-	let ranks: RankTable | undefined;
-	let uncleared = 0;
+export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pieceCacheSize): Counter {
+	const { table, asciiPieces, pieceEnd } = encoding;
+	const cache = createPieceCache(cacheSize);
+	const mergePiece = createPieceMerger(table);
+	let longPieces: LongPieceCounter | undefined;
+	let buffer = createPieceBytes(bufferBytes);
+	let writer = Buffer.from(buffer.bytes.buffer);
+	let counted = 0;
 
-	function countShort(text: string): number {
-		return tokenizer.countTokens(text, specialTokensAsText);
+	function countPieces(filled: number, limit: number): number {
+		const { bytes, view } = buffer;
+		const { short } = cache;
+		const { pairs } = table;
+		const setMask = short.length / 8 - 1;
+		let total = 0;
+		let start = 0;
+		while (start < filled) {
+			let end = start;
+			let state = asciiPieces[bytes[end] as number] as number;
+			while (state < ended) state = asciiPieces[state | (bytes[++end] as number)] as number;
+			if (state !== ended) {
+				end = pieceEnd(bytes, start, limit);
+				if (end === undecided) break;
+			}
+			const length = end - start;
+			if (length > threeWords) {
+				total += countLonger(view, start, length);
+				start = end;
+				continue;
+			}
+			// Every byte is a token, and so two bytes are one token or two.
+			if (length <= 2) {
+				total += length === 1 || (pairs[view.getUint16(start)] as number) >= 0 ? 1 : 2;
+				start = end;
+				continue;
+			}
+			let first = view.getInt32(start, true);
+			let second = 0;
+			let third = 0;
+			if (length <= 4) first &= lastWordMask(length);
+			else {
+				second = view.getInt32(start + 4, true);
+				if (length <= 8) second &= lastWordMask(length - 4);
+				else third = view.getInt32(start + 8, true) & lastWordMask(length - 8);
+			}
+			const hash = hashThreeWords(first, second, third, length);
+			const slot = (hash & setMask) << 3;
+			let known = short[slot + 3] as number;
+			if (known >>> 8 === length && short[slot] === first && short[slot + 1] === second && short[slot + 2] === third) {
+				total += known & 0xff;
+				start = end;
+				continue;
+			}
+			known = short[slot + 7] as number;
+			if (
+				known >>> 8 === length &&
+				short[slot + 4] === first &&
+				short[slot + 5] === second &&
+				short[slot + 6] === third
+			) {
+				total += known & 0xff;
+				start = end;
+				continue;
+			}
+			const tokens = findToken(table, view, start, length, hash) >= 0 ? 1 : mergePiece(view, start, length).tokens;
+			short.copyWithin(slot + 4, slot, slot + 4);
+			short[slot] = first;
+			short[slot + 1] = second;
+			short[slot + 2] = third;
+			short[slot + 3] = (length << 8) | tokens;
+			total += tokens;
+			start = end;
+		}
+		counted += total;
+		return start;
 	}
 
-	function countLong(piece: string): number {
-		ranks ??= createRankTable(tokens);
-		return mergeLongPiece(piece, ranks);
+	function countLonger(view: DataView, start: number, length: number): number {
+		if (length > longestCachedPiece) return countLong(view, start, length);
+		const hash = hashBytes(view, start, length);
+		const known = findLongPiece(cache, view, start, length, hash);
+		if (known !== 0) return known;
+		let tokens = 1;
+		if (length > table.longest || findToken(table, view, start, length, hash) < 0) {
+			tokens = length <= longestQuadratic ? mergePiece(view, start, length).tokens : countLong(view, start, length);
+		}
+		rememberLongPiece(cache, { view, start, length, hash, tokens });
+		return tokens;
 	}
 
-	const counting = { splitPattern, longestShortPiece, countShort, countLong };
+	function countLong(view: DataView, start: number, length: number): number {
+		longPieces ??= createLongPieceCounter(table);
+		return longPieces.count(view, start, length);
+	}
 
-	function countGuarded(text: string): number {
-		if (!hasLongRun(text, longRun)) return countShort(text);
-		let count = 0;
-		for (const window of cutIntoWindows(text, windowSize)) count += countPieces(window, counting);
-		return count;
+	function resize(capacity: number, kept: Uint8Array): void {
+		buffer = createPieceBytes(capacity);
+		buffer.bytes.set(kept);
+		writer = Buffer.from(buffer.bytes.buffer);
 	}
 
 	function count(text: string): number {
-		const counted = countGuarded(text.toWellFormed());
-		uncleared += text.length;
-		if (uncleared >= cachedCharacters) {
-			tokenizer.clearMergeCache();
-			uncleared = 0;
+		counted = 0;
+		let units = 0;
+		let filled = 0;
+		while (units < text.length) {
+			let next = units + Math.floor((buffer.capacity - filled) / 3);
+			if (next >= text.length) next = text.length;
+			else if ((text.charCodeAt(next - 1) & 0xfc00) === 0xd800) next--;
+			const part = units === 0 && next === text.length ? text : text.slice(units, next);
+			filled += writer.write(part, filled);
+			units = next;
+			buffer.bytes[filled] = endOfBytes;
+			const done = countPieces(filled, units === text.length ? noLimit : filled);
+			const rest = filled - done;
+			if (rest > buffer.capacity >> 1) resize(buffer.capacity * 2, buffer.bytes.subarray(done, filled));
+			else if (rest > 0) buffer.bytes.copyWithin(0, done, filled);
+			filled = rest;
 		}
+		if (buffer.capacity > bufferBytes) resize(bufferBytes, new Uint8Array(0));
 		return counted;
 	}
 
-	const memo = createCountMemo(count, memoLimits);
-	return (text) => (text === "" ? 0 : memo.count(text));
+	function keptBytes(): number {
+		return buffer.bytes.byteLength + cache.short.byteLength + cache.slots.byteLength + cache.entries.byteLength;
+	}
+
+	return { count, keptBytes, longPieceSteps: () => longPieces?.steps() ?? 0 };
 }

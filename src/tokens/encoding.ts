@@ -1,9 +1,10 @@
 import { chatModelParams, DEFAULT_ENCODING, modelToEncodingMap } from "gpt-tokenizer/mapping";
+import { encodingNames } from "./encoding-names.ts";
 
-/** The encodings counted here: those of OpenAI's chat models since GPT-3.5. */
-export type EncodingName = "o200k_base" | "cl100k_base" | "o200k_harmony";
+/** The name of an encoding. */
+export type EncodingName = (typeof encodingNames)[number];
 
-const encodings = new Set<string>(["o200k_base", "cl100k_base", "o200k_harmony"]);
+const encodings = new Set<string>(encodingNames);
 
 const modelEncodings = readModelEncodings();
 

@@ -14,17 +14,17 @@ describe("measure", () => {
 		};
 		expect(measure(transcript, { countTokens: roughCount, messageOverhead: 4 })).toEqual({
 			messages: [
-				{ chars: 12, tokens: 7 },
-				{ chars: 6, tokens: 1_007 },
+				{ chars: 12, tokens: 7, fixed: 4 },
+				{ chars: 6, tokens: 1_007, fixed: 1_004 },
 			],
 			surroundingTokens: 3,
-			total: { chars: 27, tokens: 1_017 },
+			total: { chars: 27, tokens: 1_017, fixed: 1_008 },
 		});
 	});
 
 	it("an empty conversation has no size", () => {
 		const { total } = measure(transcriptOf(), { countTokens: roughCount, messageOverhead: 4 });
-		expect(total).toEqual({ chars: 0, tokens: 0 });
+		expect(total).toEqual({ chars: 0, tokens: 0, fixed: 0 });
 	});
 
 	it("characters are UTF-16 code units", () => {

@@ -39,7 +39,7 @@ describe("checkPolicyLayer", () => {
 
 	it("lists the known keys where none is near", () => {
 		expect(problems({ tokens: { zzzzzzzz: 1 } })).toEqual([
-			"tokens.zzzzzzzz: unknown key. Known here: encoding, message_overhead.",
+			"tokens.zzzzzzzz: unknown key. Known here: encoding, message_overhead, count.",
 		]);
 	});
 

@@ -2,6 +2,7 @@ import type { GuardPolicy } from "../../policy/schema.ts";
 import type { RemoveEdit, Size } from "../edit.ts";
 import { groupMessages } from "../groups.ts";
 import { pairResults } from "../pairing.ts";
+import { startSum } from "../size.ts";
 import type { Message, Transcript } from "../transcript.ts";
 
 /** What dropping needs to know. */
@@ -12,8 +13,8 @@ export interface DropParameters {
 	readonly originalSizes: readonly Size[];
 	/** Size of each message as it is when dropping begins. */
 	readonly currentSizes: readonly Size[];
-	/** Tokens that have to go. */
-	readonly excessTokens: number;
+	/** Whether messages of this size together are all that has to go. */
+	readonly isEnough: (dropped: Size) => boolean;
 }
 
 const nothing: Size = { chars: 0, tokens: 0 };
@@ -24,15 +25,15 @@ const nothing: Size = { chars: 0, tokens: 0 };
  * format whose API wants a user message first pins it always.
  */
 export function planDrop(parameters: DropParameters): RemoveEdit[] {
-	const { transcript, policy, originalSizes, currentSizes, excessTokens } = parameters;
+	const { transcript, policy, originalSizes, currentSizes, isEnough } = parameters;
 	const stays = messagesThatStay(transcript, policy);
 	const edits: RemoveEdit[] = [];
-	let tokens = 0;
+	const gone = startSum();
 	for (const group of groupMessages(transcript, pairResults(transcript))) {
-		if (tokens >= excessTokens) break;
+		if (isEnough(gone.total())) break;
 		if (group.messages.some((index) => stays.has(index))) continue;
 		for (const index of group.messages) {
-			tokens += currentSizes[index]?.tokens ?? 0;
+			gone.add(currentSizes[index] ?? nothing);
 			const message = transcript.messages[index];
 			if (message) edits.push(...dropMessage(message, index, originalSizes[index] ?? nothing));
 		}

@@ -1,5 +1,6 @@
 import type { MaskPolicy } from "../../policy/schema.ts";
-import type { ReplaceEdit } from "../edit.ts";
+import type { Archiving } from "../archiving.ts";
+import type { ReplaceEdit, TakenOut } from "../edit.ts";
 import { detectError } from "../error-detection.ts";
 import { type CountTokens, sizeOf, sizeOfMedia, sizeOfResult } from "../measure.ts";
 import type { PairedResult } from "../pairing.ts";
@@ -21,6 +22,8 @@ export interface MaskResultParameters {
 	};
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly countTokens: CountTokens;
+	/** Given where originals are archived, so that placeholders name them. */
+	readonly archiving?: Archiving | undefined;
 }
 
 /** The edits that mask one result, with the copies that a record keeps of it; or why it stays. */
@@ -35,13 +38,15 @@ export function maskResult(paired: PairedResult, parameters: MaskResultParameter
 	return edits.length > 0 ? edits : "not_smaller";
 }
 
-function maskText(paired: PairedResult, { wording, countTokens }: MaskResultParameters): ReplaceEdit[] {
+function maskText(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
 	const { result, call, message } = paired;
 	if (!result.whole) return [];
+	const takenOut = takeOut("result", resultText(result), archiving);
 	const placeholder = writePlaceholder(wording, {
 		toolCallId: result.callId ?? "",
 		toolName: call?.name,
 		originalChars: resultCharacters(result),
+		ref: takenOut?.ref,
 	});
 	const before = sizeOfResult(result, countTokens);
 	const after = sizeOf(placeholder, countTokens);
@@ -49,7 +54,7 @@ function maskText(paired: PairedResult, { wording, countTokens }: MaskResultPara
 	const { path, write } = result.whole;
 	const base = { kind: "replace", reason: "mask", message, result: editedResult(paired) } as const;
 	return [
-		{ ...base, path, replacement: write(placeholder), before, after },
+		{ ...base, ...(takenOut ? { takenOut } : {}), path, replacement: write(placeholder), before, after },
 		...result.copies
 			.filter((copy) => copy.text !== "")
 			.map((copy): ReplaceEdit => {
@@ -67,14 +72,16 @@ function maskText(paired: PairedResult, { wording, countTokens }: MaskResultPara
 	];
 }
 
-function maskMedia(paired: PairedResult, { wording, countTokens }: MaskResultParameters): ReplaceEdit[] {
+function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
 	const { result, call, message } = paired;
 	const edited = editedResult(paired);
 	return result.media.flatMap((media): ReplaceEdit[] => {
+		const takenOut = archiving && takeOut("media", archiving.jsonAt(media.path), archiving);
 		const placeholder = writeMediaPlaceholder(wording, {
 			toolCallId: result.callId ?? "",
 			toolName: call?.name,
 			media,
+			ref: takenOut?.ref,
 		});
 		const before = sizeOfMedia(media, countTokens);
 		const after = sizeOf(placeholder, countTokens);
@@ -89,9 +96,14 @@ function maskMedia(paired: PairedResult, { wording, countTokens }: MaskResultPar
 				before,
 				after,
 				result: edited,
+				...(takenOut ? { takenOut } : {}),
 			},
 		];
 	});
+}
+
+function takeOut(kind: TakenOut["kind"], text: string, archiving: Archiving | undefined): TakenOut | undefined {
+	return archiving && { kind, text, ref: archiving.refOf(text) };
 }
 
 function editedResult({ result, call }: PairedResult) {

@@ -1,4 +1,5 @@
-import type { ReplaceEdit, Size } from "../edit.ts";
+import type { Archiving } from "../archiving.ts";
+import type { ReplaceEdit, Size, TakenOut } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
 import { type PairedResult, pairResults } from "../pairing.ts";
 import { type PlanMemory, planOnce } from "../plan-memory.ts";
@@ -11,6 +12,8 @@ export interface TruncateParameters {
 	readonly transcript: Transcript;
 	readonly limits: HeadTailLimits;
 	readonly countTokens: CountTokens;
+	/** Given where originals are archived, so that markers name them. */
+	readonly archiving?: Archiving | undefined;
 	readonly memory?: PlanMemory | undefined;
 }
 
@@ -23,34 +26,40 @@ export function planTruncate(parameters: TruncateParameters): ReplaceEdit[] {
 	const truncate = (paired: PairedResult) => truncateResult(paired, parameters);
 	const edits: ReplaceEdit[] = [];
 	for (const paired of pairResults(transcript)) {
-		if (!hasLongText(paired.result, parameters.limits)) continue;
+		if (!hasLongText(paired.result, parameters.limits.maxChars)) continue;
 		edits.push(...markUnsent(transcript, planOnce(memory?.truncations, paired, truncate)));
 	}
 	return edits;
 }
 
-function hasLongText({ texts, copies }: ToolResult, { maxChars }: HeadTailLimits): boolean {
+/** Whether a result holds a text that is over the limit, or keeps such a copy. */
+export function hasLongText({ texts, copies }: ToolResult, maxChars: number): boolean {
 	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
 }
 
-function truncateResult(paired: PairedResult, { limits, countTokens }: TruncateParameters): ReplaceEdit[] {
+function truncateResult(paired: PairedResult, { limits, countTokens, archiving }: TruncateParameters): ReplaceEdit[] {
 	const { result, message, call } = paired;
 	const edited = { toolCallId: result.callId, toolName: call?.name };
 	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
 	const edits: ReplaceEdit[] = [];
 	for (const { path, text } of result.texts) {
-		const cut = truncateHeadTail(text, limits);
+		const cut = truncateHeadTail(text, limits, archiving?.refOf);
 		if (!cut.truncated) continue;
 		const before = sizeOf(text, countTokens);
 		const after = sizeOf(cut.text, countTokens);
-		if (after.tokens <= before.tokens) edits.push({ ...base, path, replacement: cut.text, before, after });
+		if (after.tokens > before.tokens) continue;
+		edits.push({ ...base, path, replacement: cut.text, before, after, ...takeOut(text, archiving) });
 	}
 	if (edits.length === 0) return edits;
 	for (const { path, text } of result.copies) {
-		const cut = truncateHeadTail(text, limits);
+		const cut = truncateHeadTail(text, limits, archiving?.refOf);
 		if (!cut.truncated) continue;
 		const [before, after] = [text, cut.text].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];
-		edits.push({ ...base, path, replacement: cut.text, before, after, unsent: true });
+		edits.push({ ...base, path, replacement: cut.text, before, after, unsent: true, ...takeOut(text, archiving) });
 	}
 	return edits;
+}
+
+function takeOut(text: string, archiving: Archiving | undefined): { readonly takenOut?: TakenOut } {
+	return archiving ? { takenOut: { kind: "result", text, ref: archiving.refOf(text) } } : {};
 }

@@ -1,5 +1,7 @@
 import { fillTemplate } from "../fill-template.ts";
+import { noRef } from "../placeholder.ts";
 import { templatePattern } from "../template-pattern.ts";
+import { markerGrammar } from "./marker.ts";
 
 /** How much of a text is kept, and what stands in the gap. */
 export interface HeadTailLimits {
@@ -9,9 +11,12 @@ export interface HeadTailLimits {
 	readonly headChars: number;
 	/** Characters kept from the end. */
 	readonly tailChars: number;
-	/** Template of the marker in the gap; variables {omitted_chars} and {original_chars}. */
+	/** Template of the marker in the gap; variables {omitted_chars}, {original_chars} and {ref}. */
 	readonly marker: string;
 }
+
+/** The reference under which the whole of a text is archived; `undefined` where it is not. */
+export type RefOf = (text: string) => string | undefined;
 
 /** A text cut to its head and tail, or left whole. */
 export interface Truncation {
@@ -30,9 +35,10 @@ export interface Truncation {
  * half a character. Where head, tail and marker together would not be shorter, both give way until all fits the limit.
  * A text that is already such a result is left as it is.
  */
-export function truncateHeadTail(text: string, limits: HeadTailLimits): Truncation {
+export function truncateHeadTail(text: string, given: HeadTailLimits, refOf: RefOf = () => undefined): Truncation {
 	const whole: Truncation = { text, truncated: false, originalChars: text.length, omittedChars: 0, omitted: undefined };
-	if (text.length <= limits.maxChars || isAlreadyCut(text, limits)) return whole;
+	if (text.length <= given.maxChars || isAlreadyCut(text, given)) return whole;
+	const limits = { ...given, marker: fillTemplate(given.marker, { ref: refOf(text) ?? noRef }) };
 
 	const asked = cut(text, limits.headChars, limits.tailChars, limits.marker);
 	const givesMoreThanAsked = limits.headChars + limits.tailChars > limits.maxChars;
@@ -89,7 +95,7 @@ function startOfTail(text: string, start: number): number {
 
 /** Whether `cut` has made the text of a longer one: then a marker stands exactly where head and tail end. */
 function isAlreadyCut(text: string, { headChars, tailChars, marker }: HeadTailLimits): boolean {
-	const pattern = templatePattern(marker, { omitted_chars: "\\d+", original_chars: "\\d+" });
+	const pattern = templatePattern(marker, markerGrammar);
 	// A surrogate pair at the edge makes the head or the tail one shorter.
 	for (const head of [headChars, Math.max(0, headChars - 1)]) {
 		for (const tail of [tailChars, Math.max(0, tailChars - 1)]) {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Size } from "../../../src/engine/edit.ts";
 import { planDrop } from "../../../src/engine/strategies/drop.ts";
 import type { Transcript } from "../../../src/engine/transcript.ts";
 import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
@@ -9,10 +10,13 @@ const plain = (role: "system" | "user" | "assistant") => messageOf({ role });
 const calling = (...ids: string[]) => messageOf({ calls: ids.map((id) => ({ id, name: "ls" })) });
 const answering = (...ids: string[]) => messageOf({ role: "tool", results: ids.map((id) => resultOf(id)) });
 
+const atLeast = (excess: number) => (gone: Size) => gone.tokens >= excess;
+
 function dropped(transcript: Transcript, excessTokens: number, guard: PolicyLayer["guard"] = {}): number[] {
 	const sizes = transcript.messages.map(() => ({ chars: 40, tokens: 10 }));
 	const policy = policyOf({ guard: { pin_task: false, ...guard } }).guard;
-	const edits = planDrop({ transcript, policy, originalSizes: sizes, currentSizes: sizes, excessTokens });
+	const isEnough = atLeast(excessTokens);
+	const edits = planDrop({ transcript, policy, originalSizes: sizes, currentSizes: sizes, isEnough });
 	return edits.map((edit) => edit.message);
 }
 
@@ -59,7 +63,8 @@ describe("planDrop", () => {
 		const sizes = conversation.messages.map(() => ({ chars: 400, tokens: 100 }));
 		const currentSizes = sizes.map((size, index) => (index === 1 ? { chars: 4, tokens: 1 } : size));
 		const { guard: policy } = policyOf({ guard: { pin_task: false } });
-		const edits = planDrop({ transcript: conversation, policy, originalSizes: sizes, currentSizes, excessTokens: 2 });
+		const isEnough = atLeast(2);
+		const edits = planDrop({ transcript: conversation, policy, originalSizes: sizes, currentSizes, isEnough });
 		expect(edits.map((edit) => edit.message)).toEqual([1, 2, 3, 4]);
 		expect(edits[0]).toMatchObject({ before: { tokens: 100 }, after: { chars: 0, tokens: 0 } });
 	});
@@ -72,7 +77,7 @@ describe("planDrop", () => {
 			{ chars: 40, tokens: 10 },
 		];
 		const { guard: policy } = policyOf({ guard: { pin_task: false } });
-		const edits = planDrop({ transcript, policy, originalSizes: sizes, currentSizes: sizes, excessTokens: 5 });
+		const edits = planDrop({ transcript, policy, originalSizes: sizes, currentSizes: sizes, isEnough: atLeast(5) });
 		expect(edits.map(({ path, before }) => [path, before.tokens])).toEqual([
 			[[0], 10],
 			[[1], 0],

@@ -1,0 +1,41 @@
+import { RE2JS } from "re2js";
+import { PalimpsestError } from "../errors.ts";
+
+const longestPattern = 1000;
+// Matching takes up to some 20 ns for each character and each instruction of the program.
+const largestProgram = 500;
+
+/**
+ * Compiles a regular expression in RE2's syntax, which matches in time proportional to the text whatever the pattern.
+ *
+ * @throws PalimpsestError `invalid_argument` for one that is too long, too large once compiled, or not RE2's syntax.
+ */
+export function compilePattern(pattern: string, options: { readonly flags?: number } = {}): RE2JS {
+	if (pattern === "" || pattern.length > longestPattern) {
+		throw new PalimpsestError(
+			"invalid_argument",
+			`Expected a regular expression of 1 to ${longestPattern} characters; got ${pattern.length}.`,
+		);
+	}
+	const compiled = compileRe2(pattern, options.flags ?? 0);
+	if (compiled.programSize() > largestProgram) {
+		throw new PalimpsestError(
+			"invalid_argument",
+			"Expected a regular expression with fewer or smaller repetitions; this one is too large to match.",
+		);
+	}
+	return compiled;
+}
+
+function compileRe2(pattern: string, flags: number): RE2JS {
+	try {
+		return RE2JS.compile(pattern, flags);
+	} catch (cause) {
+		const reason = cause instanceof Error ? cause.message : String(cause);
+		throw new PalimpsestError(
+			"invalid_argument",
+			`Expected a regular expression in RE2's syntax, which has no lookaround and no back-references: ${reason}.`,
+			{ cause },
+		);
+	}
+}

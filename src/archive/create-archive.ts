@@ -1,0 +1,181 @@
+import { createHash } from "node:crypto";
+import { PalimpsestError } from "../errors.ts";
+import type { Archive, Listing, Original } from "./archive.ts";
+import type { About, Driver, Entry } from "./driver.ts";
+import { nearRefs } from "./near-refs.ts";
+import type { Redact } from "./redact.ts";
+import { hashPrefixOfRef, refOfHash, tidyRef } from "./ref.ts";
+import { safeForMs } from "./retention.ts";
+import { decodeText, encodeText } from "./text-bytes.ts";
+
+/** What an archive is made of. */
+export interface ArchiveParts {
+	readonly namespace: string;
+	readonly driver: Driver;
+	readonly redact: Redact;
+	/** In ms since 1970. */
+	readonly now: () => number;
+}
+
+/** An archive over a driver: refs, text, redaction and checks, the same for every place. */
+export function createArchive({ namespace, driver, redact, now }: ArchiveParts): Archive {
+	let sweeping: Promise<unknown> = Promise.resolve();
+	let sweptAt = Number.NEGATIVE_INFINITY;
+	let closed = false;
+	const sweepNowAndThen = (): void => {
+		const passed = now() - sweptAt;
+		if (closed || (passed >= 0 && passed < safeForMs)) return;
+		const at = now();
+		sweptAt = at;
+		const sweepOnce = async () => ((await driver.claimSweep()) ? driver.sweep(at) : undefined);
+		// Nobody waits for it: what it could not do, the next one does.
+		sweeping = sweepOnce().catch(() => undefined);
+	};
+
+	const entryOf = (original: Original): Entry => {
+		const { text, redactions } = redact(original.text);
+		const { hash, bytes } = digestOf(text);
+		const { kind, toolCallId, toolName } = original;
+		const about: About = { kind, toolCallId, toolName, chars: text.length, bytes, archivedAt: now(), redactions };
+		return { hash, pieces: () => encodeText(text), about };
+	};
+
+	const nothingUnder = async (given: string, isWhole: boolean): Promise<PalimpsestError> => {
+		const near = nearRefs(given);
+		for await (const hash of driver.hashes()) near.consider(refOfHash(hash));
+		const nearest = near.nearest().filter((ref) => ref !== given);
+		const reason = isWhole
+			? "No original is kept under this reference: it was altered, or the original has expired or was never kept here."
+			: "This is not a reference as it was written: it was altered or shortened.";
+		const advice =
+			nearest.length === 0
+				? "Copy the reference from the placeholder, character by character, or ask by tool_call_id."
+				: `Nearest to it: ${nearest.join(", ")}.`;
+		return new PalimpsestError("original_not_found", `${reason} ${advice}`);
+	};
+
+	const resolve = async (given: string): Promise<string> => {
+		if (typeof given !== "string") {
+			throw new PalimpsestError("invalid_argument", `Expected \`ref\` to be a string; got ${typeof given}.`);
+		}
+		const tidied = tidyRef(given);
+		const prefix = hashPrefixOfRef(tidied);
+		const [hash, another] = prefix === undefined ? [] : await driver.hashesFrom(prefix);
+		if (hash === undefined) throw await nothingUnder(tidied, prefix !== undefined);
+		if (another !== undefined) throw ambiguous();
+		return hash;
+	};
+
+	const latestListing = async (hash: string, chars: number, bytes: number): Promise<Listing> => {
+		const abouts = await driver.aboutsOf(hash);
+		const latest = [...abouts].sort((a, b) => b.archivedAt - a.archivedAt)[0];
+		const redactions = Math.max(0, ...abouts.map((about) => about.redactions));
+		// What stands beside a text may be torn by a crash; the text is not.
+		const known = latest ?? { kind: "text", archivedAt: now() };
+		return { ...listingOf(hash, { ...known, chars, bytes, redactions }) };
+	};
+
+	const archive: Archive = {
+		namespace,
+		location: driver.location,
+		refOf: (text) => refOfHash(digestOf(redact(text).text).hash),
+		async put(originals) {
+			const entries = originals.map(entryOf);
+			const refs = entries.map(({ hash }) => refOfHash(hash));
+			if (entries.length > 0) await driver.write(withoutRepeats(entries));
+			sweepNowAndThen();
+			return refs;
+		},
+		async get(ref) {
+			const { listing, value } = await archive.read(ref, async (pieces) => {
+				const texts: string[] = [];
+				for await (const piece of pieces) texts.push(piece);
+				return texts.join("");
+			});
+			return { ...listing, text: value };
+		},
+		async read(ref, consume) {
+			const hash = await resolve(ref);
+			const stored = await driver.read(hash);
+			if (stored === undefined) throw await nothingUnder(tidyRef(ref), true);
+			const digest = createHash("sha256");
+			let [bytes, chars] = [0, 0];
+			const hashed = (async function* () {
+				for await (const piece of stored) {
+					digest.update(piece);
+					bytes += piece.length;
+					yield piece;
+				}
+			})();
+			const texts = decodeText(hashed);
+			const next = async () => {
+				const result = await texts.next();
+				if (result.done !== true) chars += result.value.length;
+				return result;
+			};
+			// Without `return`, so that a consumer that stops early does not keep the rest from being checked.
+			const pieces: AsyncIterable<string> = { [Symbol.asyncIterator]: () => ({ next }) };
+			try {
+				const value = await consume(pieces);
+				while ((await next()).done !== true);
+				if (digest.digest("hex") !== hash) {
+					driver.distrust(hash);
+					throw await nothingUnder(tidyRef(ref), true);
+				}
+				return { listing: await latestListing(hash, chars, bytes), value };
+			} finally {
+				await texts.return(undefined);
+			}
+		},
+		async find(toolCallId) {
+			const stored = await driver.find(toolCallId);
+			return stored
+				.map(({ hash, about }) => listingOf(hash, about))
+				.sort((a, b) => a.archivedAt - b.archivedAt || a.ref.localeCompare(b.ref));
+		},
+		async *list() {
+			for await (const hash of driver.hashes()) {
+				for (const about of await driver.aboutsOf(hash)) yield listingOf(hash, about);
+			}
+		},
+		async stats() {
+			return { namespace, location: driver.location, ...(await driver.holdings()) };
+		},
+		sweep: () => driver.sweep(now()),
+		clear: () => driver.clear(),
+		async close() {
+			closed = true;
+			await sweeping;
+			await driver.close();
+		},
+	};
+	sweepNowAndThen();
+	return archive;
+}
+
+/** The error for two texts under one ref. */
+export function ambiguous(): PalimpsestError {
+	return new PalimpsestError(
+		"ambiguous_reference",
+		"Two different originals have the same reference, so that it stands for neither. Neither text was given or replaced.",
+	);
+}
+
+function listingOf(hash: string, about: About): Listing {
+	return { ref: refOfHash(hash), ...about };
+}
+
+function digestOf(text: string): { readonly hash: string; readonly bytes: number } {
+	const digest = createHash("sha256");
+	let bytes = 0;
+	for (const piece of encodeText(text)) {
+		digest.update(piece);
+		bytes += piece.length;
+	}
+	return { hash: digest.digest("hex"), bytes };
+}
+
+function withoutRepeats(entries: readonly Entry[]): Entry[] {
+	const key = ({ hash, about }: Entry) => `${hash} ${about.toolCallId ?? ""}`;
+	return [...new Map(entries.map((entry) => [key(entry), entry])).values()];
+}

@@ -1,0 +1,70 @@
+import { homedir } from "node:os";
+import path from "node:path";
+import { PalimpsestError } from "../errors.ts";
+import { type Archive, defaultRetention, type Retention } from "./archive.ts";
+import { archivePlace } from "./archive-place.ts";
+import { createArchive } from "./create-archive.ts";
+import type { Driver } from "./driver.ts";
+import { createFilesDriver } from "./files/files-driver.ts";
+import { createMemoryDriver } from "./memory-driver.ts";
+import { checkNamespace } from "./namespace.ts";
+import { createRedact, inTurn, type Redact } from "./redact.ts";
+import { archiveFolderOf } from "./state-folder.ts";
+
+/** Which archive to open. */
+export interface ArchiveOptions {
+	/** As `archivePlace` takes it; by default `files`. */
+	readonly where?: string | undefined;
+	/** 1 to 64 of a-z, 0-9, `-` and `_`. */
+	readonly namespace?: string | undefined;
+	readonly retention?: Retention | undefined;
+	/** Regular expressions (RE2's syntax) for what must not be stored. */
+	readonly redact?: readonly string[] | undefined;
+	/** Further redaction, such as a set for well-known credentials; after the patterns. Must be a pure function. */
+	readonly redactFurther?: Redact | undefined;
+	/** The clock, in ms since 1970. */
+	readonly now?: (() => number) | undefined;
+}
+
+/**
+ * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
+ * file and waits for no server: a place that cannot be used shows in the first call.
+ *
+ * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client is not installed.
+ */
+export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
+	const { redact = [], redactFurther, now = Date.now } = options;
+	const namespace = checkNamespace(options.namespace ?? "default");
+	const retention = checkRetention(options.retention ?? defaultRetention);
+	const redaction = inTurn([createRedact(redact), ...(redactFurther === undefined ? [] : [redactFurther])]);
+	const driver = await driverFor(options.where ?? "files", { namespace, retention, now });
+	return driver && createArchive({ namespace, driver, redact: redaction, now });
+}
+
+type DriverOptions = { readonly namespace: string; readonly retention: Retention; readonly now: () => number };
+
+async function driverFor(where: string, options: DriverOptions): Promise<Driver | undefined> {
+	switch (archivePlace(where)) {
+		case "none":
+			return undefined;
+		case "memory":
+			return createMemoryDriver(options);
+		case "redis": {
+			const { createRedisDriver } = await import("./redis/redis-driver.ts");
+			return createRedisDriver({ ...options, url: where });
+		}
+		case "folder":
+			return createFilesDriver({ ...options, folder: path.resolve(where) });
+		case "files": {
+			const { platform, env: environment } = process;
+			const folder = archiveFolderOf({ platform, environment, homeFolder: homedir() });
+			return createFilesDriver({ ...options, folder });
+		}
+	}
+}
+
+function checkRetention(retention: Retention): Retention {
+	const { maxAgeMs, maxBytes } = retention;
+	if (Number.isFinite(maxAgeMs) && maxAgeMs > 0 && Number.isFinite(maxBytes) && maxBytes > 0) return retention;
+	throw new PalimpsestError("invalid_argument", "Expected the archive's retention to be an age and a size above 0.");
+}

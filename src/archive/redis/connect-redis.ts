@@ -1,0 +1,155 @@
+import { PalimpsestError } from "../../errors.ts";
+
+/** A command and its arguments. */
+export type Command = readonly (string | Buffer)[];
+/** What Redis answers: texts come as bytes. */
+export type Reply = number | Buffer | null | readonly Reply[];
+
+/** A connection that comes back by itself. */
+export interface RedisConnection {
+	/** The address without user and password. */
+	readonly location: string;
+	/**
+	 * Sends commands in one round trip; answers in their order.
+	 *
+	 * @throws PalimpsestError `archive_unavailable` where Redis is not there, refuses, or does not answer in time. Some of
+	 * the commands may have been carried out.
+	 */
+	readonly send: (commands: readonly Command[]) => Promise<readonly Reply[]>;
+	readonly close: () => Promise<void>;
+}
+
+/** Loads the client, which is not installed everywhere. */
+export type LoadClient = () => Promise<typeof import("@redis/client")>;
+
+export interface RedisAddress {
+	readonly url: string;
+	/** How long to wait for a connection, in ms. */
+	readonly connectTimeoutMs?: number | undefined;
+	/** How long to wait for the answers to what was sent, in ms. */
+	readonly commandTimeoutMs?: number | undefined;
+	readonly load?: LoadClient | undefined;
+}
+
+const longestPause = 1000;
+
+/**
+ * Prepares a connection; the first `send` opens it.
+ *
+ * @throws PalimpsestError `invalid_argument` for an address that is none; `archive_unavailable` where the client is not
+ * installed.
+ */
+export async function connectRedis(address: RedisAddress): Promise<RedisConnection> {
+	const { url, connectTimeoutMs = 2000, commandTimeoutMs = 10_000, load = () => import("@redis/client") } = address;
+	const location = locationOf(url);
+	const redis = await load().catch((cause) => {
+		const message = "An archive in Redis needs the package @redis/client. Install it: npm install @redis/client";
+		throw new PalimpsestError("archive_unavailable", message, { cause });
+	});
+
+	const begin = () => {
+		const made = redis.createClient({
+			url,
+			RESP: 2,
+			disableOfflineQueue: true,
+			socket: {
+				connectTimeout: connectTimeoutMs,
+				reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, longestPause),
+			},
+			commandOptions: { typeMapping: { [redis.RESP_TYPES.BLOB_STRING]: Buffer } },
+		});
+		// Without a listener, a lost connection would end the process. Calls tell what is wrong.
+		made.on("error", () => {});
+		made.connect().catch(() => {});
+		return made;
+	};
+	let client: ReturnType<typeof begin> | undefined;
+
+	const whenReady = async (): Promise<ReturnType<typeof begin>> => {
+		client ??= begin();
+		const current = client;
+		if (current.isReady) return current;
+		return new Promise((resolve, reject) => {
+			const settle = (act: () => void) => {
+				clearTimeout(timer);
+				current.off("ready", onReady).off("error", onError);
+				act();
+			};
+			const onReady = () => settle(() => resolve(current));
+			const onError = (error: unknown) => settle(() => reject(error));
+			const timer = setTimeout(() => onError(new Error("no connection in time")), connectTimeoutMs);
+			current.on("ready", onReady).on("error", onError);
+		});
+	};
+
+	/** A client with an answer outstanding that nobody waits for any more is of no use: its texts would add up. */
+	const giveUp = (given: ReturnType<typeof begin>): void => {
+		if (client === given) client = undefined;
+		given.destroy();
+	};
+
+	const answersTo = async (commands: readonly Command[]): Promise<readonly Reply[]> => {
+		const current = await whenReady();
+		let timer: NodeJS.Timeout | undefined;
+		const late = new Promise<never>((_, reject) => {
+			timer = setTimeout(() => {
+				reject(new Error("no answer in time"));
+				giveUp(current);
+			}, commandTimeoutMs);
+		});
+		// Commands of one turn are sent together.
+		const answers = Promise.allSettled(commands.map((command) => current.sendCommand<Reply>([...command])));
+		const settled = await Promise.race([answers, late]).finally(() => clearTimeout(timer));
+		return settled.map((one) => {
+			if (one.status === "rejected") throw one.reason;
+			return one.value;
+		});
+	};
+
+	return {
+		location,
+		async send(commands) {
+			try {
+				return await answersTo(commands);
+			} catch (error) {
+				throw refused(location, error);
+			}
+		},
+		async close() {
+			const open = client;
+			client = undefined;
+			if (open?.isOpen) open.destroy();
+		},
+	};
+}
+
+function locationOf(url: string): string {
+	try {
+		const { protocol, hostname, port, pathname } = new URL(url);
+		if (hostname === "") throw new TypeError("no host");
+		return `${protocol}//${hostname}${port === "" ? "" : `:${port}`}${pathname === "/" ? "" : pathname}`;
+	} catch (cause) {
+		const message = "Expected the address of a Redis: redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE], or rediss://.";
+		throw new PalimpsestError("invalid_argument", message, { cause });
+	}
+}
+
+const refusals: Readonly<Record<string, string>> = {
+	OOM: "Redis has no memory left. Raise its maxmemory, or shorten the retention",
+	NOAUTH: "Redis asks for a password. Put it into the address",
+	WRONGPASS: "Redis does not know this user or password",
+	NOPERM: "the Redis user may not use these keys or commands",
+	READONLY: "this Redis is a replica that takes no writes. Name the primary",
+	MISCONF: "Redis cannot save to its disk and takes no writes",
+	LOADING: "Redis is loading its data. Try again in a moment",
+};
+
+/** What Redis says may quote what was sent; only its first word, a code, is shown. */
+function refused(location: string, cause: unknown): PalimpsestError {
+	const { message = "", code } = cause as NodeJS.ErrnoException;
+	const word = /^[A-Z]{2,}\b/.exec(message)?.[0];
+	const reason =
+		(word === undefined ? undefined : refusals[word]) ??
+		`it is not there or does not answer (${code ?? word ?? "connection lost"}). Start it, or name another archive`;
+	return new PalimpsestError("archive_unavailable", `The archive in ${location} cannot be used: ${reason}.`, { cause });
+}

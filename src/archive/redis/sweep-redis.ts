@@ -1,0 +1,68 @@
+import type { Retention, Sweep } from "../archive.ts";
+import { chooseExpired, type Holding, sweepOf } from "../retention.ts";
+import type { Command, RedisConnection } from "./connect-redis.ts";
+import type { RedisKeys } from "./redis-keys.ts";
+
+const page = 1000;
+
+/** Removes a text unless it was used since somebody looked: between two commands of ours, others are carried out. */
+const removeUnlessUsed = `
+local used = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if used and tonumber(used) ~= tonumber(ARGV[2]) then return 0 end
+redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+return 1`;
+
+/** The stored texts; those that Redis let expire are forgotten on the way. */
+export async function holdingsInRedis(connection: RedisConnection, keys: RedisKeys): Promise<Holding[]> {
+	const [members] = await connection.send([["ZRANGE", keys.used, "0", "-1", "WITHSCORES"]]);
+	const flat = (Array.isArray(members) ? members : []).map(String);
+	const holdings: Holding[] = [];
+	for (let start = 0; start < flat.length; start += 2 * page) {
+		const pairs = flat.slice(start, start + 2 * page);
+		const hashes = pairs.filter((_, index) => index % 2 === 0);
+		const replies = await connection.send(
+			hashes.flatMap((hash): Command[] => [
+				["EXISTS", keys.text(hash)],
+				["STRLEN", keys.text(hash)],
+			]),
+		);
+		const gone: string[] = [];
+		for (const [index, hash] of hashes.entries()) {
+			if (replies[2 * index] === 0) gone.push(hash);
+			else holdings.push({ hash, bytes: Number(replies[2 * index + 1]), usedAt: Number(pairs[2 * index + 1]) });
+		}
+		if (gone.length > 0) await forget(connection, keys, gone);
+	}
+	return holdings;
+}
+
+/** Applies the retention; Redis itself lets go of what was not used for longer than its age. */
+export async function sweepRedis(options: {
+	readonly connection: RedisConnection;
+	readonly keys: RedisKeys;
+	readonly retention: Retention;
+	readonly now: number;
+}): Promise<Sweep> {
+	const { connection, keys, retention, now } = options;
+	const holdings = await holdingsInRedis(connection, keys);
+	const expired = chooseExpired(holdings, retention, now);
+	const removed: Holding[] = [];
+	for (let start = 0; start < expired.length; start += page) {
+		const some = expired.slice(start, start + page);
+		const replies = await connection.send(
+			some.map(({ hash, usedAt }) => {
+				const names = [keys.used, keys.text(hash), keys.about(hash), keys.ref(hash)];
+				return ["EVAL", removeUnlessUsed, String(names.length), ...names, hash, String(usedAt)];
+			}),
+		);
+		removed.push(...some.filter((_, index) => replies[index] === 1));
+	}
+	return sweepOf(holdings, removed);
+}
+
+/** Removes hashes whose text is gone, unless it was stored again meanwhile. */
+async function forget(connection: RedisConnection, keys: RedisKeys, hashes: readonly string[]): Promise<void> {
+	const script = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
+	await connection.send(hashes.map((hash) => ["EVAL", script, "2", keys.used, keys.text(hash), hash]));
+}

@@ -1,0 +1,77 @@
+import { isUtf8 } from "node:buffer";
+
+/**
+ * Texts as bytes and back, without loss. A text without lone surrogates becomes UTF-8; a lone surrogate becomes the
+ * three bytes that UTF-8's scheme gives its number and UTF-8 forbids (WTF-8, https://simonsapin.github.io/wtf-8/), so
+ * that no two texts share their bytes and what stands around it stays readable.
+ */
+
+/** Characters encoded at a time, so that a large text is never held twice. */
+const pieceLength = 1 << 20;
+
+/** The bytes of a text, piece by piece. */
+export function* encodeText(text: string): Generator<Buffer> {
+	for (let start = 0; start < text.length; ) {
+		const end = endOnCharacter(text, start + pieceLength);
+		yield encodePiece(text.slice(start, end));
+		start = end;
+	}
+}
+
+/** An index at or just before the given one that does not stand within a surrogate pair. */
+export function endOnCharacter(text: string, index: number): number {
+	if (index >= text.length) return text.length;
+	const splits = isLow(text.charCodeAt(index)) && isHigh(text.charCodeAt(index - 1));
+	return splits ? index - 1 : index;
+}
+
+function encodePiece(piece: string): Buffer {
+	if (piece.isWellFormed()) return Buffer.from(piece, "utf8");
+	const parts = piece.split(/(\p{Surrogate})/u).map((part) => {
+		if (part.length !== 1 || part.isWellFormed()) return Buffer.from(part, "utf8");
+		const unit = part.charCodeAt(0);
+		return Buffer.from([0xe0 | (unit >> 12), 0x80 | ((unit >> 6) & 0x3f), 0x80 | (unit & 0x3f)]);
+	});
+	return Buffer.concat(parts);
+}
+
+/** The text of bytes that come piece by piece. Bytes that no text gave decode to U+FFFD somewhere. */
+export async function* decodeText(pieces: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<string> {
+	let rest: Buffer = Buffer.alloc(0);
+	for await (const piece of pieces) {
+		const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+		const end = endOfWholeSequences(bytes);
+		rest = bytes.subarray(end);
+		if (end > 0) yield decodeWhole(bytes.subarray(0, end));
+	}
+	if (rest.length > 0) yield decodeWhole(rest);
+}
+
+function decodeWhole(bytes: Buffer): string {
+	if (isUtf8(bytes)) return bytes.toString("utf8");
+	let text = "";
+	let start = 0;
+	for (let at = bytes.indexOf(0xed); at !== -1; at = bytes.indexOf(0xed, at + 1)) {
+		const [second = 0, third = 0] = [bytes[at + 1], bytes[at + 2]];
+		if (second < 0xa0 || second > 0xbf || third < 0x80 || third > 0xbf) continue;
+		text += bytes.toString("utf8", start, at);
+		text += String.fromCharCode(0xd000 | ((second & 0x3f) << 6) | (third & 0x3f));
+		start = at + 3;
+	}
+	return text + bytes.toString("utf8", start);
+}
+
+/** Where the last sequence that is not whole begins; the length where all are. */
+function endOfWholeSequences(bytes: Buffer): number {
+	for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
+		const byte = bytes[bytes.length - back] as number;
+		if (byte < 0x80) return bytes.length;
+		if (byte < 0xc0) continue;
+		const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+		return length > back ? bytes.length - back : bytes.length;
+	}
+	return bytes.length;
+}
+
+const isHigh = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
+const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;

@@ -1,0 +1,92 @@
+import type { Archive } from "../archive/archive.ts";
+import type { ValueEdit } from "../documents/write-plan.ts";
+import { applyPlan } from "../engine/apply.ts";
+import type { Plan } from "../engine/edit.ts";
+import { jsonPointer, type Path } from "../engine/path.ts";
+import { readConversation } from "../formats/read-conversation.ts";
+import type { Policy } from "../policy/schema.ts";
+import { createOriginalFinder } from "./find-original.ts";
+
+/** What a restoring did. */
+export interface RestoreReport {
+	/** Results, images and cut texts that stand again as they were. */
+	readonly restored: number;
+	/** Placeholders and markers whose original is not in the archive, by what they name it. */
+	readonly missing: readonly string[];
+	/** Those for which the archive holds several originals and nothing tells which. */
+	readonly ambiguous: readonly string[];
+	/** Restored ones whose stored text had been redacted: these are not what they were byte for byte. */
+	readonly redacted: readonly string[];
+}
+
+/** A conversation with its originals put back. */
+export interface Restored {
+	/** The very input where nothing was restored. */
+	readonly conversation: unknown;
+	/** What was put back, for writing it into the text that the conversation was read from. */
+	readonly edits: readonly ValueEdit[];
+	readonly report: RestoreReport;
+}
+
+/**
+ * Puts archived originals back in the place of placeholders and of cut texts, in one round: what was cut first and masked
+ * later takes two.
+ *
+ * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
+ */
+export async function restoreConversation(what: {
+	readonly conversation: unknown;
+	readonly archive: Archive;
+	readonly policy: Policy;
+}): Promise<Restored> {
+	const { conversation, archive, policy } = what;
+	const { document, located, transcript } = readConversation(conversation);
+	const find = createOriginalFinder({ archive, policy, document });
+	const edits: ValueEdit[] = [];
+	const [missing, ambiguous, redacted] = [new Set<string>(), new Set<string>(), new Set<string>()];
+	const settled = new Set<string>();
+	const around = new Set<string>();
+	const isSettled = (path: Path) => prefixes(path).some((pointer) => settled.has(pointer));
+	const overlaps = (path: Path) => isSettled(path) || around.has(jsonPointer(path));
+	const settle = (path: Path) => {
+		settled.add(jsonPointer(path));
+		for (const pointer of prefixes(path)) around.add(pointer);
+	};
+	let restored = 0;
+	for (const message of transcript.messages) {
+		for (const { callId, texts, copies } of message.results) {
+			for (const { path, text } of [...texts, ...copies]) {
+				if (isSettled(path)) continue;
+				const record = path.slice(0, located.base.length + 1);
+				const found = await find({ text, path, record, callId });
+				if (found.kind === "missing") missing.add(found.name);
+				if (found.kind === "ambiguous") ambiguous.add(found.name);
+				if (found.kind !== "found") continue;
+				// What overlaps with another's places has its turn in the next round.
+				if (found.edits.some((edit) => overlaps(edit.path))) continue;
+				if (found.isRedacted) redacted.add(found.name);
+				restored += 1;
+				edits.push(...found.edits);
+				for (const edit of found.edits) settle(edit.path);
+			}
+		}
+	}
+	const report = { restored, missing: [...missing], ambiguous: [...ambiguous], redacted: [...redacted] };
+	if (edits.length === 0) return { conversation, edits, report };
+	const size = { chars: 0, tokens: 0 };
+	const plan: Plan = edits.map(({ path, replacement }) => ({
+		kind: "replace",
+		reason: "mask",
+		path,
+		replacement,
+		message: -1,
+		before: size,
+		after: size,
+	}));
+	return { conversation: applyPlan(document, plan), edits, report };
+}
+
+/** JSON Pointers of a path and of all that it leads through, but for the document itself. */
+function prefixes(path: Path): string[] {
+	return path.map((_, index) => jsonPointer(path.slice(0, index + 1)));
+}

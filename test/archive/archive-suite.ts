@@ -1,0 +1,255 @@
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Archive, Retention } from "../../src/archive/archive.ts";
+import { refOfHash } from "../../src/archive/ref.ts";
+import { anyText, wordyText } from "./texts.ts";
+
+/** How the suite opens the archive under test. */
+export type OpenForSuite = (options: {
+	readonly namespace: string;
+	readonly retention?: Retention;
+	readonly now?: () => number;
+	readonly redact?: readonly string[];
+}) => Promise<Archive>;
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** What every archive must hold to, wherever it stores. */
+export function describeArchive(name: string, open: OpenForSuite): void {
+	const opened: Archive[] = [];
+	let count = 0;
+	const begin = async (options: Partial<Parameters<OpenForSuite>[0]> = {}): Promise<Archive> => {
+		count += 1;
+		const archive = await open({ namespace: `suite-${process.pid}-${count}`, ...options });
+		opened.push(archive);
+		return archive;
+	};
+	afterAll(() => Promise.all(opened.map((archive) => archive.close())));
+
+	describe(`${name}: keeping`, () => {
+		it("gives any text back as it was", async () => {
+			const archive = await begin();
+			let illFormed = 0;
+			await fc.assert(
+				fc.asyncProperty(fc.array(anyText, { minLength: 1, maxLength: 4 }), async (texts) => {
+					const refs = await archive.put(texts.map((text) => ({ text, kind: "result" as const })));
+					expect(refs).toEqual(texts.map(archive.refOf));
+					for (const [index, ref] of refs.entries()) {
+						if (texts[index]?.isWellFormed() === false) illFormed += 1;
+						const found = await archive.get(ref);
+						expect(found.text).toBe(texts[index]);
+						expect(found.chars).toBe(texts[index]?.length);
+					}
+				}),
+				{ numRuns: 60 },
+			);
+			expect(illFormed).toBeGreaterThan(20);
+		});
+
+		it("gives the same text the same ref, whatever it was", async () => {
+			const archive = await begin();
+			const [first] = await archive.put([{ text: "same", kind: "result", toolCallId: "a" }]);
+			const again = await archive.put([
+				{ text: "same", kind: "text", toolCallId: "b" },
+				{ text: "same", kind: "text", toolCallId: "b" },
+			]);
+			expect(again).toEqual([first, first]);
+			expect((await archive.stats()).originals).toBe(1);
+		});
+
+		it("keeps a large text, and hands it over in pieces", async () => {
+			const archive = await begin();
+			const text = `${wordyText(5_000_000, 1)}\uD800${"漢😀".repeat(300_000)}`;
+			const [ref = ""] = await archive.put([{ text, kind: "result" }]);
+			expect((await archive.get(ref)).text === text).toBe(true);
+			let longest = 0;
+			const { value, listing } = await archive.read(ref, async (pieces) => {
+				let read = "";
+				for await (const piece of pieces) {
+					longest = Math.max(longest, piece.length);
+					read += piece;
+				}
+				return read === text;
+			});
+			expect(value).toBe(true);
+			expect(listing.chars).toBe(text.length);
+			expect(longest).toBeLessThan(1_100_000);
+			const early = await archive.read(ref, async (pieces) => {
+				for await (const piece of pieces) return piece.length;
+				return 0;
+			});
+			expect(early.value).toBeGreaterThan(0);
+			expect(early.listing.chars).toBe(text.length);
+		});
+
+		it("takes nothing at all, and a thousand at once", async () => {
+			const archive = await begin();
+			expect(await archive.put([])).toEqual([]);
+			const texts = Array.from({ length: 1000 }, (_, index) => `text ${index}`);
+			const refs = await archive.put(texts.map((text) => ({ text, kind: "group" as const })));
+			expect(new Set(refs).size).toBe(1000);
+			expect((await archive.stats()).originals).toBe(1000);
+			const listed: string[] = [];
+			for await (const { ref } of archive.list()) listed.push(ref);
+			expect(listed.sort()).toEqual([...refs].sort());
+		});
+	});
+
+	describe(`${name}: finding`, () => {
+		it("lists all results of one call, with tool, size and when", async () => {
+			let time = Date.now();
+			const archive = await begin({ now: () => time });
+			await archive.put([{ text: "one", kind: "result", toolCallId: "call \uD800/../x", toolName: "read_file" }]);
+			time += 1000;
+			await archive.put([
+				{ text: "two 漢", kind: "arguments", toolCallId: "call \uD800/../x", toolName: "grep" },
+				{ text: "other", kind: "result", toolCallId: "call \uD801/../x" },
+			]);
+			expect(await archive.find("call \uD800/../x")).toEqual([
+				{
+					ref: archive.refOf("one"),
+					kind: "result",
+					toolCallId: "call \uD800/../x",
+					toolName: "read_file",
+					chars: 3,
+					bytes: 3,
+					archivedAt: time - 1000,
+					redactions: 0,
+				},
+				expect.objectContaining({
+					ref: archive.refOf("two 漢"),
+					chars: 5,
+					bytes: 7,
+					archivedAt: time,
+					toolName: "grep",
+				}),
+			]);
+			expect(await archive.find("call")).toEqual([]);
+			expect(await archive.find("")).toEqual([]);
+		});
+
+		it("finds one text by each of its calls", async () => {
+			const archive = await begin();
+			await archive.put([{ text: "shared", kind: "result", toolCallId: "first" }]);
+			await archive.put([{ text: "shared", kind: "result", toolCallId: "second" }]);
+			for (const id of ["first", "second"]) {
+				expect((await archive.find(id)).map(({ ref, toolCallId }) => [ref, toolCallId])).toEqual([
+					[archive.refOf("shared"), id],
+				]);
+			}
+		});
+
+		it("answers an altered or shortened ref with the nearest, never with another text", async () => {
+			const archive = await begin();
+			const refs = await archive.put(Array.from({ length: 50 }, (_, index) => ({ text: `${index}`, kind: "result" })));
+			let refused = 0;
+			for (const ref of refs) {
+				for (const wrong of [ref.slice(0, 12), `${ref.slice(0, -1)}${(Number(ref.at(-1)) + 1) % 10}`, `${ref}0`]) {
+					await expect(archive.get(wrong)).rejects.toMatchObject({
+						code: "original_not_found",
+						message: expect.stringContaining(ref),
+					});
+					refused += 1;
+				}
+			}
+			expect(refused).toBe(150);
+			await expect(archive.get("nonsense")).rejects.toMatchObject({ code: "original_not_found" });
+			await expect(archive.get(refOfHash("1".repeat(64)))).rejects.toMatchObject({ code: "original_not_found" });
+			expect((await archive.get((refs[7] as string).toUpperCase())).text).toBe("7");
+		});
+
+		it("knows nothing of another namespace, nor whether there is anything", async () => {
+			const [one, other] = [await begin(), await begin()];
+			const [ref = ""] = await one.put([{ text: "secret of one", kind: "result", toolCallId: "id" }]);
+			const refusal = (asked: string) => other.get(asked).catch((error: Error) => error.message);
+			const unknown = refOfHash("2".repeat(64));
+			expect(await refusal(ref)).toBe(await refusal(unknown));
+			expect(await refusal(ref)).not.toContain(ref);
+			expect(await other.find("id")).toEqual([]);
+			expect((await other.stats()).originals).toBe(0);
+			await other.clear();
+			expect((await one.get(ref)).text).toBe("secret of one");
+		});
+	});
+
+	describe(`${name}: letting go`, () => {
+		it("lets the longest unused go by age, and nothing that was used", async () => {
+			let time = Date.now();
+			const archive = await begin({ now: () => time, retention: { maxAgeMs: 10 * day, maxBytes: 1e9 } });
+			const [old = "", used = "", putAgain = ""] = await archive.put(
+				["old", "used", "put again"].map((text) => ({ text, kind: "result", toolCallId: text })),
+			);
+			time += 9 * day;
+			await archive.get(used);
+			await archive.put([{ text: "put again", kind: "result", toolCallId: "put again" }]);
+			time += 2 * day;
+			expect(await archive.sweep()).toEqual({ removed: 1, removedBytes: 3, kept: 2, keptBytes: 13 });
+			await expect(archive.get(old)).rejects.toMatchObject({ code: "original_not_found" });
+			expect(await archive.find("old")).toEqual([]);
+			expect((await archive.get(used)).text).toBe("used");
+			expect((await archive.get(putAgain)).text).toBe("put again");
+			expect(await archive.put([{ text: "old", kind: "result", toolCallId: "old" }])).toEqual([old]);
+			expect((await archive.find("old")).length).toBe(1);
+		});
+
+		it("lets the longest unused go by size, but nothing of the last hour", async () => {
+			let time = Date.now();
+			const archive = await begin({ now: () => time, retention: { maxAgeMs: 10 * day, maxBytes: 250 } });
+			const texts = Array.from({ length: 5 }, (_, index) => `${index}`.repeat(100));
+			for (const text of texts) {
+				await archive.put([{ text, kind: "result" }]);
+				time += 10 * 60_000;
+			}
+			expect((await archive.sweep()).removed).toBe(0);
+			expect((await archive.stats()).bytes).toBe(500);
+			time += hour;
+			expect(await archive.sweep()).toEqual({ removed: 3, removedBytes: 300, kept: 2, keptBytes: 200 });
+			for (const [index, text] of texts.entries()) {
+				const got = archive.get(archive.refOf(text)).then(
+					() => "kept",
+					() => "gone",
+				);
+				expect(await got).toBe(index < 3 ? "gone" : "kept");
+			}
+		});
+
+		it("lets nothing fresh go after the clock was set back", async () => {
+			let time = Date.now();
+			const archive = await begin({ now: () => time, retention: { maxAgeMs: day, maxBytes: 1 } });
+			const [ref = ""] = await archive.put([{ text: "from the future", kind: "result" }]);
+			time -= 400 * day;
+			expect((await archive.sweep()).removed).toBe(0);
+			expect((await archive.get(ref)).text).toBe("from the future");
+		});
+
+		it("clears all", async () => {
+			const archive = await begin();
+			const refs = await archive.put(["a", "b"].map((text) => ({ text, kind: "result", toolCallId: text })));
+			expect(await archive.clear()).toBe(2);
+			expect(await archive.stats()).toMatchObject({ originals: 0, bytes: 0, oldestUse: null });
+			expect(await archive.find("a")).toEqual([]);
+			expect(await archive.put([{ text: "a", kind: "result" }])).toEqual([refs[0]]);
+			expect((await archive.get(refs[0] as string)).text).toBe("a");
+		});
+	});
+
+	describe(`${name}: redacting`, () => {
+		it("keeps what matches out, and says so", async () => {
+			const archive = await begin({ redact: ["key-[a-z0-9]+", "(?i)^password: .*$"] });
+			const text = "a key-123 and key-456\nPassword: hunter2\nrest";
+			const [ref = "", plain = ""] = await archive.put([
+				{ text, kind: "result", toolCallId: "id" },
+				{ text: "plain", kind: "result" },
+			]);
+			expect(archive.refOf(text)).toBe(ref);
+			const mark = "[redacted before archiving]";
+			expect(await archive.get(ref)).toMatchObject({
+				text: `a ${mark} and ${mark}\n${mark}\nrest`,
+				redactions: 3,
+			});
+			expect((await archive.find("id"))[0]?.redactions).toBe(3);
+			expect(await archive.get(plain)).toMatchObject({ text: "plain", redactions: 0 });
+		});
+	});
+}

@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import {
+	appendFile,
+	mkdir,
+	readdir,
+	readFile,
+	rename,
+	rm,
+	stat,
+	symlink,
+	truncate,
+	utimes,
+	writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { mountSmallDisk, setReadOnly } from "./small-disk.ts";
+import { wordyText } from "./texts.ts";
+
+async function open(where: string, options: Partial<Parameters<typeof openArchive>[0]> = {}) {
+	const archive = await openArchive({ where, ...options });
+	if (archive === undefined) throw new Error("no archive");
+	return archive;
+}
+
+const result = (text: string) => [{ text, kind: "result" as const, toolCallId: "id", toolName: "tool" }];
+
+async function filesUnder(folder: string): Promise<string[]> {
+	const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+	return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+async function textFileOf(folder: string): Promise<string> {
+	return (await filesUnder(folder)).find((file) => /[\\/][0-9a-f]{64}$/.test(file)) ?? "";
+}
+
+describe("an archive in files", () => {
+	it("holds plain texts that only this user may read, named by their SHA-256", async () => {
+		const folder = await scratchFolder();
+		const archive = await open(join(folder, "deep", "archive"));
+		await archive.put(result("plain\ntext"));
+		const file = await textFileOf(folder);
+		const hash = createHash("sha256").update("plain\ntext").digest("hex");
+		expect(file).toBe(join(folder, "deep", "archive", "default", hash.slice(0, 2), hash));
+		expect(await readFile(file, "utf8")).toBe("plain\ntext");
+		expect((await stat(file)).mode & 0o777).toBe(0o600);
+		for (const part of ["deep", "deep/archive", "deep/archive/default"]) {
+			expect((await stat(join(folder, part))).mode & 0o777).toBe(0o700);
+		}
+	});
+
+	it("takes a damaged text for missing, and puts it right again", async () => {
+		const damages = [
+			(file: string) => truncate(file, 3),
+			(file: string) => appendFile(file, "x"),
+			(file: string) => writeFile(file, "plain TEXT"),
+			(file: string) => rm(file),
+			(file: string) => rm(file).then(() => mkdir(file)),
+			(file: string) => rename(file, `${file}.away`).then(() => symlink(`${file}.away`, file)),
+		];
+		for (const [index, damage] of damages.entries()) {
+			const folder = await scratchFolder();
+			const archive = await open(folder);
+			const [ref = ""] = await archive.put(result("plain text"));
+			const file = await textFileOf(folder);
+			await damage(file);
+			await expect(archive.get(ref)).rejects.toMatchObject({ code: "original_not_found" });
+			if (index === 4) {
+				await expect(archive.put(result("plain text"))).rejects.toMatchObject({ code: "archive_unavailable" });
+				continue;
+			}
+			await archive.put(result("plain text"));
+			expect((await archive.get(ref)).text).toBe("plain text");
+			await writeFile(file, "plain tExt");
+			// Another process reads what it has not seen before it believes in it.
+			await (await open(folder)).put(result("plain text"));
+			expect((await archive.get(ref)).text).toBe("plain text");
+		}
+	});
+
+	it("reads a text of which nothing else is left", async () => {
+		const folder = await scratchFolder();
+		const archive = await open(folder);
+		const [ref = ""] = await archive.put(result("text"));
+		const besides = (await filesUnder(folder)).filter((file) => /\.json$/.test(file));
+		expect(besides.length).toBe(1);
+		await writeFile(besides[0] as string, '{"kind":"res');
+		expect(await archive.get(ref)).toMatchObject({ text: "text", kind: "text", chars: 4 });
+		expect(await archive.find("id")).toEqual([]);
+	});
+
+	it("refuses two texts under one ref: neither stands for the other", async () => {
+		const folder = await scratchFolder();
+		const archive = await open(folder);
+		const [ref = ""] = await archive.put(result("text"));
+		const file = await textFileOf(folder);
+		const other = `${file.slice(0, -40)}${"0".repeat(40)}`;
+		await writeFile(other, "another text");
+		await expect(archive.get(ref)).rejects.toMatchObject({ code: "ambiguous_reference" });
+		await rm(file);
+		await expect((await open(folder)).put(result("text"))).rejects.toMatchObject({ code: "ambiguous_reference" });
+		expect(await readFile(other, "utf8")).toBe("another text");
+		await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
+	});
+
+	it("refuses where something stands in the way", async () => {
+		const folder = await scratchFolder();
+		await writeFile(join(folder, "file"), "");
+		for (const where of [join(folder, "file"), join(folder, "file", "below")]) {
+			await expect((await open(where)).put(result("x"))).rejects.toMatchObject({
+				code: "archive_unavailable",
+				message: expect.stringContaining(where),
+			});
+		}
+	});
+
+	it("goes on where its folder is deleted while it runs", async () => {
+		const folder = await scratchFolder();
+		const archive = await open(join(folder, "archive"));
+		for (let round = 0; round < 20; round += 1) {
+			const [ref = ""] = await archive.put(result("the same text"));
+			expect((await archive.get(ref)).text).toBe("the same text");
+			expect((await archive.find("id")).length).toBe(1);
+			await rm(join(folder, "archive"), { recursive: true });
+			await expect(archive.get(ref)).rejects.toMatchObject({ code: "original_not_found" });
+		}
+	});
+
+	it("sweeps what crashes left, once it is an hour old", async () => {
+		const folder = await scratchFolder();
+		const archive = await open(folder);
+		const [ref = ""] = await archive.put(result("kept"));
+		const bucket = join(await textFileOf(folder), "..");
+		const uuid = "3f2504e0-4f89-11d3-9a0c-0305e82c3301";
+		const [old, young, aside] = [`.${uuid}.tmp`, `.4${uuid.slice(1)}.tmp`, `${"1".repeat(64)}.${uuid}.swept`];
+		for (const name of [old, young, aside]) await writeFile(join(bucket, name), "unfinished");
+		const [longAgo, anotherAbout] = [new Date(Date.now() - 2 * 3_600_000), `${"2".repeat(64)}.none.json`];
+		await writeFile(join(bucket, anotherAbout), "{}");
+		for (const name of [old, anotherAbout]) await utimes(join(bucket, name), longAgo, longAgo);
+		await archive.sweep();
+		const left = await readdir(bucket);
+		expect(left).toContain(young);
+		expect(left).toContain(aside);
+		expect(left).not.toContain(old);
+		expect(left).not.toContain(anotherAbout);
+		expect((await archive.get(ref)).text).toBe("kept");
+	});
+
+	it("sweeps by itself once an hour, whichever process comes first", async () => {
+		const folder = await scratchFolder();
+		let time = Date.now() - 40 * 24 * 3_600_000;
+		const first = await open(folder, { now: () => time });
+		await first.put(result("old"));
+		await first.close();
+		time = Date.now();
+		const second = await open(folder, { now: () => time });
+		await second.close();
+		const third = await open(folder, { now: () => time });
+		expect((await third.stats()).originals).toBe(0);
+		const sweptAt = (await stat(join(folder, "default", "swept"))).mtimeMs;
+		time += 30 * 60_000;
+		await third.put(result("new"));
+		await third.close();
+		expect((await stat(join(folder, "default", "swept"))).mtimeMs).toBe(sweptAt);
+	});
+});
+
+describe("an archive on a small disk", () => {
+	it("refuses when the disk is full, loses nothing, and goes on when there is room", async ({ skip }) => {
+		const disk = await mountSmallDisk(1024);
+		if (disk === undefined) return skip();
+		const archive = await open(join(disk, "archive"));
+		const kept: [string, string][] = [];
+		let refusals = 0;
+		for (let index = 0; refusals < 5 && index < 100; index += 1) {
+			const text = wordyText(60_000, index);
+			await archive.put(result(text)).then(
+				([ref = ""]) => kept.push([ref, text]),
+				(error) => {
+					expect(error).toMatchObject({ code: "archive_unavailable", message: expect.stringContaining("ENOSPC") });
+					refusals += 1;
+				},
+			);
+		}
+		expect(refusals).toBe(5);
+		expect(kept.length).toBeGreaterThan(5);
+		for (const [ref, text] of kept) expect((await archive.get(ref)).text === text).toBe(true);
+		expect((await filesUnder(disk)).filter((file) => file.endsWith(".tmp"))).toEqual([]);
+		await archive.clear();
+		await archive.put(result("room again"));
+	});
+
+	it("refuses on a read-only disk, and still reads", async ({ skip }) => {
+		const disk = await mountSmallDisk(1024);
+		if (disk === undefined) return skip();
+		const archive = await open(join(disk, "archive"));
+		const [ref = ""] = await archive.put(result("before"));
+		setReadOnly(disk, true);
+		await expect(archive.put(result("during"))).rejects.toMatchObject({
+			code: "archive_unavailable",
+			message: expect.stringContaining("EROFS"),
+		});
+		expect((await (await open(join(disk, "archive"))).get(ref)).text).toBe("before");
+		setReadOnly(disk, false);
+		await archive.put(result("after"));
+	});
+});

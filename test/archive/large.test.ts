@@ -1,0 +1,47 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import type { PartRequest } from "../../src/archive/select/part.ts";
+import { selectPart } from "../../src/archive/select/select-part.ts";
+import type { CountTokens } from "../../src/engine/measure.ts";
+import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+const lines = 1_000_000;
+
+describe("an original of 100 MB", () => {
+	let countTokens: CountTokens = () => 0;
+	beforeAll(async () => {
+		countTokens = await loadCounter("o200k_base");
+	});
+
+	it("is kept, and any part of it is read without holding it whole", async () => {
+		const archive = await openArchive({ where: await scratchFolder() });
+		if (archive === undefined) throw new Error("no archive");
+		const lineAt = (number: number) => `${number} ${"x".repeat(99 - String(number).length)}\n`;
+		const text = Array.from({ length: lines }, (_, index) => lineAt(index + 1)).join("");
+		expect(text.length).toBeGreaterThan(100_000_000);
+		const [ref = ""] = await archive.put([{ text, kind: "result" }]);
+		let mostHeld = 0;
+		const recall = (request: PartRequest) =>
+			archive.read(ref, (pieces) => {
+				const select = selectPart(request, { countTokens });
+				const watched = (async function* () {
+					for await (const piece of pieces) {
+						mostHeld = Math.max(mostHeld, piece.length);
+						yield piece;
+					}
+				})();
+				return select(watched);
+			});
+		const middle = Array.from({ length: 10 }, (_, index) => lineAt(500_000 + index)).join("");
+		expect((await recall({ lines: "500000-500009" })).value.text).toBe(middle);
+		expect((await recall({ tail: 1 })).value.text).toBe(lineAt(lines));
+		expect((await recall({ grep: "^777777 ", context: 0 })).value.text).toBe(`777777:${lineAt(777_777)}`);
+		expect((await recall({ chars: "0-6" })).value.text).toBe("1 xxxx");
+		const whole = (await recall({})).value;
+		expect(whole.tokens).toBeLessThanOrEqual(2000);
+		expect(whole.total).toEqual({ lines, chars: text.length });
+		expect(mostHeld).toBeLessThan(200_000);
+		await archive.close();
+	}, 60_000);
+});

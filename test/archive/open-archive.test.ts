@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import { refusePlaceholders } from "../../src/archive/refuse-placeholders.ts";
+import { archiveFolderOf } from "../../src/archive/state-folder.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+describe("opening an archive", () => {
+	it("gives none where nothing is to be kept", async () => {
+		expect(await openArchive({ where: "none" })).toBeUndefined();
+	});
+
+	it("takes a folder by its path", async () => {
+		const folder = await scratchFolder();
+		expect((await openArchive({ where: folder }))?.location).toBe(folder);
+		expect((await openArchive({ where: "./archive" }))?.location).toMatch(/[\\/]archive$/);
+	});
+
+	it("refuses names, places, retentions and patterns that are none", async () => {
+		const namespaces = ["", ".", "..", "a/b", "a\\b", "A", "a b", "-a", "a-", "con", "é", "a".repeat(65), "a\n"];
+		const wrong = [
+			...namespaces.map((namespace) => ({ where: "memory", namespace })),
+			...["", "memroy", "relative", "http://host"].map((where) => ({ where })),
+			{ where: "memory", retention: { maxAgeMs: 0, maxBytes: 1 } },
+			{ where: "memory", retention: { maxAgeMs: 1, maxBytes: Number.NaN } },
+			{ where: "memory", redact: ["("] },
+		];
+		for (const options of wrong) {
+			await expect(openArchive(options), JSON.stringify(options)).rejects.toMatchObject({ code: "invalid_argument" });
+		}
+		for (const namespace of ["a", "my-project_2", "0"]) {
+			expect((await openArchive({ where: "memory", namespace }))?.namespace).toBe(namespace);
+		}
+	});
+
+	it("redacts further by a function, after the patterns", async () => {
+		const redactFurther = (text: string) => ({ text: text.replace("tail", "…"), redactions: 1 });
+		const archive = await openArchive({ where: "memory", redact: ["head"], redactFurther });
+		const [ref = ""] = (await archive?.put([{ text: "head tail", kind: "result" }])) ?? [];
+		expect(await archive?.get(ref)).toMatchObject({ text: "[redacted before archiving] …", redactions: 2 });
+	});
+});
+
+describe("the folder of the user's state", () => {
+	const environment = { XDG_STATE_HOME: "/state", LOCALAPPDATA: "C:\\Local" };
+
+	it("is where the system has it", () => {
+		const of = (platform: NodeJS.Platform, given: Record<string, string> = {}, homeFolder = "/home/me") =>
+			archiveFolderOf({ platform, environment: given, homeFolder });
+		expect(of("linux")).toBe("/home/me/.local/state/palimpsest/archive");
+		expect(of("linux", environment)).toBe("/state/palimpsest/archive");
+		expect(of("linux", { XDG_STATE_HOME: "relative" })).toBe("/home/me/.local/state/palimpsest/archive");
+		expect(of("darwin", environment)).toBe("/home/me/Library/Application Support/palimpsest/archive");
+		expect(of("win32", environment)).toBe("C:\\Local\\palimpsest\\archive");
+		expect(of("win32", {}, "C:\\me")).toBe("C:\\me\\AppData\\Local\\palimpsest\\archive");
+	});
+});
+
+describe("an archive that refuses placeholders", () => {
+	it("keeps nothing of a batch that holds one", async () => {
+		const inner = await openArchive({ where: "memory" });
+		if (inner === undefined) throw new Error("no archive");
+		const archive = refusePlaceholders(inner, (text) => text.startsWith("[masked"));
+		const batch = [
+			{ text: "original", kind: "result" as const },
+			{ text: "[masked x]", kind: "result" as const },
+		];
+		await expect(archive.put(batch)).rejects.toMatchObject({ code: "internal" });
+		expect((await inner.stats()).originals).toBe(0);
+		expect(await archive.put(batch.slice(0, 1))).toEqual([archive.refOf("original")]);
+	});
+});

@@ -1,0 +1,71 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import { connectRedis } from "../../src/archive/redis/connect-redis.ts";
+import { describeArchive } from "./archive-suite.ts";
+import { hasRedis, type OwnRedis, startRedis } from "./start-redis.ts";
+
+let redis: OwnRedis;
+
+async function open(options: Omit<Parameters<typeof openArchive>[0] & object, "where"> = {}) {
+	const archive = await openArchive({ where: redis.url, ...options });
+	if (archive === undefined) throw new Error("no archive");
+	return archive;
+}
+
+describe.skipIf(!hasRedis)("an archive in Redis", () => {
+	beforeAll(async () => {
+		redis = await startRedis();
+	});
+
+	describeArchive("redis", open);
+
+	it("sets an expiry on every key, and renews it by use", async () => {
+		const archive = await open({ namespace: "expiry", retention: { maxAgeMs: 7_200_000, maxBytes: 1e9 } });
+		const connection = await connectRedis({ url: redis.url });
+		const [ref = ""] = await archive.put([{ text: "x", kind: "result", toolCallId: "id" }]);
+		const [found] = await connection.send([["KEYS", "palimpsest:{expiry}:*"]]);
+		const names = (found as Buffer[]).map(String);
+		expect(names.map((name) => name.split(":")[2]).sort()).toEqual(["about", "call", "ref", "swept", "text", "used"]);
+		const ages = () => connection.send(names.map((name) => ["PTTL", name]));
+		for (const age of await ages()) expect(age).toBeGreaterThan(3_000_000);
+		const text = names.find((name) => name.includes(":text:")) ?? "";
+		await connection.send([["PEXPIRE", text, "5000"]]);
+		await archive.get(ref);
+		expect((await connection.send([["PTTL", text]]))[0]).toBeGreaterThan(7_000_000);
+		await connection.send([["PEXPIRE", text, "5000"]]);
+		await archive.put([{ text: "x", kind: "result", toolCallId: "id" }]);
+		expect((await connection.send([["PTTL", text]]))[0]).toBeGreaterThan(7_000_000);
+		await Promise.all([archive.close(), connection.close()]);
+	});
+
+	it("stores again what Redis let go or what was damaged there", async () => {
+		const archive = await open({ namespace: "evicted" });
+		const connection = await connectRedis({ url: redis.url });
+		const [ref = ""] = await archive.put([{ text: "evicted", kind: "result" }]);
+		const [found] = await connection.send([["KEYS", "palimpsest:{evicted}:text:*"]]);
+		const key = String((found as Buffer[])[0]);
+		await connection.send([["DEL", key]]);
+		await expect(archive.get(ref)).rejects.toMatchObject({ code: "original_not_found" });
+		expect((await archive.stats()).originals).toBe(0);
+		await archive.put([{ text: "evicted", kind: "result" }]);
+		expect((await archive.get(ref)).text).toBe("evicted");
+		await connection.send([["SET", key, "damaged"]]);
+		await expect(archive.get(ref)).rejects.toMatchObject({ code: "original_not_found" });
+		await archive.put([{ text: "evicted", kind: "result" }]);
+		expect((await archive.get(ref)).text).toBe("evicted");
+		await Promise.all([archive.close(), connection.close()]);
+	});
+
+	it("refuses a second text under the same ref, and leaves the first", async () => {
+		const archive = await open({ namespace: "collision" });
+		const connection = await connectRedis({ url: redis.url });
+		const [ref = ""] = await archive.put([{ text: "first", kind: "result" }]);
+		const [found] = await connection.send([["KEYS", "palimpsest:{collision}:ref:*"]]);
+		const key = String((found as Buffer[])[0]);
+		await connection.send([["SET", key, `${key.slice(-15)}${"0".repeat(49)}`]]);
+		const other = await open({ namespace: "collision" });
+		await expect(other.put([{ text: "first", kind: "result" }])).rejects.toMatchObject({ code: "ambiguous_reference" });
+		await expect(archive.get(ref)).rejects.toMatchObject({ code: "original_not_found" });
+		await Promise.all([archive.close(), other.close(), connection.close()]);
+	});
+});

@@ -1,0 +1,125 @@
+import { createServer } from "node:net";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { createArchive } from "../../src/archive/create-archive.ts";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import { connectRedis } from "../../src/archive/redis/connect-redis.ts";
+import { createRedisDriver } from "../../src/archive/redis/redis-driver.ts";
+import { PalimpsestError } from "../../src/errors.ts";
+import { hasRedis, startRedis } from "./start-redis.ts";
+
+const unhandled: unknown[] = [];
+const note = (reason: unknown) => unhandled.push(reason);
+beforeAll(() => {
+	process.on("unhandledRejection", note);
+});
+afterAll(() => {
+	process.off("unhandledRejection", note);
+});
+afterEach(() => {
+	expect(unhandled).toEqual([]);
+});
+
+async function open(url: string) {
+	const archive = await openArchive({ where: url });
+	if (archive === undefined) throw new Error("no archive");
+	return archive;
+}
+
+const put = (text: string) => [{ text, kind: "result" as const, toolCallId: text }];
+
+describe.skipIf(!hasRedis)("an archive in a Redis that fails", () => {
+	it("stores or refuses each of 1 000 calls while Redis is killed and comes back", async () => {
+		const redis = await startRedis(["--appendonly", "yes", "--appendfsync", "always"]);
+		const archive = await open(redis.url);
+		const stored: string[] = [];
+		let [refused, storedAfter] = [0, 0];
+		let restarted: Promise<void> | undefined;
+		let isBack = false;
+		for (let index = 0; index < 1000 || storedAfter < 100; index += 1) {
+			if (index === 400) {
+				restarted = redis
+					.kill()
+					.then(() => new Promise((resolve) => setTimeout(resolve, 300)))
+					.then(() => redis.start())
+					.then(() => {
+						isBack = true;
+					});
+			}
+			try {
+				const [ref = ""] = await archive.put(put(`text ${index}`));
+				stored.push(ref);
+				if (isBack) storedAfter += 1;
+			} catch (error) {
+				expect(error).toBeInstanceOf(PalimpsestError);
+				expect(error).toMatchObject({ code: "archive_unavailable" });
+				refused += 1;
+			}
+		}
+		await restarted;
+		expect(refused).toBeGreaterThan(0);
+		expect(stored.length).toBeGreaterThan(500);
+		for (const ref of stored) expect((await archive.get(ref)).text).toMatch(/^text \d+$/);
+		await archive.close();
+		await redis.kill();
+	});
+
+	it("refuses within the time where Redis does not answer, and goes on when it does", async () => {
+		const redis = await startRedis();
+		const now = Date.now;
+		const retention = { maxAgeMs: 1e9, maxBytes: 1e9 };
+		const driver = await createRedisDriver({ url: redis.url, namespace: "x", retention, now, commandTimeoutMs: 300 });
+		const archive = createArchive({ namespace: "x", driver, redact: (text) => ({ text, redactions: 0 }), now });
+		await archive.put(put("before"));
+		redis.freeze(true);
+		await expect(archive.put(put("during"))).rejects.toMatchObject({ code: "archive_unavailable" });
+		redis.freeze(false);
+		const [ref = ""] = await archive.put(put("after"));
+		expect((await archive.get(ref)).text).toBe("after");
+		await archive.close();
+		await redis.kill();
+	});
+
+	it("refuses where Redis is full, without a word of what was sent", async () => {
+		const redis = await startRedis(["--maxmemory", "3mb"]);
+		const archive = await open(redis.url);
+		const refusal = await archive.put(put("confidential ".repeat(1_000_000))).catch((error: Error) => error);
+		expect(refusal).toMatchObject({ code: "archive_unavailable", message: expect.stringContaining("no memory left") });
+		expect((refusal as Error).message).not.toContain("confidential");
+		await archive.close();
+		await redis.kill();
+	});
+});
+
+describe("an archive in no Redis", () => {
+	it("refuses, and names the place without its password", async () => {
+		const archive = await open("redis://user:hunter2@127.0.0.1:1/3");
+		expect(archive.location).toBe("redis://127.0.0.1:1/3");
+		const refusal = await archive.put(put("x")).catch((error: Error) => error);
+		expect(refusal).toMatchObject({ code: "archive_unavailable", message: expect.stringContaining("127.0.0.1:1/3") });
+		expect((refusal as Error).message).not.toContain("hunter2");
+		await expect(archive.get(archive.refOf("x"))).rejects.toMatchObject({ code: "archive_unavailable" });
+		await archive.close();
+	});
+
+	it("refuses where something else answers", async () => {
+		const server = createServer((socket) => socket.resume().end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(
+			0,
+			"127.0.0.1",
+		);
+		await new Promise((resolve) => server.once("listening", resolve));
+		const { port } = server.address() as { port: number };
+		const archive = await open(`redis://127.0.0.1:${port}`);
+		await expect(archive.put(put("x"))).rejects.toMatchObject({ code: "archive_unavailable" });
+		await archive.close();
+		await new Promise((resolve) => server.close(resolve));
+	});
+
+	it("refuses an address that is none, and a client that is not installed", async () => {
+		await expect(openArchive({ where: "redis:nowhere" })).rejects.toMatchObject({ code: "invalid_argument" });
+		const load = () => Promise.reject(new Error("Cannot find package"));
+		await expect(connectRedis({ url: "redis://h", load })).rejects.toMatchObject({
+			code: "archive_unavailable",
+			message: expect.stringContaining("npm install @redis/client"),
+		});
+	});
+});

@@ -1,0 +1,121 @@
+import { setImmediate } from "node:timers/promises";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { PartRequest } from "../../src/archive/select/part.ts";
+import { selectPart } from "../../src/archive/select/select-part.ts";
+import type { SelectedPart } from "../../src/archive/select/selected-part.ts";
+import type { CountTokens } from "../../src/engine/measure.ts";
+import { loadCounter } from "../../src/tokens/load-counter.ts";
+
+let countTokens: CountTokens = () => 0;
+beforeAll(async () => {
+	countTokens = await loadCounter("o200k_base");
+});
+
+async function* inPieces(text: string): AsyncGenerator<string> {
+	for (let start = 0; start < text.length; start += 10_000) yield text.slice(start, start + 10_000);
+}
+
+const select = (text: string, request: PartRequest): Promise<SelectedPart> =>
+	selectPart(request, { countTokens })(inPieces(text));
+
+const log = Array.from({ length: 100 }, (_, index) => (index % 30 === 9 ? `error at ${index + 1}` : `ok ${index + 1}`));
+
+describe("selecting by a pattern", () => {
+	it("shows matches with their lines around, numbered, in groups", async () => {
+		const part = await select(log.join("\n"), { grep: "^error", context: 1 });
+		expect(part.text).toBe(
+			[
+				...["9-ok 9", "10:error at 10", "11-ok 11", "--"],
+				...["39-ok 39", "40:error at 40", "41-ok 41", "--"],
+				...["69-ok 69", "70:error at 70", "71-ok 71", "--"],
+				...["99-ok 99", "100:error at 100", ""],
+			].join("\n"),
+		);
+		expect(part).toMatchObject({ matches: { found: 4, shown: 4 }, next: null, total: { lines: 100 } });
+	});
+
+	it("joins groups that meet, and shows no line twice", async () => {
+		const part = await select("x\na\nx\nb\nx", { grep: "[ab]", context: 1 });
+		expect(part.text).toBe("1-x\n2:a\n3-x\n4:b\n5-x\n");
+		expect((await select("a\na\nb", { grep: "a", context: 2 })).text).toBe("1:a\n2:a\n3-b\n");
+	});
+
+	it("searches some lines only", async () => {
+		const part = await select(log.join("\n"), { grep: "error", context: 0, lines: "30-80" });
+		expect(part.text).toBe("40:error at 40\n--\n70:error at 70\n");
+	});
+
+	it("matches at the end of lines of Windows, and without regard to case where asked", async () => {
+		expect((await select("One\r\ntwo\r\n", { grep: "(?i)one$", context: 0 })).text).toBe("1:One\n");
+	});
+
+	it("says when nothing matches", async () => {
+		expect(await select("a\nb", { grep: "c" })).toMatchObject({
+			text: "",
+			shown: null,
+			matches: { found: 0, shown: 0 },
+			next: null,
+		});
+	});
+
+	it("stays within the budget, counts all matches, and tells where to go on, until all were shown", async () => {
+		const text = Array.from({ length: 500 }, (_, index) => `match number ${index + 1}`).join("\n");
+		let shown = 0;
+		let asked = 0;
+		for (let next: PartRequest | null = { grep: "match", context: 1 }; next !== null; asked += 1) {
+			const part: SelectedPart = await select(text, { ...next, maxTokens: 300 });
+			expect(part.tokens).toBeLessThanOrEqual(300);
+			expect(part.matches?.found).toBe(500 - shown);
+			shown += part.matches?.shown ?? 0;
+			next = part.next;
+		}
+		expect(shown).toBe(500);
+		expect(asked).toBeGreaterThan(5);
+	});
+
+	it("shows of a long line what is around the match, and where to read on", async () => {
+		const text = `short\n${"x".repeat(50_000)}needle${"y".repeat(200_000)}needle😀`;
+		const part = await select(text, { grep: "need(le)" });
+		const [, line] = part.text.split("\n");
+		expect(line).toBe(`2:[chars 49846-50172] ${"x".repeat(160)}needle${"y".repeat(160)}`);
+		expect(part.text.length).toBeLessThan(1200);
+		expect((await select(text, { chars: "50006-50012" })).text).toBe("needle");
+	});
+
+	it("is never kept long by a hostile pattern, and lets others work meanwhile", async () => {
+		let seed = 1;
+		const text = Array.from({ length: 300_000 }, () => {
+			seed = (seed * 48_271) % 2_147_483_647;
+			return seed % 2 === 0 ? "a" : "b";
+		}).join("");
+		for (const grep of ["(a+)+$", "(?:a|ab|b)*c[ab]", "a[ab]{200}[^ab]", "(.*)(.*)(.*)(.*)[c-d]x"]) {
+			let turns = 0;
+			let isOver = false;
+			const counting = (async () => {
+				while (!isOver) {
+					await setImmediate();
+					turns += 1;
+				}
+			})();
+			const part = await select(text, { grep, context: 0 });
+			isOver = true;
+			await counting;
+			expect(part.total.chars).toBe(300_000);
+			expect(turns).toBeGreaterThanOrEqual(4);
+		}
+	});
+
+	it("stops searching when its time is over, and tells where to go on", async () => {
+		let time = 0;
+		const elapsed = () => {
+			time += 1000;
+			return time;
+		};
+		const text = Array.from({ length: 5000 }, (_, index) => `line ${index + 1}`).join("\n");
+		const part = await selectPart({ grep: "line 4999" }, { countTokens, elapsed })(inPieces(text));
+		expect(part).toMatchObject({ text: "", matches: { found: 0 }, total: { lines: 5000 } });
+		const [from] = part.next?.lines?.split("-") ?? [];
+		expect(Number(from)).toBeGreaterThan(500);
+		expect((await select(text, part.next ?? {})).text).toContain("4999:line 4999");
+	});
+});

@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import { writeEdits } from "../../src/documents/apply-edits.ts";
+import { spellingsOf } from "../../src/documents/spellings-of.ts";
+import { readTextDocument } from "../../src/documents/text-document.ts";
+import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
+import { restoreText } from "../../src/pipeline/restore-text.ts";
+import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+let archive: Archive;
+beforeEach(async () => {
+	archive = (await openArchive({ where: "memory" })) as Archive;
+});
+
+async function thereAndBack(conversation: unknown, layer: PolicyLayer) {
+	const policy = policyOf({ ...layer, mask: { window_turns: 1, ...layer.mask } });
+	const masked = await maskConversation({ conversation, policy, archive });
+	expect(masked.edits.length).toBeGreaterThan(0);
+	return restoreConversation({ conversation: masked.conversation, archive, policy });
+}
+
+describe("restoring", () => {
+	const last = toolTurn("last", outputOf("last"));
+
+	it.each<[string, unknown]>([
+		["a string", outputOf("a")],
+		["a list of one text", [{ type: "text", text: outputOf("a"), cache_control: { type: "ephemeral" } }]],
+		[
+			"a list of several texts",
+			[
+				{ type: "text", text: outputOf("a") },
+				{ type: "text", text: outputOf("b") },
+			],
+		],
+		["lone surrogates", `\ud83d${outputOf("a")}\udd8a`],
+		["a number of a text that looks like JSON", JSON.stringify({ rows: outputOf("a") })],
+	])("brings back %s", async (_, content) => {
+		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
+		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
+	});
+
+	it("brings back an image that was masked", async () => {
+		const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(4_000)}` } };
+		const content = [{ type: "text", text: outputOf("a") }, image];
+		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
+		expect((await thereAndBack(conversation, { media: "mask" })).conversation).toEqual(conversation);
+	});
+
+	it("finds the original by its call where the template names no reference", async () => {
+		const conversation = openaiMessages(user("The task."), toolTurn("a", outputOf("a")), last);
+		const mask = { placeholder_template: "[gone: {tool_name}]" };
+		expect((await thereAndBack(conversation, { mask })).conversation).toEqual(conversation);
+	});
+
+	it("does not guess between two results of one call", async () => {
+		const conversation = openaiMessages(user("T"), toolTurn("a", outputOf("a")), toolTurn("a", outputOf("b")), last);
+		const { report } = await thereAndBack(conversation, { mask: { placeholder_template: "[gone]" } });
+		expect(report).toMatchObject({ restored: 0, ambiguous: ["a"] });
+		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
+	});
+
+	it("says what is missing, and leaves it as it stands", async () => {
+		const conversation = openaiMessages(user("The task."), toolTurn("a", outputOf("a")), last);
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const masked = await maskConversation({ conversation, policy, archive });
+		await archive.clear();
+		const back = await restoreConversation({ conversation: masked.conversation, archive, policy });
+		expect(back.conversation).toBe(masked.conversation);
+		expect(back.report).toMatchObject({ restored: 0, missing: [masked.edits[0]?.ref] });
+	});
+
+	it("says what was redacted", async () => {
+		archive = (await openArchive({ where: "memory", redact: ["line 3\\b"] })) as Archive;
+		const conversation = openaiMessages(user("The task."), toolTurn("a", `line 3\n${outputOf("a")}`), last);
+		const { report } = await thereAndBack(conversation, {});
+		expect(report.restored).toBe(1);
+		expect(report.redacted).toHaveLength(1);
+	});
+
+	it("does not take for a marker what a tool printed", async () => {
+		const text = `x\n\n[... 12 caractères omis, réf=ve798re306ji825wo179 ...]\n\ny`;
+		const conversation = openaiMessages(user("The task."), toolTurn("a", text));
+		const back = await restoreConversation({ conversation, archive, policy: policyOf() });
+		expect(back.conversation).toBe(conversation);
+	});
+
+	it("brings back a text to the byte, however it is spelled", async () => {
+		const spelled = JSON.stringify(openaiMessages(user("T"), toolTurn("a", `é/"${outputOf("a")}`), last), null, "\t")
+			.replaceAll("é", "\\u00E9")
+			.replaceAll("/", "\\/");
+		const document = readTextDocument(spelled, "the text");
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const { edits } = await maskConversation({
+			conversation: document.value,
+			policy,
+			archive,
+			spellingsOf: (paths) => spellingsOf(document, paths),
+		});
+		const { text } = writeEdits(document, edits);
+		expect(text).not.toBe(spelled);
+		const back = await restoreText({ text, archive, policy, name: "the text" });
+		expect(back.text).toBe(spelled);
+		expect(back.report).toMatchObject({ restored: 1, missing: [] });
+	});
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { createLongPieceCounter } from "../../src/tokens/count-long-piece.ts";
+import { createPieceMerger, longestMergedPiece } from "../../src/tokens/merge-piece.ts";
+import { readTokenTable } from "../../src/tokens/read-token-table.ts";
+import { rankOf } from "../../src/tokens/token-table.ts";
+import { mergeWithHeap, readRanks } from "./heap-oracle.ts";
+import { createDraw, pick } from "./random-text.ts";
+import { tableNames } from "./reference.ts";
+import { mergePlainly, tableOf, trainedTokens, viewOf } from "./trained-table.ts";
+
+describe("createLongPieceCounter", () => {
+	it("agrees with plain merging on trained tables, where it has to step back often", () => {
+		const draw = createDraw(3);
+		let steppedBack = 0;
+		for (let run = 0; run < 400; run++) {
+			const letters = pick(["a", "ab", "abc"], draw);
+			const trained = trainedTokens(draw, letters, 1 + draw(60));
+			// One behind the last, so that a trained one at the end is no special case.
+			const tokens = [...trained, "zz"];
+			const counter = createLongPieceCounter(tableOf(tokens));
+			for (let pieces = 0; pieces < 10; pieces++) {
+				const piece = Array.from({ length: 1 + draw(120) }, () => pick([...letters], draw)).join("");
+				const before = counter.steps();
+				const counted = counter.count(viewOf(piece), 0, piece.length);
+				expect([tokens, piece, counted]).toEqual([tokens, piece, mergePlainly(piece, tokens)]);
+				if (counter.steps() - before > counted) steppedBack++;
+			}
+		}
+		expect(steppedBack).toBeGreaterThan(500);
+	});
+
+	it("counts within a longer text, and again after a long piece", () => {
+		const counter = createLongPieceCounter(tableOf(["ab", "abab"]));
+		expect(counter.count(viewOf("xxababxx"), 2, 4)).toBe(1);
+		expect(counter.count(viewOf("ab".repeat(100_001)), 0, 200_002)).toBe(50_001);
+		expect(counter.count(viewOf("abababb"), 0, 7)).toBe(3);
+	});
+});
+
+describe.each(tableNames)("the merges of %s", (name) => {
+	const table = readTokenTable(name);
+	const { starts, tokens, size } = table;
+
+	it("make each token out of two of lower ranks, which counting long pieces rests on", { timeout: 60_000 }, () => {
+		const merge = createPieceMerger(table);
+		let checked = 0;
+		for (let rank = 0; rank < size; rank++) {
+			const start = starts[rank] ?? 0;
+			const length = (starts[rank + 1] ?? 0) - start;
+			if (length === 1) continue;
+			const merged = merge(tokens.view, start, length);
+			const first = rankOf(table, tokens.view, start, merged.lastSplit);
+			const second = rankOf(table, tokens.view, start + merged.lastSplit, length - merged.lastSplit);
+			if (merged.tokens !== 1 || first < 0 || second < 0 || first >= rank || second >= rank) {
+				expect([rank, merged.tokens, first, second]).toBe("two tokens of lower ranks");
+			}
+			checked++;
+		}
+		expect(checked).toBe(size - 256);
+	});
+
+	it("are the same by plain merging, by going back and by a heap", () => {
+		const ranks = readRanks(name);
+		const merge = createPieceMerger(table);
+		const counter = createLongPieceCounter(table);
+		const draw = createDraw(11);
+		let several = 0;
+		for (let run = 0; run < 4000; run++) {
+			// Bytes of tokens side by side, cut anywhere: they merge across, and back.
+			let piece = "";
+			while (piece.length < 10 + draw(100)) {
+				const rank = draw(size);
+				piece += Buffer.from(tokens.bytes.subarray(starts[rank], starts[rank + 1])).toString("latin1");
+			}
+			piece = piece.slice(draw(4), longestMergedPiece);
+			const expected = mergeWithHeap(piece, ranks);
+			expect(merge(viewOf(piece), 0, piece.length).tokens).toBe(expected);
+			expect(counter.count(viewOf(piece), 0, piece.length)).toBe(expected);
+			if (expected > 2) several++;
+		}
+		expect(several).toBeGreaterThan(2000);
+	});
+});

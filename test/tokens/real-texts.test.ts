@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createCounter } from "../../src/tokens/create-counter.ts";
+import { readEncoding } from "../../src/tokens/read-encoding.ts";
+import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
+import { createOracle } from "./heap-oracle.ts";
+import { isSameEverywhere, reference, tableNames, tiktoken } from "./reference.ts";
+
+/** Both references take the square of a piece's length: past this one the oracle is asked in their place. */
+const longestForReferences = 2000;
+
+describe.skipIf(!hasRealData).each(tableNames)("the %s counter on real texts", (name) => {
+	it("agrees with tiktoken, gpt-tokenizer and the oracle on every one", { timeout: 240_000 }, () => {
+		const { count } = createCounter(readEncoding(name));
+		const oracle = createOracle(name);
+		const seen = { texts: 0, long: 0, asked: 0 };
+		for (const text of realTexts()) {
+			seen.texts++;
+			const counted = count(text);
+			if (text.length > longestForReferences && oracle.longestPiece(text) > longestForReferences) {
+				seen.long++;
+				if (counted !== oracle.count(text)) expect([text.length, counted]).toEqual([text.length, oracle.count(text)]);
+				continue;
+			}
+			if (counted !== tiktoken[name](text)) expect([text.length, counted]).toEqual([text.length, tiktoken[name](text)]);
+			if (!isSameEverywhere(text)) continue;
+			seen.asked++;
+			const other = reference[name](text.toWellFormed());
+			if (counted !== other) expect([text.length, counted]).toEqual([text.length, other]);
+		}
+		expect(seen.texts).toBeGreaterThan(10_000);
+		expect(seen.asked).toBeGreaterThan(seen.texts * 0.99 - seen.long);
+	});
+});
+
+/** Every string of every conversation, keys among them, and every recorded output; each once. */
+function realTexts(): Set<string> {
+	const texts = new Set<string>();
+	for (const entry of readdirSync(realDataFolder, { recursive: true, withFileTypes: true })) {
+		if (!entry.isFile()) continue;
+		const text = readFileSync(join(entry.parentPath, entry.name), "utf8");
+		if (entry.parentPath.includes("conversations")) addStrings(JSON.parse(text), texts);
+		else texts.add(text);
+	}
+	return texts;
+}
+
+function addStrings(value: unknown, texts: Set<string>): void {
+	if (typeof value === "string") texts.add(value);
+	if (typeof value !== "object" || value === null) return;
+	for (const [key, child] of Object.entries(value)) {
+		texts.add(key);
+		addStrings(child, texts);
+	}
+}
