@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { nearestName } from "../policy/nearest-name.ts";
+import { encodingNames } from "../tokens/encoding-names.ts";
 import { version } from "../version.ts";
 
 const examples = `
@@ -9,10 +10,13 @@ Examples:
   palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
   palimpsest guard chat.json --context-window 32000     make it fit 32 000 tokens
   npm test 2>&1 | palimpsest truncate -                 keep head and tail of a long output
+  git diff | palimpsest count - --model gpt-4o          how many tokens a text has
+  palimpsest recall ku193re960gi257do532 --tail 40      read what a placeholder stands for
+  palimpsest restore masked.json                        put every original back
   palimpsest replay *.json --json --window-turns 1      what masking would save
 
 Where FILE stands, - is standard input. JSON goes to standard output, words for people to standard error.
-Exit codes: 0 done, 1 refused input, 2 usage.`;
+Exit codes: 0 done, 1 refused input or something not found, 2 usage.`;
 
 /** The command line: every command with its options. */
 export function createProgram(): Command {
@@ -27,8 +31,9 @@ export function createProgram(): Command {
 		const name = program.command(signature, signature.startsWith("serve") ? { isDefault: true } : {});
 		return withPolicyOptions(name.description(description)).exitOverride();
 	};
+	const keeping = (signature: string, description: string) => withArchiveOptions(command(signature, description));
 
-	command("serve", "Serve MCP on standard input and output (what palimpsest alone does), or over HTTP.")
+	keeping("serve", "Serve MCP on standard input and output (what palimpsest alone does), or over HTTP.")
 		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
 		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", collect)
 		.option("--max-message-bytes <bytes>", "largest message taken, if not 64 MiB (over HTTP 16 MiB)", wholeNumber)
@@ -41,26 +46,50 @@ export function createProgram(): Command {
 			return serve(options);
 		});
 
-	command("mask <file>", "Print the conversation in FILE with old tool results masked.")
+	keeping("mask <file>", "Print the conversation in FILE with old tool results masked.")
 		.addOption(respondWith())
 		.action(async (file, options) => (await import("./mask.ts")).mask(file, options));
 
-	command("guard <file>", "Print the conversation in FILE made to fit the model's context window.")
+	keeping("guard <file>", "Print the conversation in FILE made to fit the model's context window.")
 		.addOption(respondWith())
 		.option("--model <name>", "model whose window and tokenizer count")
 		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
 		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
 		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
 
-	command("truncate <file>", "Print the text in FILE cut to its head and tail.")
+	keeping("truncate <file>", "Print the text in FILE cut to its head and tail.")
 		.option("--max-chars <count>", "characters up to which it is left whole", wholeNumber)
 		.action(async (file, options) => (await import("./truncate.ts")).truncate(file, options));
+
+	command("count <file>", "Print how many tokens the text in FILE has.")
+		.option("--model <name>", "model whose tokenizer counts")
+		.addOption(encoding())
+		.option("--json", "as JSON, with method and band")
+		.action(async (file, options) => (await import("./count.ts")).count(file, options));
+
+	keeping("recall [ref]", "Print what a placeholder stands for, or a part of it.")
+		.option("--tool-call-id <id>", "what was kept of this call, in place of REF")
+		.option("--lines <range>", "such as 120-180")
+		.option("--chars <range>", "such as 8000-12000")
+		.option("--grep <pattern>", "lines that match, in RE2's syntax")
+		.option("--context <lines>", "lines around each match", wholeNumber)
+		.option("--head <lines>", "the first lines", wholeNumber)
+		.option("--tail <lines>", "the last lines", wholeNumber)
+		.option("--max-tokens <count>", "tokens to print at most, if not 2000", wholeNumber)
+		.option("--all", "print all of it")
+		.option("--json", "as JSON")
+		.action(async (ref, options) => (await import("./recall.ts")).recall(ref, options));
+
+	keeping("restore <file>", "Print the conversation in FILE with every archived original put back.").action(
+		async (file, options) => (await import("./restore.ts")).restore(file, options),
+	);
 
 	command("replay <files...>", "Print what masking does to recorded conversations.")
 		.option("--json", "as JSON")
 		.option("--window-turns <count>", "tool turns whose results stay", wholeNumber)
 		.action(async (files, options) => (await import("./replay.ts")).replay(files, options));
 
+	addArchiveCommands(program);
 	addPolicyCommands(program);
 	return program;
 }
@@ -71,6 +100,25 @@ function refuseExtra(program: Command, extra: string): never {
 		program.error(`error: expected the command first, then its options: palimpsest ${extra} …`);
 	const near = nearestName(extra, known);
 	program.error(`error: unknown command '${extra}'${near === null ? "" : `. Did you mean ${near}?`}`);
+}
+
+function addArchiveCommands(program: Command): void {
+	const archive = program.command("archive").description("Look after what was taken out and kept.").exitOverride();
+	const command = (name: string, description: string) =>
+		withArchiveOptions(withPolicyOptions(archive.command(name).description(description))).exitOverride();
+	const commands = () => import("./archive.ts");
+	command("stats", "Print where it is and what it holds.").action(async (options) =>
+		(await commands()).showArchive(options),
+	);
+	command("sweep", "Throw away what the retention says, now.").action(async (options) =>
+		(await commands()).sweepArchive(options),
+	);
+	command("export", "Print every original as a line of JSON.").action(async (options) =>
+		(await commands()).exportArchive(options),
+	);
+	command("clear", "Throw away all of it.")
+		.requiredOption("--yes", "say that this is meant")
+		.action(async (options) => (await commands()).clearArchive(options));
 }
 
 const policyCommands = () => import("./policy.ts");
@@ -104,6 +152,12 @@ function withPolicyOptions(command: Command): Command {
 		.option("--set <key=value>", "set one policy field; repeatable", collect);
 }
 
+function withArchiveOptions(command: Command): Command {
+	return command
+		.option("--archive <where>", "where originals are kept: files (the default), none, redis://…, or a folder")
+		.option("--namespace <name>", "under which name, if not default");
+}
+
 function collect(value: string, all: readonly string[] = []): readonly string[] {
 	return [...all, value];
 }
@@ -112,6 +166,10 @@ function respondWith(): Option {
 	return new Option("--respond-with <what>", "what to print")
 		.choices(["messages", "edits", "report"])
 		.default("messages");
+}
+
+function encoding(): Option {
+	return new Option("--encoding <name>", "encoding to count in").choices(encodingNames).conflicts("model");
 }
 
 function wholeNumber(text: string): number {

@@ -1,10 +1,12 @@
+import { spellingsOf } from "../documents/spellings-of.ts";
 import { guardConversation } from "../pipeline/guard-conversation.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";
 import { readDocument } from "./read-document.ts";
-import { type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
+import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
+import { withArchive } from "./with-archive.ts";
 
 /** The options of `palimpsest guard`. */
-export interface GuardCommandOptions extends CommonOptions {
+export interface GuardCommandOptions extends CommonOptions, ArchiveCommandOptions {
 	readonly respondWith: RespondWith;
 	readonly model?: string;
 	/** Tokens. */
@@ -19,14 +21,18 @@ export async function guard(file: string, options: GuardCommandOptions): Promise
 	const document = await readDocument(file, policy.limits.max_file_bytes);
 	const { model, contextWindow, reserveTokens } = options;
 	const log = logToStderr(() => policy.log_level);
-	const outcome = await guardConversation({
-		conversation: document.value,
-		policy,
-		model,
-		contextWindow,
-		reserveTokens,
-		log,
-	});
+	const outcome = await withArchive(options, policy, (archive) =>
+		guardConversation({
+			conversation: document.value,
+			policy,
+			archive,
+			spellingsOf: (paths) => spellingsOf(document, paths),
+			model,
+			contextWindow,
+			reserveTokens,
+			log,
+		}),
+	);
 	printOutcome(document, outcome, options.respondWith);
 	const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall } = outcome.report;
 	const verdict = fits ? "fits" : `does not fit, ${shortfall} tokens over`;

@@ -6,11 +6,12 @@ import { say } from "./shell.ts";
 export async function serveOverHttp(
 	options: Omit<HttpOptions, "address"> & { readonly address: string | true },
 ): Promise<void> {
-	const { address, policySource } = options;
+	const { address, policySource, archive } = options;
 	const service = await serveHttp({ ...options, address: parseAddress(address) });
 	say(`serving MCP at ${service.url}/mcp (Streamable HTTP) and ${service.url}/sse (HTTP+SSE)`);
 	const leave = () => {
 		policySource.close();
+		archive?.end();
 		void service.close().finally(() => process.exit(0));
 	};
 	process.once("SIGTERM", leave);

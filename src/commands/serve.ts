@@ -1,12 +1,14 @@
 import path from "node:path";
+import { archiveLocation } from "../config/archive-location.ts";
+import { createArchiveSource } from "../config/create-archive-source.ts";
 import { createPolicySource } from "../config/create-policy-source.ts";
 import { serveStdio } from "../mcp/transports/stdio.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import type { LogLevel } from "../policy/schema.ts";
-import { type CommonOptions, configSources, logToStderr, say } from "./shell.ts";
+import { type ArchiveCommandOptions, type CommonOptions, configSources, logToStderr, say } from "./shell.ts";
 
 /** The options of `palimpsest serve`. */
-export interface ServeOptions extends CommonOptions {
+export interface ServeOptions extends CommonOptions, ArchiveCommandOptions {
 	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
 	readonly http?: string | true;
 	/** Folders whose files a call may name by path. */
@@ -17,6 +19,7 @@ export interface ServeOptions extends CommonOptions {
 
 /** `palimpsest serve`: an MCP server on standard input and output, or over HTTP. */
 export async function serve(options: ServeOptions): Promise<void> {
+	const location = archiveLocation({ ...options, environment: process.env });
 	let level: () => LogLevel = () => "warning";
 	const log: Log = (event) => logToStderr(level)(event);
 	const policySource = await createPolicySource({
@@ -30,10 +33,12 @@ export async function serve(options: ServeOptions): Promise<void> {
 	});
 	level = () => policySource.current().log_level;
 	policySource.onChange(() => log({ level: "notice", message: "Policy changed", data: { event: "policy_changed" } }));
+	const archive = createArchiveSource({ location, policy: policySource.current });
 	if (options.http === undefined) {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
 		const allowedPaths = [...ownFolder(), ...(options.allowPath ?? [])];
-		await serveStdio({ policySource, log, allowedPaths, sharesFiles: true, largestMessage: options.maxMessageBytes });
+		const largestMessage = options.maxMessageBytes;
+		await serveStdio({ policySource, log, archive, allowedPaths, sharesFiles: true, largestMessage });
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");
@@ -41,6 +46,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 		address: options.http,
 		policySource,
 		log,
+		archive,
 		allowedPaths: options.allowPath,
 		bodyLimitBytes: options.maxMessageBytes,
 	});

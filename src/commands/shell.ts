@@ -11,6 +11,13 @@ export interface CommonOptions {
 	readonly set?: readonly string[];
 }
 
+/** The options of every command that keeps originals or reads them. */
+export interface ArchiveCommandOptions {
+	/** `files`, `memory`, `none`, `redis://…` or a folder. */
+	readonly archive?: string;
+	readonly namespace?: string;
+}
+
 /** Where a configuration is looked for when run as a command. */
 export function configSources(options: CommonOptions) {
 	return {

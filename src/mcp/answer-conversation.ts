@@ -1,19 +1,25 @@
 import { unsafeIntegers } from "../documents/unsafe-integers.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { SpellingsOf } from "../pipeline/archive-originals.ts";
 import type { Outcome } from "../pipeline/mask-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ConversationArguments } from "./conversation-input.ts";
-import type { ToolContext } from "./tool.ts";
+import { originalLinks } from "./original-link.ts";
+import { type Answer, beside, type ToolContext } from "./tool.ts";
 
 /** Works on a conversation; the tools differ in this alone. */
-type Edit = (conversation: unknown) => Promise<Outcome<object>>;
+export type EditConversation = (given: {
+	readonly conversation: unknown;
+	/** Of a conversation that was read from a text. */
+	readonly spellingsOf?: SpellingsOf;
+}) => Promise<Outcome<object>>;
 
 /** A call of a tool that edits a conversation. */
 export interface ConversationCall {
 	readonly input: ConversationArguments;
 	readonly context: ToolContext;
 	readonly policy: Policy;
-	readonly edit: Edit;
+	readonly edit: EditConversation;
 }
 
 /**
@@ -23,10 +29,12 @@ export interface ConversationCall {
  * @throws PalimpsestError `invalid_argument` for arguments that do not go together; those of reading, editing and
  * writing.
  */
-export async function answerConversation(call: ConversationCall): Promise<Record<string, unknown>> {
+export async function answerConversation(call: ConversationCall): Promise<Answer> {
 	const { input, edit } = call;
 	requireFittingArguments(input);
-	if (input.path === undefined) return answerWith(input, tellRounded(input.messages, await edit(input.messages)));
+	if (input.path === undefined) {
+		return answerWith(input, tellRounded(input.messages, await edit({ conversation: input.messages })));
+	}
 	const { answerPath } = await import("./answer-path.ts");
 	return answerPath(call, input.path);
 }
@@ -58,9 +66,11 @@ export function tellRounded(conversation: unknown, outcome: Outcome<object>): Ou
 }
 
 /** Picks what the caller asked for; an outcome that would have broken a promise becomes its error. */
-export function answerWith({ respond_with }: ConversationArguments, outcome: Outcome<object>): Record<string, unknown> {
+export function answerWith({ respond_with }: ConversationArguments, outcome: Outcome<object>): Answer {
 	const { conversation, edits, report, error } = outcome;
 	if (error) throw error;
-	if (respond_with === "messages") return { messages: conversation, report };
-	return respond_with === "edits" ? { edits, report } : { report };
+	// Edits name their originals themselves.
+	if (respond_with === "edits") return { edits, report };
+	const told = { [beside]: { blocks: originalLinks(edits) } };
+	return respond_with === "messages" ? { messages: conversation, report, ...told } : { report, ...told };
 }

@@ -1,20 +1,26 @@
 import { writeEdits } from "../documents/apply-edits.ts";
 import { decodeText } from "../documents/decode-text.ts";
+import { spellingsOf } from "../documents/spellings-of.ts";
 import { readTextDocument } from "../documents/text-document.ts";
 import type { Outcome } from "../pipeline/mask-conversation.ts";
 import { answerWith, type ConversationCall, tellRounded } from "./answer-conversation.ts";
+import { originalLinks } from "./original-link.ts";
+import { type Answer, beside } from "./tool.ts";
 
 /** Answers with the conversation in the file at `path`. Loaded on demand: most conversations come inline. */
-export async function answerPath(call: ConversationCall, path: string): Promise<Record<string, unknown>> {
+export async function answerPath(call: ConversationCall, path: string): Promise<Answer> {
 	const { input, context, policy, edit } = call;
 	const bytes = await context.files.read(path, policy.limits.max_file_bytes);
 	const document = readTextDocument(decodeText(bytes, "the file at `path`"), "the file at `path`");
-	const outcome: Outcome<object> = await edit(document.value);
+	const outcome: Outcome<object> = await edit({
+		conversation: document.value,
+		spellingsOf: (paths) => spellingsOf(document, paths),
+	});
 	if (input.output_path === undefined) {
 		return answerWith(input, input.respond_with === "messages" ? tellRounded(document.value, outcome) : outcome);
 	}
 	if (outcome.error) throw outcome.error;
 	const { text } = writeEdits(document, outcome.edits);
 	const written = await context.files.write(input.output_path, text, input.overwrite ?? false);
-	return { report: outcome.report, output_path: written };
+	return { report: outcome.report, output_path: written, [beside]: { blocks: originalLinks(outcome.edits) } };
 }

@@ -7,6 +7,7 @@ import {
 	type Tool as ToolDefinition,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
+import type { ArchiveSource } from "../config/create-archive-source.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
 import { quote } from "../policy/describe-value.ts";
@@ -19,6 +20,8 @@ import type { Tool, ToolContext } from "./tool.ts";
 export interface ToolBinding {
 	readonly tools: readonly Tool[];
 	readonly contextOfCall: () => ToolContext;
+	/** Opens the archive for a call; absent where nothing is kept. */
+	readonly archive?: ArchiveSource | undefined;
 	/** Takes answers that are too large to send; absent where the client shares no files with this process. */
 	readonly spill?: Spill | undefined;
 }
@@ -27,7 +30,7 @@ export interface ToolBinding {
  * Offers tools on a server. Definitions are made once, not for each `tools/list`; bad input is answered as a tool error
  * with one of our codes, where the SDK's own binding would answer with its own words.
  */
-export function bindTools(server: McpServer, { tools, contextOfCall, spill }: ToolBinding): void {
+export function bindTools(server: McpServer, { tools, contextOfCall, archive, spill }: ToolBinding): void {
 	const definitions = tools.map(toolDefinition);
 	const byName = new Map(tools.map((tool) => [tool.name, { tool, strictInput: tool.inputSchema.strict() }]));
 	server.server.registerCapabilities({ tools: {} });
@@ -42,7 +45,9 @@ export function bindTools(server: McpServer, { tools, contextOfCall, spill }: To
 		const context = contextOfCall();
 		try {
 			const input = checkInput(bound, params.arguments);
-			const answer = await tool.handle(input, context);
+			const answer = archive
+				? await archive.use((opened) => tool.handle(input, { ...context, archive: opened }))
+				: await tool.handle(input, context);
 			return await toolResult({ answer, spill, text: () => policyOfCall(context, input.policy).text });
 		} catch (error) {
 			if (!(error instanceof PalimpsestError)) {
@@ -79,6 +84,9 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 			if (isEmptyObject(made.additionalProperties)) delete made.additionalProperties;
 			// An empty `properties` beside alternatives says nothing.
 			if (isEmptyObject(made.properties)) delete made.properties;
+			// Every whole number that JSON can carry: an error would say it, and each costs ten tokens.
+			if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
+			if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
 		},
 	});
 	return rest as ToolDefinition["inputSchema"];

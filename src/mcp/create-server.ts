@@ -1,4 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { ArchiveSource } from "../config/create-archive-source.ts";
 import type { PolicySource } from "../config/create-policy-source.ts";
 import { createFileAccess } from "../files/file-access.ts";
 import { createSpill } from "../files/spill.ts";
@@ -7,6 +8,7 @@ import { describePolicy } from "../policy/describe-policy.ts";
 import type { Policy } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { bindLogging } from "./bind-logging.ts";
+import { bindOriginals } from "./bind-originals.ts";
 import { bindResources } from "./bind-resources.ts";
 import { bindTools } from "./bind-tools.ts";
 import { clientRoots } from "./client-roots.ts";
@@ -14,16 +16,19 @@ import { lazyValidator } from "./lazy-validator.ts";
 import type { Tool } from "./tool.ts";
 import { guardContext } from "./tools/guard-context.ts";
 import { maskConversation } from "./tools/mask-conversation.ts";
+import { recallOriginal } from "./tools/recall-original.ts";
 import { truncateOutput } from "./tools/truncate-output.ts";
 
-/** Every tool, in the order in which clients list them. */
-export const tools: readonly Tool[] = [maskConversation, guardContext, truncateOutput];
+/** Every tool, in the order in which clients list them; `recall_original` only where originals are kept. */
+export const tools: readonly Tool[] = [maskConversation, guardContext, truncateOutput, recallOriginal];
 
 /** What a server is made from. */
 export interface ServerOptions {
 	readonly policySource: PolicySource;
 	/** Takes each event beside the client, for the operator's log. */
 	readonly log: Log;
+	/** Where originals are kept; absent where nothing is, and nothing can be recalled. Outlives the server. */
+	readonly archive?: ArchiveSource | undefined;
 	/** Folders whose files a call may name by path. */
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
@@ -35,10 +40,10 @@ export interface ServerOptions {
  * source.
  */
 export function createServer(options: ServerOptions): McpServer {
-	const { policySource, log, allowedPaths = [], sharesFiles = false } = options;
+	const { policySource, log, archive, allowedPaths = [], sharesFiles = false } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
-		{ instructions: instructions(policySource.current()), jsonSchemaValidator: lazyValidator },
+		{ instructions: instructions(policySource.current(), archive !== undefined), jsonSchemaValidator: lazyValidator },
 	);
 	const logToClient = bindLogging(server, () => policySource.current().log_level);
 	const logToBoth: Log = (event) => {
@@ -52,20 +57,26 @@ export function createServer(options: ServerOptions): McpServer {
 		roots: rootsOfClient,
 	});
 	bindTools(server, {
-		tools,
+		tools: archive ? tools : tools.filter((tool) => tool !== recallOriginal),
 		contextOfCall: () => ({ layers: policySource.layers(), log: logToBoth, files }),
+		archive,
 		spill: sharesFiles ? createSpill() : undefined,
 	});
+	if (archive) bindOriginals(server, archive);
 	const stopListening = bindResources(server, policySource);
 	server.server.onclose = stopListening;
 	return server;
 }
 
-function instructions(policy: Policy): string {
+function instructions(policy: Policy, isArchived: boolean): string {
+	const recall = isArchived
+		? ["What a placeholder names by ref= or réf= is intact: read it with recall_original, whole or in part."]
+		: [];
 	return [
 		"Palimpsest keeps an agent's context small without breaking it.",
 		"Between turns, mask_conversation replaces old tool results by placeholders; guard_context makes a conversation fit the model's window; truncate_output cuts one large text.",
 		'A placeholder says that an old tool result was left out on purpose: no error. Ask for respond_with "edits" to pay for changes only.',
+		...recall,
 		describePolicy(policy),
 	].join("\n");
 }

@@ -9,9 +9,10 @@ type Section = "media" | "thinking" | "mask" | "guard" | "truncate";
 type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
 
 /**
- * A tool's `policy` argument. Its JSON Schema is the policy schema's own, cut down to the sections that the tool uses and
- * without descriptions, which would cost every conversation tokens; `policy://schema` has them. The values themselves
- * are checked by `checkPolicyLayer`, whose errors name the nearest known field.
+ * A tool's `policy` argument. Its JSON Schema is the policy schema's own, cut down to what costs every conversation few
+ * tokens: the choices of the plain fields, and the names of the fields in each section that the tool uses.
+ * `policy://schema` has types, defaults and meanings. The values themselves are checked by `checkPolicyLayer`, whose
+ * errors name the nearest known field.
  */
 export function policyInput(sections: readonly Section[]) {
 	const properties = (policyJsonSchema() as JsonSchema).properties ?? {};
@@ -32,18 +33,8 @@ export function policyOfCall(context: ToolContext, override: unknown): Policy {
 	return resolvePolicy([...context.layers, checkPolicyLayer(override, "the tool's `policy` argument")]);
 }
 
-/**
- * A JSON Schema with types only: no descriptions, no defaults, no bounds that an error would explain anyway. A field that
- * may be null is given its other type, since leaving it out says the same and some providers take one type only.
- */
-function bare(schema: JsonSchema): unknown {
-	const { type, enum: values, items, properties, anyOf } = schema;
-	if (Array.isArray(anyOf)) return bare((anyOf as JsonSchema[]).find((one) => one.type !== "null") ?? {});
-	return {
-		...(values === undefined ? { type } : { enum: values }),
-		...(items === undefined ? {} : { items: bare(items as JsonSchema) }),
-		...(properties === undefined
-			? {}
-			: { properties: Object.fromEntries(Object.entries(properties).map(([key, value]) => [key, bare(value)])) }),
-	};
+/** What a field takes: of a section, the names of its fields. */
+function bare({ type, enum: choices, properties }: JsonSchema): unknown {
+	if (choices !== undefined) return { enum: choices };
+	return { type, ...(properties === undefined ? {} : { description: Object.keys(properties).join(", ") }) };
 }

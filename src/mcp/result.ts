@@ -6,6 +6,7 @@ import type { Spill } from "../files/spill.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type AnswerMember, bytesOfMembers, jsonOfMembers, membersOf } from "./answer-members.ts";
 import { summariseAnswer } from "./summarise-answer.ts";
+import { type Answer, beside } from "./tool.ts";
 import { rememberWrittenJson } from "./written-json.ts";
 
 /**
@@ -22,7 +23,7 @@ export const largestRepeated = 256_000;
 
 /** A tool's answer and how it is told. */
 export interface ToolAnswer {
-	readonly answer: Readonly<Record<string, unknown>>;
+	readonly answer: Answer;
 	/** Takes what is too large to send; absent where the client shares no files with this process. */
 	readonly spill: Spill | undefined;
 	/** The policy's `text`; asked only for an answer that `auto` would summarise. */
@@ -38,20 +39,25 @@ type Link = Extract<CallToolResult["content"][number], { type: "resource_link" }
  * @throws PalimpsestError `payload_too_large` where there is nowhere to put it.
  */
 export async function toolResult({ answer, spill, text: policyText }: ToolAnswer): Promise<CallToolResult> {
+	const { text: ownText, blocks = [] } = answer[beside] ?? {};
+	const bytesBeside = blocks.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(blocks));
 	let members = membersOf(answer);
 	let links: readonly Link[] = [];
 	for (;;) {
 		const bytes = bytesOfMembers(members);
-		const text = bytes <= largestRepeated || policyText() === "full" ? jsonOfMembers(members) : undefined;
+		const isRepeated = bytes <= largestRepeated || policyText() === "full";
+		// Words of its own speak of all members, of which one may have gone into a file.
+		const words = links.length === 0 ? ownText : undefined;
+		const text = isRepeated ? (words ?? jsonOfMembers(members)) : undefined;
 		// The text travels as a string in JSON: once more with its quotes escaped, which at most doubles it.
 		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));
-		if (bytes + escaped <= largestAnswer) {
+		if (bytes + escaped + bytesBeside <= largestAnswer) {
 			if (bytes > largestRepeated) for (const { value, json } of members) rememberWrittenJson(value, json ?? "");
 			const summary = text ?? summariseAnswer({ members, bytes });
 			const structuredContent = Object.fromEntries(members.map(({ name, value }) => [name, value]));
-			return { content: [{ type: "text", text: summary }, ...links], structuredContent };
+			return { content: [{ type: "text", text: summary }, ...links, ...blocks], structuredContent };
 		}
-		if (!spill) throw unsendable(bytes + escaped);
+		if (!spill) throw unsendable(bytes + escaped + bytesBeside);
 		const largest = members.reduce((most, member) => (member.bytes > most.bytes ? member : most));
 		const link = await linkTo(largest, spill);
 		links = [...links, link];

@@ -1,5 +1,6 @@
-import type { ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
+import type { ContentBlock, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
+import type { Archive } from "../archive/archive.ts";
 import type { FileAccess } from "../files/file-access.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import type { PolicyLayer } from "../policy/policy-layer.ts";
@@ -11,7 +12,23 @@ export interface ToolContext {
 	readonly log: Log;
 	/** The files that the caller may name. */
 	readonly files: FileAccess;
+	/** Where originals are kept; absent where nothing is. */
+	readonly archive?: Archive | undefined;
 }
+
+/** Under which an answer carries what is told beside its structured content; JSON passes over it. */
+export const beside = Symbol("beside");
+
+/** What is told beside the structured content. */
+export interface Beside {
+	/** Stands in the text block in place of the answer's JSON. */
+	readonly text?: string;
+	/** Further blocks, after the text. */
+	readonly blocks?: readonly ContentBlock[];
+}
+
+/** What a tool answers with: its structured content, as a rule repeated as JSON in the text block. */
+export type Answer = Readonly<Record<string, unknown>> & { readonly [beside]?: Beside };
 
 /** A tool as data and a handler, so that a change of the SDK touches the binder alone. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject> {
@@ -22,8 +39,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 	readonly annotations: ToolAnnotations;
 	readonly inputSchema: Input;
 	readonly outputSchema: z.ZodObject;
-	/** Answers with the structured content. Throws PalimpsestError for what the caller can mend. */
-	readonly handle: (input: z.output<Input>, context: ToolContext) => Promise<Record<string, unknown>>;
+	/** Throws PalimpsestError for what the caller can mend. */
+	readonly handle: (input: z.output<Input>, context: ToolContext) => Promise<Answer>;
 }
 
 /** Checks a tool's types against each other and forgets its input type, so that tools of all inputs fit one list. */

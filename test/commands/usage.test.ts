@@ -14,19 +14,33 @@ describe.concurrent("help", () => {
 		const { code, text, lines } = await run("--help");
 		expect(code).toBe(0);
 		expect(lines).toEqual([]);
-		for (const command of ["serve", "mask", "guard", "truncate", "replay", "policy"]) {
+		for (const command of [
+			"serve",
+			"mask",
+			"guard",
+			"truncate",
+			"count",
+			"recall",
+			"restore",
+			"archive",
+			"replay",
+			"policy",
+		]) {
 			expect(text).toMatch(new RegExp(`^ {2}${command}\\b.*\\w`, "m"));
 		}
-		expect(text).toContain("Exit codes: 0 done, 1 refused input, 2 usage.");
+		expect(text).toContain("Exit codes: 0 done, 1 refused input or something not found, 2 usage.");
 		expect(text).toContain("- is standard input");
 	});
 
-	it.each(["serve", "mask", "guard", "truncate", "replay", "policy"])("explains %s", async (command) => {
-		const { code, text } = await run(command, "--help");
-		expect(code).toBe(0);
-		expect(text).toMatch(new RegExp(`^Usage: palimpsest ${command} `));
-		if (command !== "policy") expect(text).toContain("--set <key=value>");
-	});
+	it.each(["serve", "mask", "guard", "truncate", "count", "recall", "restore", "replay", "policy"])(
+		"explains %s",
+		async (command) => {
+			const { code, text } = await run(command, "--help");
+			expect(code).toBe(0);
+			expect(text).toMatch(new RegExp(`^Usage: palimpsest ${command} `));
+			if (command !== "policy") expect(text).toContain("--set <key=value>");
+		},
+	);
 
 	it("tells the version", async () => {
 		expect(await run("--version")).toMatchObject({ code: 0, text: `${version}\n`, lines: [] });
@@ -44,6 +58,7 @@ describe.concurrent("wrong usage ends with 2, words on standard error and nothin
 		["no file to mask", ["mask"], /missing required argument 'file'/],
 		["no file to guard", ["guard", "--context-window", "9000"], /missing required argument 'file'/],
 		["no file to truncate", ["truncate"], /missing required argument 'file'/],
+		["no file to count", ["count", "--json"], /missing required argument 'file'/],
 		["no file to replay", ["replay", "--json"], /missing required argument 'files'/],
 		["a file too many", ["mask", "a.json", "b.json"], /too many arguments/],
 		["a policy option without its file", ["mask", "chat.json", "--policy"], /argument missing/],
@@ -51,6 +66,9 @@ describe.concurrent("wrong usage ends with 2, words on standard error and nothin
 		["a window that is no number", ["guard", "chat.json", "--context-window", "NaN"], /whole number, 0 or more/],
 		["half a reserve", ["guard", "chat.json", "--reserve-tokens", "0.5"], /whole number, 0 or more/],
 		["a negative limit", ["truncate", "log.txt", "--max-chars=-1"], /whole number, 0 or more/],
+		["no file to restore", ["restore"], /missing required argument 'file'/],
+		["a clearing that is not meant", ["archive", "clear"], /required option '--yes' not specified/],
+		["half a line to recall", ["recall", "x", "--head", "0.5"], /whole number, 0 or more/],
 		["a negative number of turns", ["replay", "chat.json", "--window-turns", "-1"], /whole number, 0 or more/],
 		[
 			"an unknown answer",

@@ -1,4 +1,5 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { type Recalled, recallMasked } from "./recall-masked.js";
 import type { ChatMessage } from "./record-session.js";
 
 interface BeforeAfter {
@@ -18,11 +19,13 @@ export interface ShownReport {
 	readonly fits?: boolean;
 }
 
-/** What all three tools and the policy resource answered. */
+/** What all tools and the policy resource answered. */
 export interface Answers {
 	readonly mask: { readonly messages: readonly ChatMessage[]; readonly report: ShownReport };
 	readonly guard: { readonly messages: readonly ChatMessage[]; readonly report: ShownReport };
 	readonly truncate: { readonly text: string; readonly chars: BeforeAfter; readonly tokens: BeforeAfter };
+	/** Every masked result, read again. */
+	readonly recalled: readonly Recalled[];
 	readonly policy: { readonly preset: string };
 }
 
@@ -44,8 +47,10 @@ export async function callTools(
 	const read = await client.readResource({ uri: "policy://current" });
 	const [content] = read.contents;
 	if (!content || !("text" in content)) throw new Error("policy://current has no text");
+	const mask = (await call("mask_conversation", { messages })) as Answers["mask"];
 	return {
-		mask: (await call("mask_conversation", { messages })) as Answers["mask"],
+		mask,
+		recalled: await recallMasked(client, messages, mask.messages),
 		guard: (await call("guard_context", { messages, context_window: contextWindow })) as Answers["guard"],
 		truncate: (await call("truncate_output", { text: largest })) as Answers["truncate"],
 		policy: JSON.parse(content.text).policy,

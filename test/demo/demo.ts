@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
-import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type Answers, callTools, type ShownReport } from "./call-tools.js";
 import { checkGuarded, checkMasked } from "./check-promises.js";
@@ -13,6 +16,11 @@ import { type ChatMessage, recordSession } from "./record-session.js";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const command = `${root}dist/cli.js`;
 const contextWindow = 18_000;
+
+// What is masked here is kept in a folder of the demonstration's own, which goes when it is over.
+const archive = mkdtempSync(join(tmpdir(), "palimpsest-demo-"));
+process.once("exit", () => rmSync(archive, { recursive: true, force: true }));
+const env = { ...getDefaultEnvironment(), PALIMPSEST_ARCHIVE: archive };
 
 async function withClient(transport: Transport, messages: readonly ChatMessage[]): Promise<Answers> {
 	const client = new Client({ name: "palimpsest-demo", version: "1.0.0" });
@@ -28,6 +36,7 @@ async function withClient(transport: Transport, messages: readonly ChatMessage[]
 function startHttpServer(): Promise<{ url: string; server: ChildProcess }> {
 	const server = spawn(process.execPath, [command, "serve", "--http", "127.0.0.1:0"], {
 		cwd: root,
+		env,
 		stdio: ["ignore", "ignore", "pipe"],
 	});
 	return new Promise((resolve, reject) => {
@@ -73,11 +82,12 @@ function printTable({ mask, guard, truncate }: Answers): void {
 	process.stdout.write(`\n${lines.join("\n")}\n(-a -b): a results masked, b truncated\n`);
 }
 
-function check(messages: readonly ChatMessage[], { mask, guard, truncate, policy }: Answers): void {
+function check(messages: readonly ChatMessage[], { mask, guard, truncate, recalled, policy }: Answers): void {
 	checkMasked(messages, mask.messages);
 	checkGuarded(messages, guard.messages);
 	assert.equal(policy.preset, "observation-masking");
 	assert.ok(mask.report.masked_tool_results > 5, "old results are masked");
+	assert.equal(recalled.length, mask.report.masked_tool_results, "every masked result was recalled");
 	assert.ok(guard.report.fits, "the guarded conversation fits");
 	assert.ok(guard.report.tokens.after <= contextWindow, "and is within the window");
 	assert.ok(truncate.chars.after < truncate.chars.before, "the largest output is cut");
@@ -89,11 +99,11 @@ assert.ok(turns >= 20, "the session has at least 20 tool turns");
 process.stdout.write(`Recorded a session of ${messages.length} messages, ${turns} tool turns, in this checkout.\n`);
 
 const overStdio = await withClient(
-	new StdioClientTransport({ command: process.execPath, args: [command], cwd: root, stderr: "ignore" }),
+	new StdioClientTransport({ command: process.execPath, args: [command], cwd: root, env, stderr: "ignore" }),
 	messages,
 );
 check(messages, overStdio);
-process.stdout.write("Called all three tools and read the policy over stdio.\n");
+process.stdout.write("Called all four tools and read the policy over stdio.\n");
 
 const { url, server } = await startHttpServer();
 try {
@@ -106,5 +116,17 @@ try {
 process.stdout.write("Called them again over SSE: the same answers.\n");
 
 printTable(overStdio);
-const masked = overStdio.mask.messages.find((message, index) => message.content !== messages[index]?.content);
-process.stdout.write(`\nA masked result now reads:\n  ${masked?.content}\n\nEvery promise kept.\n`);
+const [first] = overStdio.recalled;
+const chars = overStdio.recalled.reduce((sum, one) => sum + one.chars, 0);
+const calls = overStdio.recalled.reduce((sum, one) => sum + one.calls, 0);
+process.stdout.write(
+	[
+		"\nA masked result now reads:",
+		`  ${first?.placeholder}`,
+		"recall_original by the reference in it answers:",
+		`  ${first?.introduction}`,
+		"  … and its text",
+		`All ${overStdio.recalled.length} were read again in ${calls} calls: ${chars} characters, each as it was.`,
+		"\nEvery promise kept.\n",
+	].join("\n"),
+);

@@ -24,7 +24,12 @@ describe("mcp.json.example", () => {
 		const { tools } = await client.listTools();
 		const { contents } = await client.readResource({ uri: "policy://current" });
 		await client.close();
-		expect(tools.map((tool) => tool.name)).toEqual(["mask_conversation", "guard_context", "truncate_output"]);
+		expect(tools.map((tool) => tool.name)).toEqual([
+			"mask_conversation",
+			"guard_context",
+			"truncate_output",
+			"recall_original",
+		]);
 		const [content] = contents;
 		expect(content && "text" in content && JSON.parse(content.text).policy.locale).toBe("en");
 	});

@@ -15,6 +15,7 @@ import { secret } from "../support/agent-conversation.ts";
 type JsonSchema = {
 	readonly properties?: Readonly<Record<string, JsonSchema>>;
 	readonly additionalProperties?: unknown;
+	readonly description?: string;
 };
 
 /** A tool that does what the test says. */
@@ -97,12 +98,20 @@ describe("definitions", () => {
 			...fieldsOf(field, `${at}${name}.`),
 		]);
 
-	it.each(tools)("$name takes every field of its sections of the policy, and no other", (tool) => {
+	/** The fields that a policy argument names: sections name theirs in their description. */
+	const namedIn = (schema: JsonSchema | undefined): string[] =>
+		Object.entries(schema?.properties ?? {}).flatMap(([name, { description }]) => [
+			name,
+			...(description?.split(", ").map((field) => `${name}.${field}`) ?? []),
+		]);
+
+	it.each(tools.filter(policyOf))("$name names every field of its sections of the policy, and no other", (tool) => {
 		const ofTool = sections[tool.name as keyof typeof sections];
 		const wanted = fieldsOf(policyJsonSchema() as JsonSchema).filter((field) =>
 			ofTool.includes(field.split(".")[0] ?? ""),
 		);
-		const taken = fieldsOf(policyOf(tool));
+		const taken = namedIn(policyOf(tool));
+		expect(wanted.length).toBeGreaterThan(3);
 		expect(taken).toEqual(expect.arrayContaining(["preset", "locale", ...wanted]));
 		expect(fieldsOf(policyJsonSchema() as JsonSchema)).toEqual(expect.arrayContaining(taken));
 		expect(policyOf(tool)).toMatchObject({ type: "object", additionalProperties: false });

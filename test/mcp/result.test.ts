@@ -4,10 +4,11 @@ import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/t
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSpill } from "../../src/files/spill.ts";
 import { largestAnswer, largestRepeated, toolResult } from "../../src/mcp/result.ts";
+import { type Answer, beside } from "../../src/mcp/tool.ts";
 import { messageLine } from "../../src/mcp/transports/stdio/message-line.ts";
 import { secret } from "../support/agent-conversation.ts";
 
-const resultOf = (answer: Record<string, unknown>, more: Partial<Parameters<typeof toolResult>[0]> = {}) =>
+const resultOf = (answer: Answer, more: Partial<Parameters<typeof toolResult>[0]> = {}) =>
 	toolResult({ answer, spill: undefined, text: () => "auto", ...more });
 
 const textOf = ({ content: [block] }: CallToolResult) => (block?.type === "text" ? block.text : expect.unreachable());
@@ -74,6 +75,35 @@ describe("the text of an answer", () => {
 		const text = vi.fn(() => "full" as const);
 		await resultOf(answerOfBytes(largestRepeated), { text });
 		expect(text).not.toHaveBeenCalled();
+	});
+});
+
+describe("what stands beside an answer", () => {
+	const link = { type: "resource_link", uri: "original://x", name: "x" } as const;
+
+	it("words of its own take the place of the JSON, and blocks follow", async () => {
+		const answer = { found: 1, [beside]: { text: "One was found.", blocks: [link] } };
+		expect(await resultOf(answer)).toEqual({
+			content: [{ type: "text", text: "One was found." }, link],
+			structuredContent: { found: 1 },
+		});
+	});
+
+	it("a large answer is summarised all the same, and one whose part is in a file shows what is left", async () => {
+		const large = { ...answerOfBytes(largestRepeated + 1), [beside]: { text: "words" } };
+		expect(textOf(await resultOf(large))).toMatch(/^This answer is 256001 bytes/);
+		expect(textOf(await resultOf(large, { text: () => "full" }))).toBe("words");
+		const tooLarge = { ...answerOfBytes(largestAnswer + 1), [beside]: { text: "words", blocks: [link] } };
+		const { content, structuredContent } = await resultOf(tooLarge, { spill: createSpill() });
+		expect(content[0]).toEqual({ type: "text", text: JSON.stringify(structuredContent) });
+		expect(content.at(-1)).toEqual(link);
+	});
+
+	it("counts in what can be sent", async () => {
+		const image = { type: "image", data: "A".repeat(1_000_000), mimeType: "image/png" } as const;
+		const answer = { ...answerOfBytes(largestAnswer - 500_000), [beside]: { blocks: [image] } };
+		await expect(resultOf(answer)).rejects.toMatchObject({ code: "payload_too_large" });
+		expect((await resultOf(answerOfBytes(largestAnswer - 500_000))).content).toHaveLength(1);
 	});
 });
 

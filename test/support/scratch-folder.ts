@@ -16,10 +16,14 @@ afterAll(async () => {
 	await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 3 })));
 });
 
-/** An environment in which no configuration of the user counts: the home folder is the given one. */
+/**
+ * An environment in which no configuration of the user counts: the home folder is the given one. Nothing is archived but
+ * where a test says so.
+ */
 export function cleanEnvironment(home: string): Record<string, string> {
 	const inherited = Object.entries(process.env).filter(
-		(entry): entry is [string, string] => entry[1] !== undefined && !/^(PALIMPSEST_|XDG_CONFIG_HOME$)/.test(entry[0]),
+		(entry): entry is [string, string] =>
+			entry[1] !== undefined && !/^(PALIMPSEST_|XDG_(?:CONFIG|STATE)_HOME$)/.test(entry[0]),
 	);
-	return { ...Object.fromEntries(inherited), HOME: home, USERPROFILE: home };
+	return { ...Object.fromEntries(inherited), HOME: home, USERPROFILE: home, PALIMPSEST_ARCHIVE: "none" };
 }

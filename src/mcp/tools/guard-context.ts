@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { answerConversation } from "../answer-conversation.ts";
+import { answerConversation, type EditConversation } from "../answer-conversation.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";
@@ -16,6 +16,8 @@ export const guardContext = defineTool({
 		model: z.string().min(1).optional().describe("Model whose window and tokenizer count."),
 		context_window: z.int().min(1).optional().describe("Window in tokens, if not the model's own."),
 		reserve_tokens: z.int().min(0).optional().describe("Tokens to leave for the answer."),
+		tools: z.array(z.unknown()).optional().describe("Tool schemas sent along."),
+		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer, to calibrate counts."),
 		policy: policyInput(["media", "thinking", "mask", "guard"]),
 	}),
 	outputSchema: conversationOutput,
@@ -23,9 +25,10 @@ export const guardContext = defineTool({
 		// Loaded on demand, with every format: a client that lists the tools waits for less.
 		const { guardConversation } = await import("../../pipeline/guard-conversation.ts");
 		const policy = policyOfCall(context, input.policy);
-		const { model, context_window: contextWindow, reserve_tokens: reserveTokens } = input;
-		const edit = (conversation: unknown) =>
-			guardConversation({ conversation, policy, model, contextWindow, reserveTokens, log: context.log });
+		const { model, context_window: contextWindow, reserve_tokens: reserveTokens, tools, usage } = input;
+		const given = { model, contextWindow, reserveTokens, tools, usage };
+		const { log, archive } = context;
+		const edit: EditConversation = (one) => guardConversation({ ...one, policy, ...given, archive, log });
 		return answerConversation({ input, context, policy, edit });
 	},
 });

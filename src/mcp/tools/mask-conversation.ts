@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { answerConversation } from "../answer-conversation.ts";
+import { answerConversation, type EditConversation } from "../answer-conversation.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";
@@ -16,7 +16,8 @@ export const maskConversation = defineTool({
 	async handle(input, context) {
 		const { maskConversation: mask } = await import("../../pipeline/mask-conversation.ts");
 		const policy = policyOfCall(context, input.policy);
-		const edit = (conversation: unknown) => mask({ conversation, policy, log: context.log });
+		const { log, archive } = context;
+		const edit: EditConversation = (given) => mask({ ...given, policy, archive, log });
 		return answerConversation({ input, context, policy, edit });
 	},
 });

@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
+import { originalLink } from "../original-link.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
-import { defineTool, pureTool } from "../tool.ts";
+import { beside, defineTool, pureTool } from "../tool.ts";
 
 /** Cuts one large text to its head and tail. */
 export const truncateOutput = defineTool({
@@ -19,12 +20,15 @@ export const truncateOutput = defineTool({
 	outputSchema: z.looseObject({ text: z.string().optional(), truncated: z.boolean(), omitted_chars: z.int() }),
 	async handle({ text, path, max_chars, policy: override }, context) {
 		const policy = policyOfCall(context, override);
+		const { archive, log } = context;
 		if ((text === undefined) === (path === undefined)) {
 			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
 		}
 		const whole = text ?? (await context.files.read(path ?? "", policy.limits.max_file_bytes)).toString("utf8");
 		const { truncateText } = await import("../../pipeline/truncate-text.ts");
-		const cut = await truncateText({ text: whole, policy, maxChars: max_chars, log: context.log });
-		return { text: cut.text, ...cut.report };
+		const cut = await truncateText({ text: whole, policy, maxChars: max_chars, archive, log });
+		const { ref } = cut.report;
+		const links = ref === undefined ? [] : [originalLink({ ref, chars: whole.length })];
+		return { text: cut.text, ...cut.report, [beside]: { blocks: links } };
 	},
 });

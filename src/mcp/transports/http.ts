@@ -37,7 +37,7 @@ export interface HttpService {
  * @throws PalimpsestError `invalid_argument` for an address beyond loopback, or one that cannot be had.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpService> {
-	const { address, policySource, log, allowedPaths } = options;
+	const { address, policySource, log, archive, allowedPaths } = options;
 	if (!isLoopback(address.host)) {
 		throw new PalimpsestError(
 			"invalid_argument",
@@ -47,6 +47,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpService> {
 	const sessions = createSessions({
 		policySource,
 		log,
+		archive,
 		allowedPaths,
 		idleMilliseconds: options.idleMilliseconds ?? 30 * 60_000,
 		maxSessions: options.maxSessions ?? 1_000,

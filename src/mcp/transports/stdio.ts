@@ -21,7 +21,7 @@ export interface StdioOptions extends ServerOptions {
  * still being made when standard input ends are finished, then the process has nothing left to do and ends by itself.
  */
 export async function serveStdio(options: StdioOptions): Promise<void> {
-	const { largestMessage = largestStdioMessage, log, policySource } = options;
+	const { largestMessage = largestStdioMessage, log, policySource, archive } = options;
 	const server = createServer(options);
 	const transport = createStdioTransport({
 		input: process.stdin,
@@ -53,7 +53,10 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
 	// A client that closed its end makes every write fail; there is nobody left to tell.
 	process.stdout.on("error", leave);
 	process.stdin.on("error", leave);
-	process.stdin.once("end", policySource.close);
+	process.stdin.once("end", () => {
+		policySource.close();
+		archive?.end();
+	});
 	await server.connect(transport);
 }
 

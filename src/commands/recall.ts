@@ -1,0 +1,77 @@
+import type { Archive } from "../archive/archive.ts";
+import type { PartRequest } from "../archive/select/part.ts";
+import { encodeText } from "../archive/text-bytes.ts";
+import { PalimpsestError } from "../errors.ts";
+import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../pipeline/recall-original.ts";
+import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson, say } from "./shell.ts";
+import { withOwnArchive } from "./with-archive.ts";
+import { writeOut } from "./write-out.ts";
+
+/** The options of `palimpsest recall`. */
+export interface RecallOptions extends CommonOptions, ArchiveCommandOptions, PartRequest {
+	readonly toolCallId?: string;
+	/** Prints all of it, whatever its size. */
+	readonly all?: boolean;
+	readonly json?: boolean;
+}
+
+/**
+ * `palimpsest recall REF`: prints an archived original, or the part of it that is asked for; on standard error, what it is
+ * and how to ask for the rest.
+ */
+export async function recall(ref: string | undefined, options: RecallOptions): Promise<void> {
+	const { policy } = await configOf(options);
+	const { toolCallId, lines, chars, grep, context, head, tail, maxTokens, all, json } = options;
+	if ((ref === undefined) === (toolCallId === undefined)) {
+		throw new PalimpsestError("invalid_argument", "Expected either REF or --tool-call-id, and not both.");
+	}
+	const part = { lines, chars, grep, context, head, tail, maxTokens };
+	if (all && (json || Object.values(part).some((value) => value !== undefined))) {
+		throw new PalimpsestError("invalid_argument", "Expected --all without --json and without a choice of a part.");
+	}
+	await withOwnArchive(options, policy, async (archive) => {
+		const recalled = await recallOriginal({ archive, policy, ref, toolCallId, ...part });
+		if (recalled.kind === "several") {
+			if (json) printJson({ originals: recalled.originals }, 2);
+			else process.stdout.write(recalled.originals.map((one) => `${row(one)}\n`).join(""));
+			say(`${recalled.originals.length} originals have this tool call id; recall one by its ref`);
+		} else if (recalled.kind === "part") {
+			const { part: found } = recalled;
+			if (json) printJson(found, 2);
+			else if (all) await writeWhole(archive, found);
+			else process.stdout.write(found.text);
+			if (!json) say(describe(found, all === true));
+		}
+	});
+}
+
+async function writeWhole(archive: Archive, { ref }: RecalledPart): Promise<void> {
+	await archive.read(ref, async (pieces) => {
+		for await (const piece of pieces) for (const bytes of encodeText(piece)) await writeOut(bytes);
+	});
+}
+
+function row({ ref, kind, tool_name, chars, archived_at }: RecalledListing): string {
+	return [ref, kind, tool_name ?? "-", `${chars} chars`, archived_at].join("\t");
+}
+
+function describe(part: RecalledPart, isWhole: boolean): string {
+	const { kind, tool_name, total, shown, matches, redactions, next } = part;
+	const lines = shown
+		? `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}`
+		: `none of ${total.lines} lines`;
+	return [
+		`${kind}${tool_name === undefined ? "" : ` of ${tool_name}`}`,
+		isWhole ? `all ${total.lines} lines` : lines,
+		...(matches ? [`${matches.shown} of ${matches.found} matches`] : []),
+		...(redactions > 0 ? [`${redactions} places redacted before it was kept`] : []),
+		...(next && !isWhole ? [`more: palimpsest recall ${flags(next)}`] : []),
+	].join("; ");
+}
+
+function flags({ ref, ...rest }: NextPart): string {
+	const quoted = (value: string | number) =>
+		/^[\w.-]+$/.test(String(value)) ? value : `'${String(value).replaceAll("'", "'\\''")}'`;
+	const given = Object.entries(rest).map(([name, value]) => `--${name.replaceAll("_", "-")} ${quoted(value)}`);
+	return [ref, ...given].join(" ");
+}

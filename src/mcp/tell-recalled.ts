@@ -1,0 +1,65 @@
+import type { NextPart, Recalled, RecalledListing, RecalledPart } from "../pipeline/recall-original.ts";
+import { type Answer, beside } from "./tool.ts";
+
+/**
+ * What was recalled as a tool's answer. The text block holds one line that says what it is, then the recalled text as it
+ * was: a model reads that more easily than the same text within JSON.
+ */
+export function tellRecalled(recalled: Recalled): Answer {
+	switch (recalled.kind) {
+		case "part": {
+			const { part } = recalled;
+			return { ...part, [beside]: { text: `${introduce(part)}\n${part.text}` } };
+		}
+		case "image": {
+			const { listing, image } = recalled;
+			const { mediaType, bytes, data } = image;
+			const text = `${nameOf(listing)}: ${mediaType}, ${bytes} bytes, follows.`;
+			const blocks = [{ type: "image" as const, data, mimeType: mediaType }];
+			return { ...listing, image: { media_type: mediaType, bytes }, [beside]: { text, blocks } };
+		}
+		case "several": {
+			const { originals, leftOut } = recalled;
+			const rows = originals.map((one) => `${one.ref} ${nameOf(one)}, ${one.chars} characters`);
+			const rest = leftOut > 0 ? [`and ${leftOut} more`] : [];
+			const text = ["Several originals have this tool_call_id. Ask for one by its ref:", ...rows, ...rest].join("\n");
+			return { originals, ...(leftOut > 0 ? { left_out_originals: leftOut } : {}), [beside]: { text } };
+		}
+	}
+}
+
+/** One line on what a part is, how much of the whole, and how to ask for the rest. */
+export function introduce(part: RecalledPart): string {
+	const { total, shown, matches, redactions } = part;
+	const extent =
+		shown === null
+			? `none of ${total.lines} lines`
+			: part.left_out_chars === 0 && shown.chars.start === 0 && shown.chars.end === total.chars && !matches
+				? `all ${total.lines} lines`
+				: `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}, characters ${shown.chars.start}-${shown.chars.end} of ${total.chars}`;
+	const facts = [
+		matches ? `${matches.shown} of ${matches.found} matching lines, ${extent}` : extent,
+		...(redactions > 0 ? [`${redactions} places were redacted before it was kept`] : []),
+		...(part.next ? [`for more call recall_original ${argumentsOf(part.next)}`] : []),
+	];
+	return `[${nameOf(part)}: ${facts.join("; ")}]`;
+}
+
+function argumentsOf(next: NextPart): string {
+	return JSON.stringify(next);
+}
+
+const words: Readonly<Record<RecalledListing["kind"], string>> = {
+	result: "Original result",
+	text: "Original text",
+	arguments: "Original arguments",
+	group: "Dropped messages, JSON",
+	media: "Original part, JSON",
+	places: "Places",
+};
+
+function nameOf({ kind, tool_name, archived_at }: RecalledListing): string {
+	// A tool's name is anybody's text.
+	const tool = tool_name === undefined ? "" : ` of ${JSON.stringify(tool_name.slice(0, 64))}`;
+	return `${words[kind]}${tool}, kept ${archived_at}`;
+}

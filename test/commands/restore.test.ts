@@ -1,0 +1,85 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+const messages = agentConversation(10);
+
+let folder: string;
+const run = (parameters: string[], input: string) =>
+	runCli(parameters, { folder, input, environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") } });
+
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+
+describe("restore", () => {
+	const odd = JSON.stringify(messages, null, "\t").replaceAll("brown", "br\\u006fwn").replace(/$/, "\n\n");
+
+	it.each([
+		["a list", JSON.stringify(messages)],
+		["a request body, indented", JSON.stringify({ model: "gpt-4o", messages, seed: 2 ** 40 }, null, 2)],
+		["odd spellings and white space", odd],
+		["a byte order mark", `\uFEFF${odd}`],
+	])("gives back %s byte for byte after masking", async (_what, source) => {
+		const masked = await run(["mask", "-"], source);
+		expect(masked.text.split(secret).length).toBeLessThan(source.split(secret).length);
+		const { code, text, lines } = await run(["restore", "-"], masked.text);
+		expect(text).toBe(source);
+		expect({ code, lines }).toEqual({ code: 0, lines: ["palimpsest: restored 2"] });
+	});
+
+	it("gives back what was truncated first and masked later", async () => {
+		const source = JSON.stringify(messages);
+		const cut = ["--set", "guard.max_tool_result_chars=1200", "--set", "guard.truncate_head_chars=500"];
+		const window = ["--context-window", "100000", "--set", "guard.truncate_tail_chars=500"];
+		const guarded = await run(["guard", "-", ...cut, ...window], source);
+		expect(guarded.text.match(/caractères omis, réf=/g)?.length).toBe(10);
+		const masked = await run(["mask", "-", "--set", "mask.window_turns=4"], guarded.text);
+		expect(masked.text.match(/Observation masquée/g)?.length).toBe(6);
+		const { code, text, lines } = await run(["restore", "-"], masked.text);
+		expect(text).toBe(source);
+		expect({ code, lines }).toEqual({ code: 0, lines: ["palimpsest: restored 16"] });
+	});
+
+	it("restores what it can, names what is missing, and ends with 1", async () => {
+		const source = JSON.stringify(messages);
+		const masked = await run(["mask", "-"], source);
+		const refs = Array.from(masked.text.matchAll(/réf=(\w+)/g), ([, ref]) => ref);
+		const altered = masked.text.replace(String(refs[0]), "gone1");
+		const { code, text, lines } = await run(["restore", "-"], altered);
+		expect(code).toBe(1);
+		expect(lines).toEqual(["palimpsest: restored 1", "palimpsest: not in the archive: gone1"]);
+		expect(text.split(secret).length).toBe(masked.text.split(secret).length + 40);
+		await rm(join(folder, "archive"), { recursive: true });
+		const nothing = await run(["restore", "-"], masked.text);
+		expect(nothing).toMatchObject({ code: 1, text: masked.text });
+		expect(nothing.lines[1]).toBe(`palimpsest: not in the archive: ${refs.join(", ")}`);
+	});
+
+	it("says what was redacted, and leaves a conversation without placeholders as it is", async () => {
+		const source = JSON.stringify(messages);
+		const redact = ["--set", 'archive.redact=["TOPSECRET-[0-9]+"]'];
+		const masked = await run(["mask", "-", ...redact], source);
+		const { code, text, lines } = await run(["restore", "-"], masked.text);
+		expect(code).toBe(0);
+		expect(text).toContain("[redacted before archiving]");
+		expect(lines[1]).toMatch(/^palimpsest: redacted before they were kept, so not as they were: \w+, \w+$/);
+		expect(await run(["restore", "-"], source)).toMatchObject({ code: 0, text: source });
+	});
+
+	it("prints no conversation that is none", async () => {
+		expect(await run(["restore", "-"], "{")).toMatchObject({
+			code: 1,
+			text: "",
+			lines: [expect.stringContaining("[invalid_json]")],
+		});
+		expect(await run(["restore", "-"], "3")).toMatchObject({
+			code: 1,
+			text: "",
+			lines: [expect.stringContaining("[not_a_conversation]")],
+		});
+	});
+});

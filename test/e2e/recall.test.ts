@@ -1,0 +1,191 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { pngOf } from "../support/media-samples.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+import { stdioSession } from "../support/stdio-session.ts";
+import { type RecalledAnswer, recallSession, refsIn, structured, textOf } from "./recall-session.ts";
+
+type Masked = { readonly messages: readonly { readonly content: string }[] };
+
+const messages = agentConversation(10);
+const originalOf = (turn: number) => String(messages[3 + 2 * turn]?.content);
+
+describe("recall_original", () => {
+	it("reads what stands in a placeholder word for word, by its ref and by its call", async () => {
+		const session = await recallSession();
+		const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
+		const refs = refsIn(masked.messages);
+		expect(refs).toHaveLength(2);
+		for (const [turn, ref] of refs.entries()) {
+			const byRef = await session.call("recall_original", { ref });
+			const answer = structured<RecalledAnswer>(byRef);
+			expect(answer).toMatchObject({ ref, kind: "result", tool_name: "read_file", redactions: 0, next: null });
+			expect(answer.text).toBe(originalOf(turn));
+			const [line, ...rest] = textOf(byRef).split("\n");
+			expect(line).toMatch(/^\[Original result of "read_file", kept \d{4}-\S+: all \d+ lines\]$/);
+			expect(rest.join("\n")).toBe(originalOf(turn));
+			const byCall = await session.call("recall_original", { tool_call_id: `call_${turn}` });
+			expect(structured(byCall)).toEqual(answer);
+		}
+	});
+
+	it("takes a ref as a model may copy it", async () => {
+		const session = await recallSession({ parameters: ["--set", "locale=en"] });
+		const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
+		const [ref = ""] = refsIn(masked.messages);
+		for (const copied of [`ref=${ref}`, `réf=${ref})]`, `original://${ref}`, ` ${ref.toUpperCase()} `, `"${ref}"`]) {
+			expect(structured<RecalledAnswer>(await session.call("recall_original", { ref: copied })).ref).toBe(ref);
+		}
+		const shortened = await session.call("recall_original", { ref: ref.slice(0, -3) });
+		expect(textOf(shortened)).toMatch(new RegExp(`^\\[original_not_found\\] .*Nearest to it: ${ref}\\.$`));
+	});
+
+	it("stays within its tokens, and `next` leads through the rest", async () => {
+		const session = await recallSession();
+		const long = openaiMessages(user("go"), toolTurn("call_0", outputOf("log", 2_000)), ...tail());
+		const [ref = ""] = refsIn(structured<Masked>(await session.call("mask_conversation", { messages: long })).messages);
+		let [read, parameters, calls]: [string, Record<string, unknown> | null, number] = [
+			"",
+			{ ref, max_tokens: 3_000 },
+			0,
+		];
+		for (; parameters !== null && calls < 100; calls += 1) {
+			const result = await session.call("recall_original", parameters);
+			const { text, tokens, next, total } = structured<RecalledAnswer>(result);
+			expect(tokens).toBeLessThanOrEqual(3_000);
+			expect(total.lines).toBe(2_000);
+			if (next) expect(textOf(result)).toContain(`for more call recall_original ${JSON.stringify(next)}]\n`);
+			read += text;
+			parameters = next;
+		}
+		expect(read).toBe(outputOf("log", 2_000));
+		expect(calls).toBeGreaterThan(5);
+		const whole = structured<RecalledAnswer>(await session.call("recall_original", { ref }));
+		expect(whole.tokens).toBeLessThanOrEqual(2_000);
+		expect(whole.left_out_chars).toBe(outputOf("log", 2_000).length - whole.text.length);
+	});
+
+	it.each([
+		[{ lines: "3-4" }, "log line 2: the quick brown fox jumps\nlog line 3: the quick brown fox jumps\n"],
+		[{ head: 1 }, "log line 0: the quick brown fox jumps\n"],
+		[{ tail: 1 }, "log line 39: the quick brown fox jumps"],
+		[{ chars: "4-10" }, "line 0"],
+		[
+			{ grep: "line 1[45]", context: 0 },
+			"15:log line 14: the quick brown fox jumps\n16:log line 15: the quick brown fox jumps\n",
+		],
+	])("answers with %j alone", async (part, text) => {
+		const session = await recallSession();
+		const one = openaiMessages(user("go"), toolTurn("call_0", outputOf("log")), ...tail());
+		await session.call("mask_conversation", { messages: one });
+		const result = await session.call("recall_original", { tool_call_id: "call_0", ...part });
+		expect(structured<RecalledAnswer>(result).text).toBe(text);
+		expect(textOf(result).slice(textOf(result).indexOf("\n") + 1)).toBe(text);
+	});
+
+	it("lists several originals of one call instead of guessing", async () => {
+		const session = await recallSession();
+		for (const name of ["first", "second"]) {
+			const one = openaiMessages(user("go"), toolTurn("call_0", outputOf(name)), ...tail());
+			await session.call("mask_conversation", { messages: one });
+		}
+		const result = await session.call("recall_original", { tool_call_id: "call_0" });
+		const { originals } = structured<{ originals: { ref: string; tool_name: string; chars: number }[] }>(result);
+		expect(originals).toMatchObject([
+			{ tool_name: "read_file", chars: outputOf("first").length, archived_at: expect.stringMatching(/Z$/) },
+			{ tool_name: "read_file", chars: outputOf("second").length },
+		]);
+		for (const { ref } of originals) expect(textOf(result)).toContain(ref);
+		const texts = await Promise.all(originals.map(({ ref }) => session.call("recall_original", { ref })));
+		expect(texts.map((one) => structured<RecalledAnswer>(one).text).sort()).toEqual([
+			outputOf("first"),
+			outputOf("second"),
+		]);
+	});
+
+	it("reads dropped messages as JSON, and the whole of a truncated text", async () => {
+		const session = await recallSession();
+		const window = { context_window: 3_000, reserve_tokens: 500 };
+		const { report } = structured<{ report: { dropped_groups: { ref: string; messages: number[] }[] } }>(
+			await session.call("guard_context", { messages, ...window, respond_with: "report" }),
+		);
+		expect(report.dropped_groups.length).toBeGreaterThan(2);
+		for (const { ref, messages: indexes } of report.dropped_groups) {
+			const { kind, text } = structured<RecalledAnswer>(await session.call("recall_original", { ref }));
+			expect(kind).toBe("group");
+			expect(JSON.parse(text)).toEqual(indexes.map((index) => messages[index]));
+		}
+		const cut = await session.call("truncate_output", { text: outputOf("whole", 200), max_chars: 5_000 });
+		const { text, ref } = structured<{ text: string; ref: string }>(cut);
+		expect(refsIn(text)).toEqual([ref]);
+		const parameters = { ref, max_tokens: 100_000 };
+		const whole = structured<RecalledAnswer>(await session.call("recall_original", parameters));
+		expect(whole).toMatchObject({ kind: "text", text: outputOf("whole", 200) });
+	});
+
+	it("shows a masked image as an image", async () => {
+		const data = pngOf(64, 48, 500);
+		const url = `data:image/png;base64,${data}`;
+		const session = await recallSession({ parameters: ["--set", "media=mask"] });
+		const content = [{ type: "image_url", image_url: { url } }];
+		const one = openaiMessages(user("go"), toolTurn("call_0", content), ...tail());
+		const [ref = ""] = refsIn(structured<Masked>(await session.call("mask_conversation", { messages: one })).messages);
+		const result = await session.call("recall_original", { ref });
+		expect(result.content[1]).toEqual({ type: "image", data, mimeType: "image/png" });
+		expect(result.structuredContent).toMatchObject({ kind: "media", image: { media_type: "image/png", bytes: 529 } });
+		const part = structured<RecalledAnswer>(await session.call("recall_original", { ref, chars: "0-20" }));
+		expect(part.text).toBe(JSON.stringify(content[0]).slice(0, 20));
+	});
+
+	it("survives the server, which had kept everything before it answered", async () => {
+		const first = await recallSession();
+		const masked = structured<Masked>(await first.call("mask_conversation", { messages }));
+		await first.client.close();
+		const second = await recallSession({ archive: first.archive });
+		for (const [turn, ref] of refsIn(masked.messages).entries()) {
+			expect(structured<RecalledAnswer>(await second.call("recall_original", { ref })).text).toBe(originalOf(turn));
+		}
+	});
+
+	it("asks for a ref or a call, and refuses what is no part", async () => {
+		const session = await recallSession();
+		expect(textOf(await session.call("recall_original", {}))).toMatch(/^\[invalid_argument\] Expected `ref`/);
+		for (const part of [{ lines: "9-3" }, { grep: "(" }, { head: 1, tail: 1 }, { max_tokens: 0 }, { context: 1 }]) {
+			const refused = await session.call("recall_original", { tool_call_id: "call_0", ...part });
+			expect(textOf(refused), JSON.stringify(part)).toMatch(/^\[invalid_argument\]/);
+		}
+	});
+});
+
+it("where it cannot be kept, nothing is masked, unless the policy wants it all the same", async () => {
+	const file = join(await scratchFolder(), "file");
+	await writeFile(file, "no folder");
+	const archive = join(file, "archive");
+	const refused = await (await recallSession({ archive })).call("mask_conversation", { messages });
+	expect(textOf(refused)).toMatch(/^\[archive_unavailable\] .*something that is no folder stands in its way/);
+	const parameters = ["--set", "on_archive_failure=mask_without_recall"];
+	const without = await (await recallSession({ archive, parameters })).call("mask_conversation", { messages });
+	const { messages: masked, report } = structured<Masked & { report: { notes: string[] } }>(without);
+	expect(masked[3]?.content).toMatch(/^\[Observation masquée: .*, chars=\d+\)\]$/);
+	expect(report.notes).toContainEqual(expect.stringContaining("cannot be recalled"));
+	expect(without.content.map(({ type }) => type)).toEqual(["text"]);
+});
+
+it("with --archive none nothing is promised: no ref, no tool, no resource", async () => {
+	const session = await stdioSession({ parameters: ["--archive", "none"] });
+	const masked = structured<Masked>(await session.call("mask_conversation", { messages }));
+	expect(refsIn(masked.messages)).toEqual([]);
+	expect(JSON.stringify(masked)).not.toContain("réf=");
+	expect((await session.client.listTools()).tools.map(({ name }) => name)).not.toContain("recall_original");
+	expect(session.client.getInstructions()).not.toContain("recall");
+	expect((await session.client.listResourceTemplates()).resourceTemplates).toHaveLength(1);
+});
+
+/** Nine turns after which an older one is masked. */
+function tail() {
+	return Array.from({ length: 9 }, (_, turn) => toolTurn(`later_${turn}`, "ok"));
+}
