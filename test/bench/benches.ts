@@ -1,0 +1,18 @@
+import type { Section } from "./section.ts";
+
+/** A benchmark by the name under which it can be run alone. */
+export interface Bench {
+	readonly name: string;
+	readonly run: () => Promise<Section>;
+}
+
+/** All benchmarks, in the order of the page. Each is imported when it runs: some need packages that are large. */
+export const benches: readonly Bench[] = [
+	{ name: "counting", run: async () => (await import("./counting.ts")).counting() },
+	{ name: "pathological", run: async () => (await import("./pathological.ts")).pathological() },
+	{ name: "guard", run: async () => (await import("./guard.ts")).guard() },
+	{ name: "incremental", run: async () => (await import("./incremental.ts")).incremental() },
+	{ name: "stdio", run: async () => (await import("./stdio.ts")).stdio() },
+	{ name: "memory", run: async () => (await import("./memory.ts")).memory() },
+	{ name: "cold-start", run: async () => (await import("./cold-start.ts")).coldStart() },
+];

@@ -1,0 +1,125 @@
+import { guardContenders } from "./guard-contenders.ts";
+import type { PeerOutcome } from "./guard-peers-child.ts";
+import { guardTimes } from "./guard-times.ts";
+import { runChild } from "./run-child.ts";
+import { atLeast, atMost, duration, progress, type Section, short, type Table, type Target } from "./section.ts";
+import { growthExponent, median, quantile } from "./statistics.ts";
+
+const sizes = [100, 300, 1000, 3000, 10_000, 30_000];
+const peerSizes = [100, 1000];
+const peerRounds = 3;
+
+/** The library's `guard` by the number of messages, and beside its peers. */
+export async function guard(): Promise<Section> {
+	const scaling = await measureScaling();
+	const peers = await measurePeers();
+	return {
+		title: "Guarding a conversation",
+		notes: [
+			"`guard` of the library on OpenAI chat messages never seen before, brought to some 15 % of their tokens: results truncated, old ones masked, the oldest dropped. One process a measurement; tables and compiled code are warm, text is not.",
+			"Beside its peers: the budget is half of the conversation. Every run is a process of its own, in turns, after the same time of warming up. LangChain is given the same exact counter for both (gpt-tokenizer, o200k_base); Mastra's limiter estimates and takes no counter; Vercel's pruning and Mastra's filter count nothing and know no budget. All outcomes are counted and checked by the same code. “ids” are message ids, “error flags” the mark of a failed result; a dash stands where the format has none.",
+		],
+		tables: [scaling.table, ...peers.tables],
+		targets: [scaling.target, ...peers.targets],
+	};
+}
+
+async function measureScaling(): Promise<{ table: Table; target: Target }> {
+	const rows: string[][] = [];
+	const points: { x: number; y: number }[] = [];
+	for (const [size, times] of await guardTimes(sizes)) {
+		const firsts = times.map(({ first }) => first);
+		const { characters = 0, tokensBefore = 0, tokensAfter = 0 } = times[0] ?? {};
+		points.push({ x: size, y: median(firsts) });
+		rows.push([
+			short(size),
+			short(characters / 1e6),
+			`${short(tokensBefore)} → ${short(tokensAfter)}`,
+			duration(median(firsts)),
+			`${duration(quantile(firsts, 0.25))} – ${duration(quantile(firsts, 0.75))}`,
+			duration(median(firsts) / size),
+			duration(median(times.map(({ parse }) => parse))),
+		]);
+	}
+	return {
+		table: {
+			caption: "First call, by size",
+			columns: ["messages", "MB of JSON", "tokens", "median", "quartiles", "a message", "JSON.parse, for scale"],
+			rows,
+		},
+		target: atMost("guard, 100 to 30 000 messages: growth exponent", 1.1, growthExponent(points), ""),
+	};
+}
+
+async function measurePeers(): Promise<{ tables: Table[]; targets: Target[] }> {
+	const tables: Table[] = [];
+	const targets: Target[] = [];
+	for (const size of peerSizes) {
+		const outcomes = guardContenders.map((): PeerOutcome[] => []);
+		for (let round = 1; round <= peerRounds; round++) {
+			for (const [index, { name }] of guardContenders.entries()) {
+				progress(`guard: ${name}, ${size} messages, round ${round}`);
+				outcomes[index]?.push(await runChild<PeerOutcome>("guard-peers-child.ts", [name, size, round]));
+			}
+		}
+		const ratios = outcomes.map((own) =>
+			own.map(({ milliseconds }, round) => milliseconds / (outcomes[0]?.[round]?.milliseconds ?? 1)),
+		);
+		tables.push({
+			caption: `Beside its peers, ${size} messages`,
+			columns: [
+				"way",
+				"counts",
+				"median",
+				"× ours",
+				"range",
+				"tokens",
+				"within budget",
+				"messages",
+				"broken pairs",
+				"ids lost",
+				"error flags lost",
+				"task kept",
+			],
+			rows: guardContenders.map(({ name, counts }, index) => {
+				const own = outcomes[index] ?? [];
+				return [name, counts, ...timeCells(own, ratios[index] ?? []), ...outcomeCells(own)];
+			}),
+		});
+		if (size !== 1000) continue;
+		for (const [index, { name, counts }] of guardContenders.entries()) {
+			if (counts !== "exact" || name.startsWith("palimpsest")) continue;
+			targets.push(
+				atLeast(`guard, 1 000 messages: ${name} with an exact counter takes`, 500, median(ratios[index] ?? [])),
+			);
+		}
+	}
+	return { tables, targets };
+}
+
+function timeCells(outcomes: readonly PeerOutcome[], ratios: readonly number[]): string[] {
+	const time = median(outcomes.map(({ milliseconds }) => milliseconds));
+	return [
+		duration(time),
+		`${short(median(ratios))} ×`,
+		`${short(Math.min(...ratios))} – ${short(Math.max(...ratios))}`,
+	];
+}
+
+/** All rounds together: each is another conversation. */
+function outcomeCells(outcomes: readonly PeerOutcome[]): string[] {
+	const judgements = outcomes.map(({ judgement }) => judgement);
+	const total = (values: readonly (number | null)[]) =>
+		values.every((value) => value === null) ? "–" : short(values.reduce<number>((sum, value) => sum + (value ?? 0), 0));
+	const within = outcomes.filter(({ judgement, budget }) => judgement.tokens <= budget).length;
+	const share = median(outcomes.map(({ judgement, tokensBefore }) => judgement.tokens / tokensBefore));
+	return [
+		`${Math.round(share * 100)} %`,
+		`${within} of ${outcomes.length}`,
+		short(median(judgements.map(({ messages }) => messages))),
+		total(judgements.map(({ brokenPairs }) => brokenPairs)),
+		total(judgements.map(({ idsLost }) => idsLost)),
+		total(judgements.map(({ errorFlagsLost }) => errorFlagsLost)),
+		`${judgements.filter(({ taskKept }) => taskKept).length} of ${judgements.length}`,
+	];
+}

@@ -1,0 +1,43 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, totalmem } from "node:os";
+import { peerVersions } from "./install-peers.ts";
+import { projectFolder } from "./project-folder.ts";
+import type { Section } from "./section.ts";
+import { writeSection, writeTargets } from "./write-table.ts";
+
+const document = `${projectFolder}/docs/performance.md`;
+const begin = "<!-- written by `npm run bench`: begin -->";
+const end = "<!-- written by `npm run bench`: end -->";
+
+/** Puts what was measured between the marks of docs/performance.md; the words around them are written by hand. */
+export function writeDocument(sections: readonly Section[]): void {
+	const text = readFileSync(document, "utf8");
+	const from = text.indexOf(begin);
+	const to = text.indexOf(end);
+	if (from < 0 || to < from) throw new Error(`Expected ${document} to hold the marks ${begin} and ${end}.`);
+	const targets = sections.flatMap((section) => section.targets);
+	const met = targets.filter((target) => target.met).length;
+	const parts = [
+		begin,
+		describeRun(),
+		"## What must hold",
+		`${met} of ${targets.length} hold in this run.`,
+		writeTargets(targets),
+		...sections.map((section) => writeSection({ ...section, targets: [] })),
+		"",
+	];
+	writeFileSync(document, text.slice(0, from) + parts.join("\n\n") + text.slice(to));
+}
+
+/** Machine, versions and date of a run. */
+function describeRun(): string {
+	const product = JSON.parse(readFileSync(`${projectFolder}/package.json`, "utf8"));
+	const of = { ...product.dependencies, ...peerVersions() };
+	const versions = ["@modelcontextprotocol/sdk", "gpt-tokenizer", ...Object.keys(peerVersions())];
+	const memory = Math.round(totalmem() / 2 ** 30);
+	const processors = cpus();
+	return [
+		`Measured on ${new Date().toISOString().slice(0, 10)} with palimpsest-mcp ${product.version}, Node ${process.versions.node} (V8 ${process.versions.v8}), ${process.platform} ${process.arch}, ${processors.length} × ${processors[0]?.model.trim()}, ${memory} GB.`,
+		`Beside: ${versions.map((name) => `${name} ${of[name]}`).join(", ")}.`,
+	].join("\n");
+}
