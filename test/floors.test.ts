@@ -110,6 +110,14 @@ describe("the packages", () => {
 		);
 	});
 
+	it("only src/summarise imports openai, and only once it is asked", () => {
+		const wrong = violations(
+			({ room, text }, { target, typeOnly }) =>
+				/^openai(?:\/|$)/.test(target) && (room !== "summarise" || !(typeOnly || /\bimport\("openai"\)/.test(text))),
+		);
+		expect(wrong).toEqual([]);
+	});
+
 	it("only src/tokens imports gpt-tokenizer", () => {
 		expect(violations(({ room }, { target }) => target.startsWith("gpt-tokenizer") && room !== "tokens")).toEqual([]);
 	});

@@ -1,0 +1,51 @@
+import { groupMessages, type MessageGroup } from "../groups.ts";
+import { pairResults } from "../pairing.ts";
+import type { Transcript } from "../transcript.ts";
+
+/** What picking a range depends on. */
+export interface PickRangeParameters {
+	readonly transcript: Transcript;
+	/** Newest messages (system messages aside) that stay, with their groups: 2 in seed 3, 5 in seed 4. */
+	readonly keepLastMessages: number;
+	/** Whether the first user message stays; where the format's API wants a user message first, it always does. */
+	readonly pinTask: boolean;
+	/** Whether a message is an earlier summary. A range of nothing else is not worth summarising again. */
+	readonly isSummary?: (message: number) => boolean;
+}
+
+/** The messages that a summary may take the place of. */
+export interface PickedRange {
+	/** Their indexes, ascending; whole groups only. */
+	readonly messages: readonly number[];
+	/** The same by group, oldest first. */
+	readonly groups: readonly MessageGroup[];
+	/** Tokens are saved from here on: the first of them, before which the summary is put. */
+	readonly first: number;
+}
+
+/**
+ * Picks what is summarised: all whole groups between the task and the last messages. A group stays whole or goes whole,
+ * so that no call loses its result. What stands between and stays (a system message, what is no longer sent, a group
+ * that reaches into the last messages) leaves a hole; apart from that the range is contiguous. `undefined` where there is
+ * nothing to summarise.
+ */
+export function pickRange(parameters: PickRangeParameters): PickedRange | undefined {
+	const { transcript, keepLastMessages, pinTask, isSummary = () => false } = parameters;
+	const { messages } = transcript;
+	const movable: number[] = [];
+	messages.forEach((message, index) => {
+		if (message.role !== "system" && message.sent !== false) movable.push(index);
+	});
+	const stays = new Set(keepLastMessages <= 0 ? [] : movable.slice(-keepLastMessages));
+	const task = messages.findIndex((message) => message.role === "user" && message.sent !== false);
+	const isPinned = task !== -1 && (pinTask || transcript.opensWithUser);
+
+	const isMovable = new Set(movable);
+	const groups = groupMessages(transcript, pairResults(transcript)).filter((group) =>
+		group.messages.every((index) => isMovable.has(index) && !stays.has(index) && !(isPinned && index <= task)),
+	);
+	const picked = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
+	const [first] = picked;
+	if (first === undefined || picked.every(isSummary)) return undefined;
+	return { messages: picked, groups, first };
+}

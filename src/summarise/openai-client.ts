@@ -1,0 +1,170 @@
+import type { OpenAI } from "openai";
+import { PalimpsestError, SummariserError } from "../errors.ts";
+import { statusError } from "./classify-status.ts";
+import { errorInSuccess } from "./error-fields.ts";
+import { createHttpFetch } from "./http-fetch.ts";
+import { readCompletion } from "./read-completion.ts";
+import type { SummaryAnswer } from "./summariser.ts";
+
+/** Loads the official client, which takes a moment and is not needed by those who ask no endpoint. */
+export type LoadOpenAi = () => Promise<typeof import("openai")>;
+
+/** Where a model is asked, and as whom. */
+export interface Endpoint {
+	/** Such as `https://api.openai.com/v1`. A query is sent with each request and never shown. */
+	readonly baseUrl: string;
+	readonly model: string;
+	/** Sent as bearer token; without one no `Authorization` is sent, as local servers want it. */
+	readonly apiKey?: string | undefined;
+	/** Largest body of an answer, in bytes. */
+	readonly largestBody: number;
+	/** Longest time for one request, in ms. */
+	readonly timeoutMs: number;
+	readonly load: LoadOpenAi;
+}
+
+/** One request. */
+export interface ChatRequest {
+	readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+	readonly maxTokens: number;
+	readonly signal: AbortSignal;
+}
+
+/** What came of one request. After an abort it is a failure of any kind. */
+export type ChatOutcome =
+	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
+	| {
+			readonly kind: "failure";
+			readonly error: SummariserError;
+			/** The answer's `Retry-After` field, as it stands. */
+			readonly retryAfter: string | undefined;
+	  };
+
+/** One endpoint's client, which sends each request once and keeps its connections open. */
+export interface ChatClient {
+	/** The endpoint's address without user, password and query. */
+	readonly location: string;
+	readonly ask: (request: ChatRequest) => Promise<ChatOutcome>;
+	/** Ends requests under way and all connections. */
+	readonly close: () => void;
+}
+
+/**
+ * Prepares a client; the first request loads and opens it.
+ *
+ * @throws PalimpsestError `invalid_argument` for a base URL that is none.
+ */
+export function createChatClient(endpoint: Endpoint): ChatClient {
+	const url = parseBaseUrl(endpoint.baseUrl);
+	const location = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
+	const http = createHttpFetch({ largestBody: endpoint.largestBody });
+	let client: Promise<OpenAI> | undefined;
+	// Newer models of OpenAI refuse the name that all other endpoints know.
+	let limitName: "max_tokens" | "max_completion_tokens" = "max_tokens";
+
+	const open = async (): Promise<OpenAI> => {
+		const { OpenAI } = await endpoint.load();
+		return new OpenAI({
+			baseURL: location,
+			apiKey: endpoint.apiKey || "none",
+			// Set here, since it would otherwise read them from the environment and send them to any endpoint.
+			adminAPIKey: null,
+			organization: null,
+			project: null,
+			webhookSecret: null,
+			defaultHeaders: { Authorization: endpoint.apiKey ? `Bearer ${endpoint.apiKey}` : null },
+			defaultQuery: Object.fromEntries(url.searchParams),
+			maxRetries: 0,
+			timeout: endpoint.timeoutMs,
+			fetch: http.fetch,
+			// Its log goes to standard output, where the protocol is spoken, and can hold the whole request.
+			logLevel: "off",
+		});
+	};
+
+	const send = async ({ messages, maxTokens, signal }: ChatRequest): Promise<SummaryAnswer> => {
+		client ??= open();
+		const { chat } = await client;
+		const body = { model: endpoint.model, messages: [...messages], [limitName]: maxTokens, stream: false as const };
+		const completion: unknown = await chat.completions.create(body, { signal });
+		const refused = errorInSuccess(completion);
+		if (refused) throw statusError(location, refused.status, refused.fields);
+		const answer = readCompletion(completion);
+		return { ...answer, text: withoutKey(answer.text, endpoint.apiKey) };
+	};
+
+	const ask = async (request: ChatRequest): Promise<ChatOutcome> => {
+		try {
+			return { kind: "answer", answer: await send(request) };
+		} catch (error) {
+			if (limitName === "max_tokens" && refusesMaxTokens(error)) {
+				limitName = "max_completion_tokens";
+				return ask(request);
+			}
+			return { kind: "failure", ...failureOf(error, location) };
+		}
+	};
+
+	return { location, ask, close: http.close };
+}
+
+function parseBaseUrl(baseUrl: string): URL {
+	const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+	if (!url || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
+		const message =
+			"Expected the base URL of a chat-completions endpoint, such as https://api.openai.com/v1, without user and password. Give the key apart.";
+		throw new PalimpsestError("invalid_argument", message);
+	}
+	return url;
+}
+
+interface StatusError {
+	readonly status: number;
+	readonly code?: unknown;
+	readonly type?: unknown;
+	readonly param?: unknown;
+	readonly headers?: Headers;
+}
+
+const hasStatus = (error: unknown): error is StatusError =>
+	error instanceof Error && "status" in error && typeof error.status === "number";
+
+function refusesMaxTokens(error: unknown): boolean {
+	return hasStatus(error) && error.code === "unsupported_parameter" && error.param === "max_tokens";
+}
+
+function failureOf(error: unknown, location: string): Omit<Extract<ChatOutcome, { kind: "failure" }>, "kind"> {
+	if (error instanceof SummariserError) return { error, retryAfter: undefined };
+	if (hasStatus(error)) {
+		const text = (value: unknown) => (typeof value === "string" ? value : undefined);
+		const fields = { code: text(error.code), type: text(error.type), param: text(error.param) };
+		const retryAfter = error.headers?.get("retry-after") ?? undefined;
+		return { error: statusError(location, error.status, fields), retryAfter };
+	}
+	const { cause } = error as Error;
+	if (cause instanceof SummariserError) return { error: cause, retryAfter: undefined };
+	return { error: otherError(location, error as Error), retryAfter: undefined };
+}
+
+/** What else the client throws is told by its class alone: its messages quote what the endpoint wrote. */
+function otherError(location: string, error: Error & { readonly code?: unknown }): SummariserError {
+	// It takes every error that speaks of a time-out for one of its own, the system's ETIMEDOUT among them.
+	if (error.constructor.name === "APIConnectionTimeoutError") {
+		return new SummariserError("timeout", `${location}: It did not answer in time. Try again, or allow more time.`);
+	}
+	if (error.code === "ERR_MODULE_NOT_FOUND") {
+		const message = "Asking an endpoint for a summary needs the package openai. Install it: npm install openai";
+		return new SummariserError("unknown", message);
+	}
+	if (error.name === "SyntaxError") {
+		return new SummariserError("unknown", `${location}: It answers with something that is not JSON.`, 200);
+	}
+	return new SummariserError("unknown", `${location}: The request could not be sent, or its answer not be read.`);
+}
+
+/** Shortest key that is secret enough to be looked for; local servers are given such words as `none`. */
+const shortestKey = 12;
+
+function withoutKey(text: string, key: string | undefined): string {
+	return key !== undefined && key.length >= shortestKey ? text.replaceAll(key, "[key]") : text;
+}

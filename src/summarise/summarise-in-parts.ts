@@ -1,0 +1,115 @@
+import { type Pieces, packPieces, splitInTwo } from "../engine/compaction/split-pieces.ts";
+import { truncateHeadTail } from "../engine/truncate/head-tail.ts";
+import { SummariserError } from "../errors.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import type { Summariser, SummaryAnswer, SummaryPhase, SummaryProgress, SummaryRequest } from "./summariser.ts";
+import { tellProgress } from "./tell-progress.ts";
+
+/** A text to be summarised, in pieces between which it may be split. */
+export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
+	readonly summariser: Summariser;
+	/** The rendered messages, in order. */
+	readonly pieces: Pieces;
+	/** The prompt for some of the pieces. */
+	readonly writePrompt: (pieces: Pieces) => string;
+	/** The prompt that makes one of several summaries, oldest first. */
+	readonly writeJoinPrompt: (summaries: Pieces) => string;
+	/** Most tokens of the pieces of one prompt, where the model's window is known: what is more is split at once. */
+	readonly partTokens?: number | undefined;
+	readonly countTokens: (text: string) => number;
+	/** Stands in the gap of a piece that is too long by itself; variable {omitted_chars}. */
+	readonly marker: string;
+	readonly clock?: Clock;
+}
+
+/** A summary and of how many parts it was made. */
+export interface SummaryInParts extends SummaryAnswer {
+	readonly parts: number;
+}
+
+/** How often a part may be halved: 16 parts of what is asked at first. */
+const deepest = 4;
+
+/**
+ * Summarises at once where that goes. A prompt that the model finds too long is split at a message boundary, its halves
+ * are summarised by themselves, and their summaries are made one; a single message that is too long gives way in its
+ * middle. Parts are halved four times at most.
+ *
+ * @throws SummariserError as the summariser does; `context_too_long` where a sixteenth is still too long.
+ */
+export async function summariseInParts(request: InPartsRequest): Promise<SummaryInParts> {
+	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;
+	const started = clock.now();
+	const elapsed = () => (clock.now() - started) / 1000;
+	let ahead = 1;
+	const tell = tellProgress(request.onProgress);
+	const tellPhase = (phase: SummaryPhase) => tell({ kind: "phase", phase, elapsed: elapsed(), expected: elapsed() });
+
+	let usage: { promptTokens: number; completionTokens: number } | undefined;
+	const ask = async (prompt: string): Promise<SummaryAnswer> => {
+		const before = elapsed();
+		const onProgress = (progress: SummaryProgress) => {
+			if (progress.kind === "retry") return tell(progress);
+			const expected = before + progress.expected * ahead;
+			return tell({ ...progress, elapsed: before + progress.elapsed, expected });
+		};
+		const { maxTokens, signal } = request;
+		const answer = await summariser.summarise({ prompt, maxTokens, signal, onProgress });
+		ahead = Math.max(1, ahead - 1);
+		if (answer.usage) {
+			const { promptTokens, completionTokens } = usage ?? { promptTokens: 0, completionTokens: 0 };
+			usage = {
+				promptTokens: promptTokens + answer.usage.promptTokens,
+				completionTokens: completionTokens + answer.usage.completionTokens,
+			};
+		}
+		return answer;
+	};
+
+	const summarise = async (part: Pieces, depth: number): Promise<SummaryAnswer[]> => {
+		try {
+			return [await ask(request.writePrompt(part))];
+		} catch (error) {
+			if (!isTooLong(error) || depth === deepest) throw error;
+			tellPhase("splitting");
+			const halves = splitInTwo(part);
+			if (!halves) return summarise([halve(part[0] ?? "", request.marker)], depth + 1);
+			ahead += 2;
+			return [...(await summarise(halves[0], depth + 1)), ...(await summarise(halves[1], depth + 1))];
+		}
+	};
+
+	const join = async (answers: readonly SummaryAnswer[], depth: number): Promise<SummaryAnswer> => {
+		const [first] = answers;
+		if (answers.length === 1 && first) return first;
+		tellPhase("joining");
+		const texts = answers.map(({ text }) => text);
+		try {
+			return await ask(request.writeJoinPrompt(texts));
+		} catch (error) {
+			if (!isTooLong(error) || depth === deepest || answers.length < 3) throw error;
+			const middle = Math.ceil(answers.length / 2);
+			const halves = [answers.slice(0, middle), answers.slice(middle)];
+			const joined: SummaryAnswer[] = [];
+			for (const half of halves) joined.push(await join(half, depth + 1));
+			return join(joined, depth + 1);
+		}
+	};
+
+	const parts = partTokens === undefined ? [pieces] : packPieces(pieces, countTokens, partTokens);
+	ahead = parts.length === 1 ? 1 : parts.length + 1;
+	const answers: SummaryAnswer[] = [];
+	for (const part of parts) answers.push(...(await summarise(part, 0)));
+	const answer = await join(answers, 0);
+	return { ...answer, ...(usage ? { usage } : {}), parts: answers.length };
+}
+
+function isTooLong(error: unknown): boolean {
+	return error instanceof SummariserError && error.code === "context_too_long";
+}
+
+function halve(piece: string, marker: string): string {
+	const kept = Math.floor(piece.length / 4);
+	const limits = { maxChars: Math.floor(piece.length / 2), headChars: kept, tailChars: kept, marker };
+	return truncateHeadTail(piece, limits).text;
+}

@@ -1,0 +1,95 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
+import { findIdentifiers } from "../../../src/engine/compaction/identifiers.ts";
+import { lostIdentifiers, textsOfMessages } from "../../../src/engine/compaction/lost-identifiers.ts";
+import { messageOf, resultOf, transcriptOf } from "../../support/transcripts.ts";
+
+const lost = (texts: readonly string[], summary: string, limit?: number) =>
+	lostIdentifiers({ texts, summary, ...(limit === undefined ? {} : { limit }) }).lost.map(({ text }) => text);
+
+describe("identifiers", () => {
+	it.each([
+		["see https://example.com/a?b=c#d.", "url", "https://example.com/a?b=c#d"],
+		["open src/engine/groups.ts:42:7, please", "path", "src/engine/groups.ts"],
+		["in /etc/passwd", "path", "/etc/passwd"],
+		["(../lib/x_test.go)", "path", "../lib/x_test.go"],
+		["C:\\Users\\me\\notes.txt", "path", "C:\\Users\\me\\notes.txt"],
+		["in package.json there", "path", "package.json"],
+		["the colour themeOf.fg is", "name", "themeOf.fg"],
+		["commit 71e72fb now", "hash", "71e72fb"],
+		["id 123e4567-e89b-12d3-a456-426614174000", "hash", "123e4567-e89b-12d3-a456-426614174000"],
+		["ENOENT: no such file", "error_code", "ENOENT"],
+		["error TS2345:", "error_code", "TS2345"],
+		["ERR_MODULE_NOT_FOUND", "error_code", "ERR_MODULE_NOT_FOUND"],
+		["JIRA-1234 is open", "error_code", "JIRA-1234"],
+		["call groupMessages() first", "name", "groupMessages"],
+		["a max_tokens of", "name", "max_tokens"],
+		["class PalimpsestError extends", "name", "PalimpsestError"],
+		["fs.readFileSync(x)", "name", "fs.readFileSync"],
+		["order 4711002 shipped", "number", "4711002"],
+		["issue #33245", "number", "#33245"],
+	] as const)("%s has a %s", (text, kind, identifier) => {
+		expect(findIdentifiers(text)).toContainEqual({ text: identifier, kind });
+	});
+
+	it.each([
+		"The quick brown fox, e.g. this one, and/or that; 42 times in 2024.",
+		"It works. Really... yes/no? 50% of 1,000 - done!",
+		"deadbeef facade 2024/01/02 12:34:56",
+		`${"a".repeat(5000)}_${"b".repeat(5000)}`,
+		'{"file_path": 1, "newString" : [], "x": "{\\"inner_key\\":2}"}',
+		"",
+	])("%s has none", (text) => {
+		expect(findIdentifiers(text)).toEqual([]);
+	});
+});
+
+describe("lost identifiers", () => {
+	it("are those that the summary does not have", () => {
+		const texts = ["src/a/main.ts calls parseOrder", "ENOENT for order 4711002"];
+		expect(lost(texts, "In src/a/main.ts, parseOrder fails with ENOENT for 4711002.")).toEqual([]);
+		expect(lost(texts, "Something fails.").toSorted()).toEqual(["4711002", "ENOENT", "parseOrder", "src/a/main.ts"]);
+	});
+
+	it("a path is kept by its last two parts", () => {
+		expect(lost(["/home/me/project/src/main.ts"], "src/main.ts")).toEqual([]);
+		expect(lost(["C:\\project\\src\\main.ts"], "src/main.ts")).toEqual([]);
+		expect(lost(["/home/me/project/src/main.ts"], "main.ts")).toEqual(["/home/me/project/src/main.ts"]);
+	});
+
+	it("a hash is kept by its first seven characters, a name not by a part of a longer one", () => {
+		expect(lost(["71e72fb0a1b2c3d4e5f6"], "commit 71e72fb")).toEqual([]);
+		expect(lost(["71e72fb0a1b2c3d4e5f6"], "commit 71e72f")).toEqual(["71e72fb0a1b2c3d4e5f6"]);
+		expect(lost(["name_1 and parseOrder"], "name_12, reparseOrder")).toEqual(["name_1", "parseOrder"]);
+	});
+
+	it("come by how many texts have them and how late, each once", () => {
+		const texts = ["oldOnce everyWhere", "everyWhere everyWhere", "everyWhere", "newOnce everyWhere"];
+		expect(lost(texts, "")).toEqual(["everyWhere", "newOnce", "oldOnce"]);
+		expect(lostIdentifiers({ texts, summary: "" }).lost[0]).toEqual({ text: "everyWhere", kind: "name", texts: 4 });
+	});
+
+	it("are listed up to a limit, and counted all", () => {
+		const texts = Array.from({ length: 100 }, (_, index) => `name_${index}`);
+		const found = lostIdentifiers({ texts, summary: "name_99", limit: 5 });
+		expect(found.lost.map(({ text }) => text)).toEqual(["name_98", "name_97", "name_96", "name_95", "name_94"]);
+		expect([found.found, found.lostCount]).toEqual([100, 99]);
+		expect(lost(texts, "").length).toBe(20);
+	});
+
+	it("are looked for in texts and results, not in reasoning", () => {
+		const thinking = [{ path: [], text: "secretThought", bound: true }];
+		const transcript = transcriptOf(
+			messageOf({ counted: ["secretThought", "saidText"], thinking }),
+			messageOf({ role: "tool", results: [resultOf("a", "resultText")] }),
+		);
+		expect(textsOfMessages(transcript, [0, 1])).toEqual(["saidText", "resultText"]);
+	});
+
+	test.prop([fc.array(fc.string({ maxLength: 60 }), { maxLength: 8 })])(
+		"a summary that is the texts loses none",
+		(texts) => {
+			expect(lost(texts, texts.join("\n"))).toEqual([]);
+		},
+	);
+});
