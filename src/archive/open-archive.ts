@@ -5,10 +5,12 @@ import { type Archive, defaultRetention, type Retention } from "./archive.ts";
 import { archivePlace } from "./archive-place.ts";
 import { createArchive } from "./create-archive.ts";
 import type { Driver } from "./driver.ts";
+
 import { createFilesDriver } from "./files/files-driver.ts";
+import { findPatterns } from "./find-patterns.ts";
 import { createMemoryDriver } from "./memory-driver.ts";
 import { checkNamespace } from "./namespace.ts";
-import { createRedact, inTurn, type Redact } from "./redact.ts";
+import { createRedact } from "./redact.ts";
 import { archiveFolderOf } from "./state-folder.ts";
 
 /** Which archive to open. */
@@ -20,8 +22,8 @@ export interface ArchiveOptions {
 	readonly retention?: Retention | undefined;
 	/** Regular expressions (RE2's syntax) for what must not be stored. */
 	readonly redact?: readonly string[] | undefined;
-	/** Further redaction, such as a set for well-known credentials; after the patterns. Must be a pure function. */
-	readonly redactFurther?: Redact | undefined;
+	/** Whether credentials of well-known shapes are not stored either; needs secretlint, as `openCredentialFinder` says. */
+	readonly redactCredentials?: boolean | undefined;
 	/** The clock, in ms since 1970. */
 	readonly now?: (() => number) | undefined;
 }
@@ -30,15 +32,26 @@ export interface ArchiveOptions {
  * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
  * file and waits for no server: a place that cannot be used shows in the first call.
  *
- * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client is not installed.
+ * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client or secretlint is asked for
+ * and not installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
-	const { redact = [], redactFurther, now = Date.now } = options;
+	const { redact = [], redactCredentials = false, now = Date.now } = options;
 	const namespace = checkNamespace(options.namespace ?? "default");
 	const retention = checkRetention(options.retention ?? defaultRetention);
-	const redaction = inTurn([createRedact(redact), ...(redactFurther === undefined ? [] : [redactFurther])]);
+	const patterns = redact.length === 0 ? [] : [findPatterns(redact)];
 	const driver = await driverFor(options.where ?? "files", { namespace, retention, now });
-	return driver && createArchive({ namespace, driver, redact: redaction, now });
+	if (!driver || !redactCredentials) {
+		return driver && createArchive({ namespace, driver, redact: createRedact(patterns), now });
+	}
+	const { openCredentialFinder } = await import("./credentials.ts");
+	const credentials = await openCredentialFinder();
+	const close = async () => {
+		await driver.close();
+		await credentials.close();
+	};
+	const redaction = createRedact([...patterns, credentials.find]);
+	return createArchive({ namespace, driver: { ...driver, close }, redact: redaction, now });
 }
 
 type DriverOptions = { readonly namespace: string; readonly retention: Retention; readonly now: () => number };

@@ -1,5 +1,5 @@
 /**
- * A short name for an original, such as `so482lemi093`: what stands in placeholders and what a model asks by.
+ * A short name for an original, such as `ku193re960gi257do532`: what stands in placeholders and what a model asks by.
  *
  * Four times a syllable and three digits. It carries the first 60 bits of the SHA-256 of the stored text, times 43: a
  * multiple of 43 is whole, any other number was altered. In o200k_base and in cl100k_base each syllable between digits

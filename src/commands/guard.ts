@@ -24,6 +24,8 @@ export async function guard(file: string, options: GuardCommandOptions): Promise
 	const outcome = await withArchive(options, policy, (archive) =>
 		guardConversation({
 			conversation: document.value,
+			// A command ends with its answer, so there is no next turn.
+			memory: "none",
 			policy,
 			archive,
 			spellingsOf: (paths) => spellingsOf(document, paths),

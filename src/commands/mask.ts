@@ -16,6 +16,8 @@ export async function mask(
 	const outcome = await withArchive(options, policy, (archive) =>
 		maskConversation({
 			conversation: document.value,
+			// A command ends with its answer, so there is no next turn.
+			memory: "none",
 			policy,
 			archive,
 			spellingsOf: (paths) => spellingsOf(document, paths),

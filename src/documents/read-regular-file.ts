@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { PalimpsestError } from "../errors.ts";
+import { releasableBytes } from "./releasable-bytes.ts";
 
 /**
  * Reads a regular file of bounded size. It is opened first and looked at through its handle, so that what is checked is
@@ -35,7 +36,7 @@ export async function readHandle(handle: FileHandle, file: string, maxBytes: num
 	}
 	if (about.size > maxBytes) throw tooLarge(file, about.size, maxBytes);
 	// The file may grow while it is read; one byte more than it had tells.
-	const buffer = Buffer.allocUnsafe(about.size + 1);
+	const buffer = releasableBytes(about.size + 1);
 	let length = 0;
 	while (length < buffer.length) {
 		const { bytesRead } = await handle.read(buffer, length, buffer.length - length, length);

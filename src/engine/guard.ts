@@ -103,7 +103,7 @@ function planStep(
 				tailChars: policy.guard.truncate_tail_chars,
 				marker: wording.guardMarker,
 			};
-			return planTruncate({ transcript, limits, countTokens, memory, archiving });
+			return planTruncate({ transcript, limits, countTokens, isPlaceholder, memory, archiving });
 		}
 		case "mask":
 			return planMask({ ...parameters, policy: policy.mask, media: policy.media, wording, isPlaceholder, countTokens })

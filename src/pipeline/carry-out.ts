@@ -1,4 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
+import { refusePlaceholders } from "../archive/refuse-placeholders.ts";
 import type { Plan } from "../engine/edit.ts";
 import type { CountTokens } from "../engine/measure.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -21,12 +22,15 @@ export async function carryOut(what: {
 	readonly plan: Plan;
 	readonly countTokens: CountTokens;
 	readonly archive?: Archive | undefined;
+	/** Recognises what must never be archived as an original. */
+	readonly isPlaceholder: (text: string) => boolean;
 	readonly spellingsOf?: SpellingsOf | undefined;
 }): Promise<CarriedOut> {
-	const { source, plan, countTokens, archive, spellingsOf } = what;
+	const { source, plan, countTokens, isPlaceholder, spellingsOf } = what;
 	const settled = settle(source, plan, countTokens);
 	if (settled.kind === "broken_promise") return settled;
-	if (!archive || plan.length === 0) return { ...settled, groups: [] };
+	if (!what.archive || plan.length === 0) return { ...settled, groups: [] };
+	const archive = refusePlaceholders(what.archive, isPlaceholder);
 	try {
 		return { ...settled, groups: await archiveOriginals({ archive, source, plan, spellingsOf }) };
 	} catch (error) {

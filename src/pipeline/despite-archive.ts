@@ -1,5 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
-import type { PalimpsestError } from "../errors.ts";
+import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";
 
 interface ArchivingRequest {
@@ -20,10 +20,18 @@ export async function despiteArchive<Request extends ArchivingRequest, Result ex
 	request: Request,
 	once: (request: Request) => Promise<Result>,
 ): Promise<Result> {
-	const result = await once(request);
-	const isLost = result.error?.code === "archive_unavailable";
-	if (!isLost || request.policy.on_archive_failure !== "mask_without_recall") return result;
+	const goesOn = request.policy.on_archive_failure === "mask_without_recall";
+	let lost: PalimpsestError;
+	try {
+		const result = await once(request);
+		if (!goesOn || result.error?.code !== "archive_unavailable") return result;
+		lost = result.error;
+	} catch (error) {
+		// Naming an original fails as storing it does, where what must not be stored cannot be looked for.
+		if (!goesOn || !(error instanceof PalimpsestError) || error.code !== "archive_unavailable") throw error;
+		lost = error;
+	}
 	const without = await once({ ...request, archive: undefined });
-	const note = `The archive could not be written (${result.error?.message}), so what was taken out cannot be recalled.`;
+	const note = `The archive could not be written (${lost.message}), so what was taken out cannot be recalled.`;
 	return { ...without, report: { ...without.report, notes: [...without.report.notes, note] } };
 }

@@ -75,24 +75,40 @@ export function createOriginalFinder(what: {
 	}
 
 	async function put(found: Found, standing: Standing): Promise<FoundOriginal> {
-		const done = { kind: "found", name: found.ref, isRedacted: found.redactions > 0 } as const;
-		const fitting: { readonly places: Places; readonly paths: readonly Path[] }[] = [];
+		const done = { kind: "found", name: found.ref } as const;
+		const fitting: FittingPlaces[] = [];
+		let isRedacted = found.redactions > 0;
 		for (const { ref } of (await archive.find(placesKey(found.ref))).toReversed()) {
 			const stored = await getIfThere(archive, ref);
 			const places = stored && parsePlaces(stored.text);
 			const paths = places && pathsOfPlaces(places.places, document, standing.record);
-			if (places && paths) fitting.push({ places, paths });
+			const edits = places && paths && editsOf(places, paths, found.text);
+			if (stored && edits) fitting.push({ places, edits, isRedacted: stored.redactions > 0 });
+			// What redaction has left of places may fit nowhere any more; what then comes back is less than what was there.
+			else if (stored && stored.redactions > 0) isRedacted = true;
 		}
 		const [best] = fitting.sort((a, b) => likeness(b.places, standing) - likeness(a.places, standing));
-		if (best) {
-			const edits = best.places.places.map(({ was }, index): ValueEdit => {
-				const spelling = was ?? found.text;
-				return { kind: "replace", path: best.paths[index] ?? [], replacement: JSON.parse(spelling), spelling };
-			});
-			return { ...done, edits };
-		}
+		if (best) return { ...done, edits: best.edits, isRedacted: found.redactions > 0 || best.isRedacted };
 		if (found.kind === "media") return { kind: "missing", name: found.ref };
-		return { ...done, edits: [{ kind: "replace", path: standing.path, replacement: found.text }] };
+		return { ...done, edits: [{ kind: "replace", path: standing.path, replacement: found.text }], isRedacted };
+	}
+}
+
+interface FittingPlaces {
+	readonly places: Places;
+	readonly edits: readonly ValueEdit[];
+	readonly isRedacted: boolean;
+}
+
+/** The edits that bring places back; `undefined` where redaction has left of one what is no JSON. */
+function editsOf({ places }: Places, paths: readonly Path[], text: string): ValueEdit[] | undefined {
+	try {
+		return places.map(({ was }, index): ValueEdit => {
+			const spelling = was ?? text;
+			return { kind: "replace", path: paths[index] ?? [], replacement: JSON.parse(spelling), spelling };
+		});
+	} catch {
+		return undefined;
 	}
 }
 

@@ -26,7 +26,7 @@ import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { planMemoryOf } from "./plan-memory-of.ts";
 import { asSent } from "./request-parts.ts";
-import { seenConversations } from "./seen-conversations.ts";
+import { memoryOf } from "./seen-conversations.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
@@ -74,7 +74,7 @@ export interface GuardRequest {
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: ConversationMemory;
+	readonly memory?: ConversationMemory | "none";
 	/** Characters from which a conversation may be answered without being counted. */
 	readonly largeFrom?: number;
 	readonly log?: Log;
@@ -98,7 +98,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	requireTokens("context_window", request.contextWindow, 1);
 	requireTokens("reserve_tokens", request.reserveTokens, 0);
 	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
-	const source = readConversation(conversation, request.memory ?? seenConversations);
+	const source = readConversation(conversation, memoryOf(request.memory));
 	const reserveTokens = request.reserveTokens ?? request.policy.guard.reserve_tokens;
 	const policy = { ...request.policy, guard: { ...request.policy.guard, reserve_tokens: reserveTokens } };
 	const model = modelOfCall(request.model, conversation, policy);
@@ -112,6 +112,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		requestOverhead,
 	});
 	const { scale } = estimate;
+	const isPlaceholder = placeholdersOf(policy);
 	const wording = wordings(policy, archive ? "archived" : "not_archived");
 
 	const guard = early
@@ -124,12 +125,19 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 				measurement,
 				scale,
 				wording,
-				isPlaceholder: placeholdersOf(policy),
+				isPlaceholder,
 				memory: planMemoryOf(policy, estimate.encoding, archive),
 				archiving: archivingOf(archive, conversation),
 			});
 	const { plan, thinking } = completePlan({ source, plan: guard.plan, policy, countTokens: meter.countTokens });
-	const settled = await carryOut({ source, plan, countTokens: meter.countTokens, archive, spellingsOf });
+	const settled = await carryOut({
+		source,
+		plan,
+		countTokens: meter.countTokens,
+		archive,
+		isPlaceholder,
+		spellingsOf,
+	});
 	const kept = settled.kind === "kept_promises";
 	const done = kept ? plan : [];
 	const refOfGroup = refsOfGroups(settled);

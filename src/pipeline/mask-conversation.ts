@@ -21,7 +21,7 @@ import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { planMemoryOf } from "./plan-memory-of.ts";
 import { asSent } from "./request-parts.ts";
-import { seenConversations } from "./seen-conversations.ts";
+import { memoryOf } from "./seen-conversations.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
@@ -54,7 +54,7 @@ export interface MaskRequest {
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: ConversationMemory;
+	readonly memory?: ConversationMemory | "none";
 	readonly log?: Log;
 }
 
@@ -72,25 +72,33 @@ export function maskConversation(request: MaskRequest): Promise<Outcome<MaskRepo
 
 async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	const { conversation, policy, archive, spellingsOf, log } = request;
-	const source = readConversation(conversation, request.memory ?? seenConversations);
+	const source = readConversation(conversation, memoryOf(request.memory));
 	const model = modelOfCall(undefined, conversation, policy);
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const { scale } = estimate;
 	const { transcript, requestOverhead } = asSent(source, { model });
+	const isPlaceholder = placeholdersOf(policy);
 	const wording = wordings(policy, archive ? "archived" : "not_archived");
 	const { edits, kept } = planMask({
 		transcript,
 		policy: policy.mask,
 		media: policy.media,
 		wording,
-		isPlaceholder: placeholdersOf(policy),
+		isPlaceholder,
 		countTokens: meter.countTokens,
 		memory: planMemoryOf(policy, estimate.encoding, archive),
 		archiving: archivingOf(archive, conversation),
 	});
 	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens: meter.countTokens });
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
-	const settled = await carryOut({ source, plan, countTokens: meter.countTokens, archive, spellingsOf });
+	const settled = await carryOut({
+		source,
+		plan,
+		countTokens: meter.countTokens,
+		archive,
+		isPlaceholder,
+		spellingsOf,
+	});
 	const done = settled.kind === "kept_promises" ? plan : [];
 	const refOfGroup = refsOfGroups(settled);
 	for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log?.(event);

@@ -1,4 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
+import { refusePlaceholders } from "../archive/refuse-placeholders.ts";
 import { scaleTokens } from "../engine/token-scale.ts";
 import { type Truncation, truncateHeadTail } from "../engine/truncate/head-tail.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -6,6 +7,7 @@ import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { type CountingReport, countingReport } from "./counting-report.ts";
 import type { Log } from "./log-event.ts";
+import { placeholdersOf } from "./placeholders-of.ts";
 import { tokenMeter } from "./token-meter.ts";
 
 /** What a truncation did. Characters are UTF-16 code units. */
@@ -50,18 +52,15 @@ export async function truncateText(request: TruncateRequest): Promise<{ text: st
 			`Expected \`max_chars\` to be a whole number, 0 or more; got ${maxChars}.`,
 		);
 	}
-	const { head_chars: headChars, tail_chars: tailChars } = policy.truncate;
-	const marker = wordings(policy, archive ? "archived" : "not_archived").truncateMarker;
-	const cut: Truncation = truncateHeadTail(text, { maxChars, headChars, tailChars, marker }, archive?.refOf);
-	if (archive && cut.truncated) {
-		try {
-			await archive.put([{ kind: "text", text }]);
-		} catch (error) {
-			const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
-			if (!isLost || policy.on_archive_failure !== "mask_without_recall") throw error;
-			return truncateText({ ...request, archive: undefined });
-		}
+	let kept: Kept;
+	try {
+		kept = await cutAndKeep({ text, policy, maxChars, archive });
+	} catch (error) {
+		const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
+		if (!archive || !isLost || policy.on_archive_failure !== "mask_without_recall") throw error;
+		return truncateText({ ...request, archive: undefined });
 	}
+	const { cut, ref } = kept;
 	const { meter, estimate } = await tokenMeter(policy, policy.guard.model ?? undefined);
 	const tokensOf = (one: string) => scaleTokens({ tokens: meter.countTokens(one) }, estimate.scale);
 	const before = tokensOf(text);
@@ -83,7 +82,28 @@ export async function truncateText(request: TruncateRequest): Promise<{ text: st
 			...countingReport(estimate),
 			omitted_chars: cut.omittedChars,
 			omitted: cut.omitted ?? null,
-			...(archive && cut.truncated ? { ref: archive.refOf(text) } : {}),
+			...(ref === undefined ? {} : { ref }),
 		},
 	};
+}
+
+interface Kept {
+	readonly cut: Truncation;
+	/** Where the whole text is archived. */
+	readonly ref?: string | undefined;
+}
+
+async function cutAndKeep(
+	what: Pick<TruncateRequest, "text" | "policy" | "archive"> & { readonly maxChars: number },
+): Promise<Kept> {
+	const { text, policy, maxChars, archive } = what;
+	const isPlaceholder = placeholdersOf(policy);
+	// Cut, it would no longer name what it stands for.
+	const limit = archive && isPlaceholder(text) ? text.length : maxChars;
+	const { head_chars: headChars, tail_chars: tailChars } = policy.truncate;
+	const marker = wordings(policy, archive ? "archived" : "not_archived").truncateMarker;
+	const cut = truncateHeadTail(text, { maxChars: limit, headChars, tailChars, marker }, archive?.refOf);
+	if (!archive || !cut.truncated) return { cut };
+	const [ref] = await refusePlaceholders(archive, isPlaceholder).put([{ kind: "text", text }]);
+	return { cut, ref };
 }

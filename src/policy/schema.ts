@@ -131,6 +131,12 @@ const archive = z.strictObject({
 		.max(100)
 		.default([])
 		.describe("Regular expressions (RE2's syntax) for what is never stored: each match gives way to a mark."),
+	redact_credentials: z
+		.boolean()
+		.default(false)
+		.describe(
+			"Whether credentials of well-known shapes (of GitHub, npm, Slack, AWS, private keys and others) are not stored either. Needs the packages `@secretlint/core` and `@secretlint/secretlint-rule-preset-recommend`.",
+		),
 });
 
 /** The names that `preset` takes; each is described in `presets.ts`. */

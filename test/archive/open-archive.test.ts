@@ -31,13 +31,6 @@ describe("opening an archive", () => {
 			expect((await openArchive({ where: "memory", namespace }))?.namespace).toBe(namespace);
 		}
 	});
-
-	it("redacts further by a function, after the patterns", async () => {
-		const redactFurther = (text: string) => ({ text: text.replace("tail", "…"), redactions: 1 });
-		const archive = await openArchive({ where: "memory", redact: ["head"], redactFurther });
-		const [ref = ""] = (await archive?.put([{ text: "head tail", kind: "result" }])) ?? [];
-		expect(await archive?.get(ref)).toMatchObject({ text: "[redacted before archiving] …", redactions: 2 });
-	});
 });
 
 describe("the folder of the user's state", () => {

@@ -78,7 +78,7 @@ async function peakOf(parameters: readonly string[], file: string): Promise<numb
 	const hook = new URL("peak-memory-hook.js", import.meta.url).href;
 	const child = spawn(process.execPath, ["--import", hook, ...parameters], {
 		stdio: ["ignore", "ignore", "pipe"],
-		env: { ...process.env, BENCH_PEAK_FILE: file },
+		env: { ...process.env, PALIMPSEST_ARCHIVE: "none", BENCH_PEAK_FILE: file },
 	});
 	let said = "";
 	child.stderr.on("data", (chunk: Buffer) => {

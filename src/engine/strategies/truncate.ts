@@ -12,6 +12,8 @@ export interface TruncateParameters {
 	readonly transcript: Transcript;
 	readonly limits: HeadTailLimits;
 	readonly countTokens: CountTokens;
+	/** Recognises what stands for an original already: cut, it would no longer name it. */
+	readonly isPlaceholder?: ((text: string) => boolean) | undefined;
 	/** Given where originals are archived, so that markers name them. */
 	readonly archiving?: Archiving | undefined;
 	readonly memory?: PlanMemory | undefined;
@@ -37,12 +39,14 @@ export function hasLongText({ texts, copies }: ToolResult, maxChars: number): bo
 	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
 }
 
-function truncateResult(paired: PairedResult, { limits, countTokens, archiving }: TruncateParameters): ReplaceEdit[] {
+function truncateResult(paired: PairedResult, parameters: TruncateParameters): ReplaceEdit[] {
+	const { limits, countTokens, archiving, isPlaceholder = () => false } = parameters;
 	const { result, message, call } = paired;
 	const edited = { toolCallId: result.callId, toolName: call?.name };
 	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
 	const edits: ReplaceEdit[] = [];
 	for (const { path, text } of result.texts) {
+		if (isPlaceholder(text)) continue;
 		const cut = truncateHeadTail(text, limits, archiving?.refOf);
 		if (!cut.truncated) continue;
 		const before = sizeOf(text, countTokens);
@@ -52,6 +56,7 @@ function truncateResult(paired: PairedResult, { limits, countTokens, archiving }
 	}
 	if (edits.length === 0) return edits;
 	for (const { path, text } of result.copies) {
+		if (isPlaceholder(text)) continue;
 		const cut = truncateHeadTail(text, limits, archiving?.refOf);
 		if (!cut.truncated) continue;
 		const [before, after] = [text, cut.text].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];

@@ -1,0 +1,203 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { startCredentialWorker } from "../../src/archive/credential-worker.ts";
+import { type CredentialFinder, openCredentialFinder } from "../../src/archive/credentials.ts";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import { createRedact, redactionMark } from "../../src/archive/redact.ts";
+import { PalimpsestError } from "../../src/errors.ts";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { recallOriginal } from "../../src/pipeline/recall-original.ts";
+import { restoreWhole } from "../../src/pipeline/restore-whole.ts";
+import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { textOfLength } from "../support/sample-text.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { openaiMessages, system, toolTurn, user } from "../support/script.ts";
+import { madeUpCredentials } from "./credentials.ts";
+
+const credentials = madeUpCredentials();
+const named = Object.entries(credentials);
+const open: Archive[] = [];
+async function openIn(where: string, redactCredentials = true): Promise<Archive> {
+	const archive = (await openArchive({ where, redactCredentials })) as Archive;
+	open.push(archive);
+	return archive;
+}
+
+let finder: CredentialFinder;
+beforeAll(async () => {
+	finder = await openCredentialFinder();
+});
+afterAll(() => Promise.all([finder.close(), ...open.map((archive) => archive.close())]));
+
+/** All bytes that stand in a folder, names of files among them. */
+async function everythingIn(folder: string): Promise<string> {
+	const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+	const files = entries.filter((entry) => entry.isFile());
+	const texts = await Promise.all(files.map(({ parentPath, name }) => readFile(join(parentPath, name), "utf8")));
+	return [...entries.map(({ name }) => name), ...texts].join("\n");
+}
+
+describe("credentials", () => {
+	const moduleOf = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+
+	it.each(named)("%s: found in a text, in its JSON, and in the JSON of that", (_, { text, secret }) => {
+		const redact = createRedact([finder.find]);
+		let written = `${textOfLength(500)}\n${text}\n${textOfLength(500)}`;
+		for (let level = 0; level < 3; level += 1) {
+			const inJson = level === 0 ? secret : JSON.stringify(secret).slice(1, -1);
+			expect(written).toContain(inJson);
+			const redacted = redact(written);
+			expect(redacted.redactions).toBe(1);
+			expect(redacted.text).toContain(redactionMark);
+			expect(redacted.text).not.toContain(inJson);
+			expect(redacted.text.length).toBeGreaterThan(900);
+			if (level > 0) JSON.parse(redacted.text);
+			written = JSON.stringify([{ type: "text", text: written }]);
+		}
+	});
+
+	it("are found wherever a window of a long text begins or ends", () => {
+		const { rsa, slack } = credentials;
+		const redact = createRedact([finder.find]);
+		for (let at = 10_000; at < 60_000; at += 997) {
+			const text = `${textOfLength(at)}\n${rsa?.text}\n${slack?.text}${textOfLength(40_000)}`;
+			expect(redact(text).redactions, `${at}`).toBe(2);
+		}
+	});
+
+	it("are not hidden by a comment that turns secretlint off", () => {
+		expect(finder.find(`secretlint-disable\n${credentials.github?.text}\n`)).toHaveLength(1);
+	});
+
+	it("are looked for in hostile text in time proportional to it", () => {
+		const github = credentials.github?.secret ?? "";
+		const units = [
+			"a",
+			"AKIA",
+			"ghp_",
+			" ",
+			"\n",
+			"-----BEGIN PRIVATE KEY-----\n",
+			"xoxb-a-",
+			"https://a:b",
+			`${github}\n`,
+		];
+		const windowsOf = (text: string) => Math.ceil(text.length / (32_768 - 12_288));
+		for (const unit of units) {
+			const text = unit.repeat(Math.ceil(1e6 / unit.length));
+			const found = finder.find(text).length;
+			// No window finds more than it has room for.
+			expect(found, unit.slice(0, 20)).toBeLessThanOrEqual(windowsOf(text) * Math.ceil(32_768 / 20));
+			if (unit.startsWith(github)) expect(found).toBeGreaterThanOrEqual(Math.floor(1e6 / unit.length));
+		}
+	}, 120_000);
+
+	it("are looked for without marks of the time, which secretlint would keep and search for ever", async () => {
+		const marking = `export const lintSource = async () => {
+			performance.mark("a");
+			return { messages: [{ range: [0, performance.getEntriesByType("mark").length] }] };
+		};`;
+		const preset = moduleOf("export const creator = { rules: [] };");
+		const worker = await startCredentialWorker({ core: moduleOf(marking), preset });
+		expect([worker.find("a"), worker.find("b")]).toEqual([[[0, 0]], [[0, 0]]]);
+		await worker.close();
+	});
+
+	it("that cannot be looked for leave the text unstored", async () => {
+		const preset = moduleOf("export const creator = { meta: { id: 'x' } };");
+		const throwing = moduleOf("export const lintSource = async () => { throw new Error('no'); };");
+		const worker = await startCredentialWorker({ core: throwing, preset });
+		for (let time = 0; time < 2; time += 1) {
+			expect(() => worker.find("text")).toThrow(expect.objectContaining({ code: "archive_unavailable" }));
+		}
+		await worker.close();
+		const absent = startCredentialWorker({ core: moduleOf("throw new Error('no');"), preset });
+		await expect(absent).rejects.toMatchObject({ code: "archive_unavailable" });
+	});
+});
+
+describe("an archive that redacts credentials", () => {
+	const all = named.map(([, { text }]) => text).join("\n\n");
+	const turns = (count: number) =>
+		Array.from({ length: count }, (_, index) =>
+			toolTurn(`c${index}`, `${textOfLength(2000)} ${index}\n${index < 3 ? all : ""}`),
+		);
+	const conversation = (count: number) => openaiMessages(system("S"), user("The task."), ...turns(count));
+	const policy = policyOf({ mask: { window_turns: 1 } });
+	const expectNoSecret = (text: string) => {
+		for (const [name, { secret }] of named) expect(text.includes(secret), name).toBe(false);
+	};
+
+	it("stores no credential, names the same text the same, and says so when asked", async () => {
+		const folder = await scratchFolder();
+		const archive = await openIn(folder);
+		const first = await maskConversation({ conversation: conversation(4), policy, archive });
+		const refs = first.edits.map(({ ref }) => ref ?? "");
+		expect(refs).toHaveLength(3);
+		const stored = await everythingIn(folder);
+		expectNoSecret(stored);
+		expect(stored.split(redactionMark).length - 1).toBe(3 * named.length);
+		const recalled = await recallOriginal({ archive, policy, ref: refs[0] ?? "" });
+		expect(JSON.stringify(recalled)).toContain(`"redactions":${named.length}`);
+		const another = await openIn(folder);
+		const longer = await maskConversation({ conversation: conversation(6), policy, archive: another });
+		expect(longer.edits.slice(0, 3)).toEqual(first.edits);
+		const { report } = await restoreWhole({ conversation: first.conversation, archive, policy });
+		expect(report).toMatchObject({ restored: 3, redacted: refs });
+		const plain = await openIn("memory", false);
+		expect(plain.refOf(all)).not.toBe(archive.refOf(all));
+		expect(plain.refOf("nothing secret")).toBe(archive.refOf("nothing secret"));
+	});
+
+	it("takes nothing out where it cannot look for them, but for a policy that gives recall up", async () => {
+		const archive = await openIn("memory");
+		const refOf = () => {
+			throw new PalimpsestError("archive_unavailable", "Looking for credentials failed.");
+		};
+		const request = { conversation: conversation(4), archive: { ...archive, refOf } };
+		const cut = { text: textOfLength(50_000), maxChars: 1000, archive: request.archive };
+		const unavailable = { code: "archive_unavailable" };
+		await expect(maskConversation({ ...request, policy })).rejects.toMatchObject(unavailable);
+		await expect(truncateText({ ...cut, policy })).rejects.toMatchObject(unavailable);
+		const giving = policyOf({ mask: { window_turns: 1 }, on_archive_failure: "mask_without_recall" });
+		const masked = await maskConversation({ ...request, policy: giving });
+		expect(masked.edits.map(({ ref }) => ref)).toEqual([undefined, undefined, undefined]);
+		expect((await truncateText({ ...cut, policy: giving })).report).toMatchObject({ truncated: true });
+		expect((await archive.stats()).originals).toBe(0);
+	});
+
+	it("nor of several parts, of their places, or of dropped messages", async () => {
+		const folder = await scratchFolder();
+		const archive = await openIn(folder);
+		const parts = named.map(([, { text }]) => ({ type: "text", text: `${textOfLength(300)}\n"${text}"` }));
+		const given = conversation(4).map((message) =>
+			message.role === "tool" ? { ...message, content: parts } : message,
+		) as unknown;
+		const masked = await maskConversation({ conversation: given, policy, archive });
+		expect(masked.edits).toHaveLength(3);
+		const { report, conversation: restored } = await restoreWhole({
+			conversation: masked.conversation,
+			archive,
+			policy,
+		});
+		expect(report.restored).toBe(3);
+		expect(report.redacted).toHaveLength(1);
+		expectNoSecret(JSON.stringify((restored as unknown[]).slice(0, -2)));
+		const dropping = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
+		const guarded = await guardConversation({
+			conversation: conversation(4),
+			policy: dropping,
+			archive,
+			contextWindow: 6000,
+		});
+		expect(guarded.report.dropped_groups?.length).toBeGreaterThan(0);
+		const kinds = new Set<string>();
+		for await (const { kind } of archive.list()) kinds.add(kind);
+		expect([...kinds].sort()).toEqual(["group", "places", "result"]);
+		expectNoSecret(await everythingIn(folder));
+	});
+});
