@@ -66,12 +66,15 @@ export function createArchive({ namespace, driver, redact, now }: ArchiveParts):
 		return hash;
 	};
 
-	const latestListing = async (hash: string, chars: number, bytes: number): Promise<Listing> => {
+	const bestListing = async (hash: string, chars: number, bytes: number): Promise<Listing> => {
 		const abouts = await driver.aboutsOf(hash);
-		const latest = [...abouts].sort((a, b) => b.archivedAt - a.archivedAt)[0];
+		// What it was to a tool call tells more than that somebody truncated the same text; the first stays the first.
+		const [first] = [...abouts].sort(
+			(a, b) => Number(a.toolCallId === undefined) - Number(b.toolCallId === undefined) || a.archivedAt - b.archivedAt,
+		);
 		const redactions = Math.max(0, ...abouts.map((about) => about.redactions));
 		// What stands beside a text may be torn by a crash; the text is not.
-		const known = latest ?? { kind: "text", archivedAt: now() };
+		const known = first ?? { kind: "text", archivedAt: now() };
 		return { ...listingOf(hash, { ...known, chars, bytes, redactions }) };
 	};
 
@@ -122,7 +125,7 @@ export function createArchive({ namespace, driver, redact, now }: ArchiveParts):
 					driver.distrust(hash);
 					throw await nothingUnder(tidyRef(ref), true);
 				}
-				return { listing: await latestListing(hash, chars, bytes), value };
+				return { listing: await bestListing(hash, chars, bytes), value };
 			} finally {
 				await texts.return(undefined);
 			}
