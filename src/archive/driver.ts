@@ -1,15 +1,7 @@
-import type { OriginalKind, Sweep } from "./archive.ts";
+import type { Listing, Sweep } from "./archive.ts";
 
 /** What is stored beside a text, once for each tool call that it answered. */
-export interface About {
-	readonly kind: OriginalKind;
-	readonly toolCallId?: string | undefined;
-	readonly toolName?: string | undefined;
-	readonly chars: number;
-	readonly bytes: number;
-	readonly archivedAt: number;
-	readonly redactions: number;
-}
+export type About = Omit<Listing, "ref">;
 
 /** A text to store. */
 export interface Entry {

@@ -31,7 +31,7 @@ export function madeUpCredentials(): Readonly<Record<string, { readonly text: st
 		github: { text: `export GITHUB_TOKEN="${github}"`, secret: github },
 		fineGrained: { text: `remote: ${fineGrained}`, secret: fineGrained },
 		npm: { text: `npm config: ${npm}`, secret: npm },
-		npmrc: { text: `//registry.npmjs.org/:_authToken=${npm}`, secret: npm },
+		npmrc: { text: `//packages.example.test/:_authToken=${npm}`, secret: npm },
 		slack: { text: `SLACK="${slack}"`, secret: slack },
 		aws: { text: `aws_secret_access_key = ${aws}`, secret: aws },
 		anthropic: { text: `key: ${anthropic}`, secret: anthropic },
