@@ -1,6 +1,6 @@
 import type { Archive } from "../archive/archive.ts";
 import type { Policy } from "../policy/schema.ts";
-import { restoreConversation } from "./restore-conversation.ts";
+import { type RestoreReport, restoreConversation } from "./restore-conversation.ts";
 import { restoreInRounds } from "./restore-rounds.ts";
 
 /**
@@ -8,14 +8,15 @@ import { restoreInRounds } from "./restore-rounds.ts";
  *
  * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
  */
-export function restoreWhole(what: {
+export async function restoreWhole(what: {
 	readonly conversation: unknown;
 	readonly archive: Archive;
 	readonly policy: Policy;
-}) {
+}): Promise<{ readonly conversation: unknown; readonly report: RestoreReport }> {
 	const { archive, policy } = what;
-	return restoreInRounds(what.conversation, async (conversation) => {
+	const { last, report } = await restoreInRounds(what.conversation, async (conversation) => {
 		const restored = await restoreConversation({ conversation, archive, policy });
-		return { ...restored, next: restored.conversation };
-	}).then(({ last, report }) => ({ conversation: last, report }));
+		return { next: restored.conversation, report: restored.report };
+	});
+	return { conversation: last, report };
 }
