@@ -1,7 +1,7 @@
 export type { Archive, ArchiveStats, Found, Listing, Original, Read, Retention, Sweep } from "./archive/archive.ts";
 export { type ArchiveOptions, openArchive } from "./archive/open-archive.ts";
 export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./documents/apply-edits.ts";
-export type { Splice } from "./documents/write-plan.ts";
+export type { Splice } from "./documents/list-splices.ts";
 export { type ErrorCode, PalimpsestError } from "./errors.ts";
 export {
 	type CallOptions,

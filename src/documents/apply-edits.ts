@@ -1,22 +1,28 @@
-import { parseJsonPointer, valueAt } from "../engine/path.ts";
+import { itemBeside, parseInsertPointer, parseJsonPointer, valueAt } from "../engine/path.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { Splice } from "./list-splices.ts";
 import { sha256Of } from "./sha256-of.ts";
 import { readTextDocument, type TextDocument } from "./text-document.ts";
-import { applySplices, type Splice, splicesOf, type ValueEdit } from "./write-plan.ts";
+import { applySplices, splicesOf, type ValueEdit } from "./write-plan.ts";
 
 /** An edit as answers and reports carry it; the `edits` of `mask` and `guard` are such. */
 export interface PortableEdit {
-	/** `remove` takes an item out of its list. */
-	readonly kind: "replace" | "remove";
+	/** `remove` takes an item out of its list; `insert` puts a value in front of one, or behind the last. */
+	readonly kind: "replace" | "remove" | "insert";
 	/**
 	 * JSON Pointer (RFC 6901) into the conversation before any edit. Of JSON Lines, the first segment is the number of the
 	 * record, counted from 0 without blank lines.
 	 */
 	readonly path: string;
-	/** SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. */
+	/**
+	 * SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. On `insert`
+	 * behind the last item, of that one; into an empty list, of the list.
+	 */
 	readonly sha256_before: string;
 	/** What stands at `path` afterwards; only on `replace`. */
 	readonly replacement?: unknown;
+	/** What is put there; only on `insert`. */
+	readonly value?: unknown;
 }
 
 /** What takes the edits of a text back, to the byte. Plain JSON, so that it can be kept beside the text. */
@@ -83,8 +89,9 @@ export function invertEdits({ text, inverse }: { readonly text: string; readonly
 function resolve(value: unknown, edit: PortableEdit): ValueEdit {
 	requireEdit(edit);
 	const { kind, path, sha256_before, replacement } = edit;
-	const found = parseJsonPointer(path, value);
-	if (found === undefined || sha256Of(valueAt(value, found)) !== sha256_before) {
+	const found = kind === "insert" ? parseInsertPointer(path, value) : parseJsonPointer(path, value);
+	const before = found && (kind === "insert" ? itemBeside(value, found) : valueAt(value, found));
+	if (found === undefined || sha256Of(before) !== sha256_before) {
 		const problem = found === undefined ? "stands nothing" : "stands something else than the edit was made for";
 		throw new PalimpsestError("stale_edit", `At ${shown(path)} ${problem}. Make the edits anew from this text.`);
 	}
@@ -94,16 +101,19 @@ function resolve(value: unknown, edit: PortableEdit): ValueEdit {
 			`Expected an edit that removes to name an item of a list; ${shown(path)} is none.`,
 		);
 	}
-	return { kind, path: found, replacement };
+	return { kind, path: found, replacement, value: edit.value };
 }
 
 /** Edits may have been read from a file, so their shape is not certain. */
 function requireEdit(edit: PortableEdit): void {
-	const { kind, path, sha256_before, replacement } = edit;
-	const isComplete = kind === "remove" || (kind === "replace" && replacement !== undefined);
+	const { kind, path, sha256_before, replacement, value } = edit;
+	const isComplete =
+		kind === "remove" ||
+		(kind === "replace" && replacement !== undefined) ||
+		(kind === "insert" && value !== undefined);
 	if (isComplete && typeof path === "string" && typeof sha256_before === "string") return;
 	const expected =
-		'Expected edits with `kind` "replace" or "remove", `path`, `sha256_before` and, to replace, `replacement`.';
+		'Expected edits with `kind` "replace", "remove" or "insert", `path`, `sha256_before`, and `replacement` to replace or `value` to insert.';
 	throw new PalimpsestError("invalid_argument", expected);
 }
 

@@ -1,22 +1,21 @@
 import { compactJson } from "../engine/compact-json.ts";
 import type { Path } from "../engine/path.ts";
 import { PalimpsestError } from "../errors.ts";
+import { listSplices, type Splice } from "./list-splices.ts";
 import { locateValues, type PathTree, pathTree, type Span } from "./locate-values.ts";
 import type { TextDocument } from "./text-document.ts";
 
 /** A change of a value, as far as writing it needs to know. */
 export interface ValueEdit {
-	readonly kind: "replace" | "remove";
+	/** `insert` puts a value in front of the item at `path`, or behind the last. */
+	readonly kind: "replace" | "remove" | "insert";
 	readonly path: Path;
 	/** What stands at `path` afterwards; only on `replace`. */
 	readonly replacement?: unknown;
+	/** What is put there; only on `insert`. */
+	readonly value?: unknown;
 	/** The JSON of `replacement` where it is to be spelled otherwise than compact JSON. */
 	readonly spelling?: string | undefined;
-}
-
-/** Characters of a text, from `start` to before `end`, to be replaced by others. */
-export interface Splice extends Span {
-	readonly replacement: string;
 }
 
 /**
@@ -27,9 +26,14 @@ export interface Splice extends Span {
  */
 export function splicesOf(document: TextDocument, plan: readonly ValueEdit[]): Splice[] {
 	const edits = new Map<PathTree, ValueEdit>();
+	const inserts = new Map<PathTree, string[]>();
 	const tree = pathTree(plan.map((edit) => edit.path));
 	for (const edit of plan) {
 		const node = nodeAt(tree, edit.path);
+		if (edit.kind === "insert") {
+			inserts.set(node, [...(inserts.get(node) ?? []), compactJson(edit.value)]);
+			continue;
+		}
 		if (edits.has(node) || node.children.size > 0) {
 			throw new PalimpsestError("invalid_argument", "Expected edits that do not overlap; two change the same value.");
 		}
@@ -45,16 +49,21 @@ export function splicesOf(document: TextDocument, plan: readonly ValueEdit[]): S
 			splices.push({ start, end, replacement: edit.spelling ?? compactJson(edit.replacement) });
 			return;
 		}
-		const removed = [...node.children].filter(([, child]) => edits.get(child)?.kind === "remove");
-		if (removed.length > 0) {
-			const indexes = new Set(removed.map(([index]) => index as number));
+		const removed = new Set<number>();
+		const inserted = new Map<number, readonly string[]>();
+		for (const [index, child] of node.children) {
+			if (edits.get(child)?.kind === "remove") removed.add(index as number);
+			const values = inserts.get(child);
+			if (values) inserted.set(index as number, values);
+		}
+		if (removed.size + inserted.size > 0) {
 			const records = node === tree && document.kind === "json_lines" ? document.text : undefined;
-			splices.push(...removals(node.items ?? [], indexes, records));
+			splices.push(...listSplices({ list: node.span, items: node.items ?? [], removed, inserted, records }));
 		}
 		for (const child of node.children.values()) if (edits.get(child)?.kind !== "remove") collect(child);
 	};
 	collect(tree);
-	return splices.sort((a, b) => a.start - b.start);
+	return splices.sort((a, b) => a.start - b.start || a.end - b.end);
 }
 
 /** Puts splices into a text. */
@@ -90,26 +99,4 @@ function nodeAt(tree: PathTree, path: readonly (string | number)[]): PathTree {
 function spanOf(node: PathTree): Span {
 	if (node.span) return node.span;
 	throw new PalimpsestError("invalid_argument", "Expected edits of values that stand in the text.");
-}
-
-/**
- * Takes items out of a list with the separators that go with them: those behind, or before where none stays behind. A
- * record that shares its line with the one before takes the white space between these two, so that its line still ends.
- */
-function removals(items: readonly Span[], indexes: ReadonlySet<number>, records: string | undefined): Splice[] {
-	const splices: Splice[] = [];
-	const sharesLine = (previous: Span, first: Span) =>
-		records !== undefined && !records.slice(previous.end, first.start).includes("\n");
-	for (let index = 0; index < items.length; index += 1) {
-		if (!indexes.has(index)) continue;
-		let last = index;
-		while (indexes.has(last + 1)) last += 1;
-		const [first, next, previous] = [items[index] as Span, items[last + 1], items[index - 1]];
-		const end = (items[last] as Span).end;
-		if (previous && (!next || sharesLine(previous, first))) {
-			splices.push({ start: previous.end, end, replacement: "" });
-		} else splices.push({ start: first.start, end: next ? next.start : end, replacement: "" });
-		index = last;
-	}
-	return splices;
 }

@@ -23,21 +23,31 @@ function rebuild(value: unknown, tree: EditTree): unknown {
 }
 
 function rebuildArray(array: readonly unknown[], children: ReadonlyMap<string | number, EditTree>): unknown[] {
-	for (const index of children.keys()) {
-		if (typeof index !== "number" || !(index in array)) throw new Error(`Expected an item ${index} in a list.`);
+	for (const [index, { edit, children: below }] of children) {
+		// Behind the last item only something can be put.
+		const isThere = typeof index === "number" && (index in array || (index === array.length && !edit && !below));
+		if (!isThere) throw new Error(`Expected an item ${index} in a list.`);
 	}
 	const rebuilt: unknown[] = [];
 	array.forEach((item, index) => {
 		const child = children.get(index);
+		insertInto(rebuilt, child);
 		if (child?.edit?.kind === "remove") return;
 		rebuilt.push(child ? rebuild(item, child) : item);
 	});
+	insertInto(rebuilt, children.get(array.length));
 	return rebuilt;
 }
 
+function insertInto(list: unknown[], tree: EditTree | undefined): void {
+	for (const { value } of tree?.inserts ?? []) list.push(ownJson(value));
+}
+
 function rebuildObject(object: Record<string, unknown>, children: ReadonlyMap<string | number, EditTree>): unknown {
-	for (const key of children.keys())
+	for (const [key, { inserts }] of children) {
 		if (!Object.hasOwn(object, key)) throw new Error("Expected a key that is not there.");
+		if (inserts) throw new Error("Expected a list to put a value into.");
+	}
 	const entries: [string, unknown][] = [];
 	for (const [key, item] of Object.entries(object)) {
 		const child = children.get(key);

@@ -1,8 +1,11 @@
-import type { Edit, Plan } from "./edit.ts";
+import type { Edit, InsertEdit, Plan } from "./edit.ts";
 
 /** The edits below one value, by the next segment of their paths. */
 export interface EditTree {
-	edit?: Edit;
+	/** What is done to this value itself. */
+	edit?: Exclude<Edit, InsertEdit>;
+	/** What is put in front of it, in this order. */
+	inserts?: InsertEdit[];
 	children?: Map<string | number, EditTree>;
 }
 
@@ -32,7 +35,9 @@ function buildTree(plan: Plan): EditTree {
 			}
 			node = child;
 		}
-		node.edit = edit;
+		if (edit.kind !== "insert") node.edit = edit;
+		else if (node.inserts) node.inserts.push(edit);
+		else node.inserts = [edit];
 	}
 	return root;
 }

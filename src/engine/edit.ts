@@ -1,7 +1,7 @@
 import type { Path } from "./path.ts";
 
 /** Why an edit is made. */
-export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink";
+export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink" | "summary" | "append";
 
 /** Size of a text before or after an edit. */
 export interface Size {
@@ -26,7 +26,8 @@ export interface TakenOut {
 	readonly ref: string;
 	/** The text of a result or a cut text; of an image or a document, its JSON. */
 	readonly text: string;
-	readonly kind: "result" | "media";
+	/** `group`: a list of whole messages, as JSON. */
+	readonly kind: "result" | "media" | "group";
 }
 
 interface EditBase {
@@ -41,7 +42,7 @@ interface EditBase {
 	readonly after: Size;
 	readonly result?: EditedResult;
 	/** Set where what stood there is to be archived before the edit is made. */
-	readonly takenOut?: TakenOut;
+	readonly takenOut?: TakenOut | undefined;
 }
 
 /** Puts another value in the place of a tool result's text, of its whole content, or of a record's tie to another. */
@@ -56,8 +57,20 @@ export interface RemoveEdit extends EditBase {
 	readonly kind: "remove";
 }
 
+/** Puts a new value into a list: a message, or a part of one. */
+export interface InsertEdit extends EditBase {
+	readonly kind: "insert";
+	/**
+	 * Its last segment is the index of the item that the value is put in front of, or the length of the list to put it
+	 * behind the last. `message` is the index of the message there, or their number behind the last.
+	 */
+	readonly path: Path;
+	readonly value: unknown;
+	readonly inserts: "message" | "part";
+}
+
 /** One change of the document. */
-export type Edit = ReplaceEdit | RemoveEdit;
+export type Edit = ReplaceEdit | RemoveEdit | InsertEdit;
 
 /** What is to be done to a document: edits whose paths do not overlap. */
 export type Plan = readonly Edit[];

@@ -38,6 +38,24 @@ export function parseJsonPointer(pointer: string, document: unknown): Path | und
 	return path;
 }
 
+/** The same for a place to insert at, whose last segment may be the length of its list. */
+export function parseInsertPointer(pointer: string, document: unknown): Path | undefined {
+	const end = pointer.lastIndexOf("/");
+	if (end === -1) return undefined;
+	const list = parseJsonPointer(pointer.slice(0, end), document);
+	const items = list && valueAt(document, list);
+	const name = pointer.slice(end + 1);
+	if (!list || !Array.isArray(items) || !/^(?:0|[1-9]\d*)$/.test(name) || Number(name) > items.length) return undefined;
+	return [...list, Number(name)];
+}
+
+/** What tells that a place to insert at is still the same: the item there, or the last one before, or the empty list. */
+export function itemBeside(document: unknown, path: Path): unknown {
+	const list = valueAt(document, path.slice(0, -1));
+	if (!Array.isArray(list)) return undefined;
+	return list.length === 0 ? list : list[Math.min(Number(path.at(-1)), list.length - 1)];
+}
+
 /** The value at a path, or `undefined` where there is none. Reads own properties only. */
 export function valueAt(document: unknown, path: Path): unknown {
 	let value = document;

@@ -2,6 +2,7 @@ import type { Plan, Size } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
 import { startSum } from "./size.ts";
+import { takesMessageOut } from "./takes-message-out.ts";
 import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
 import { toolTurns } from "./tool-turns.ts";
 import { resultCharacters, type Transcript } from "./transcript.ts";
@@ -42,7 +43,7 @@ export function reportOf(
 	plan: Plan,
 	scale: TokenScale = exactScale,
 ): Report {
-	const { after, masked, truncated, dropped, resultCharsSaved } = sumUp(plan, total);
+	const { after, masked, truncated, dropped, gone, added, resultCharsSaved } = sumUp(plan, total);
 	const { tokens: tokensAfter, ...band } = scaleTokens(after, scale);
 	let toolCharsBefore = 0;
 	let toolCharsKept = 0;
@@ -51,12 +52,12 @@ export function reportOf(
 		let chars = 0;
 		for (const result of message.results) chars += resultCharacters(result);
 		toolCharsBefore += chars;
-		if (!dropped.has(index)) toolCharsKept += chars;
+		if (!gone.has(index)) toolCharsKept += chars;
 	});
 	return {
 		format: transcript.format,
 		changed: plan.length > 0,
-		messages: { before: transcript.messages.length, after: transcript.messages.length - dropped.size },
+		messages: { before: transcript.messages.length, after: transcript.messages.length - gone.size + added },
 		tool_turns: toolTurns(transcript).length,
 		tool_results: pairResults(transcript).length,
 		masked_tool_results: masked,
@@ -74,18 +75,23 @@ export function reportOf(
 function sumUp(plan: Plan, total: Size) {
 	const after = startSum(total);
 	const dropped = new Set<number>();
+	const gone = new Set<number>();
+	let added = 0;
 	const results = { mask: new Set<unknown>(), truncate: new Set<unknown>() };
 	let resultCharsSaved = 0;
 	for (const edit of plan) {
+		if (takesMessageOut(edit)) gone.add(edit.message);
+		if (edit.kind === "insert" ? edit.inserts === "message" : edit.kind === "replace" && edit.reason === "summary")
+			added += 1;
 		if (edit.reason === "drop") dropped.add(edit.message);
 		else if (edit.reason === "mask" || edit.reason === "truncate") results[edit.reason].add(edit.result);
 		if (edit.unsent) continue;
 		after.add(edit.after);
 		after.subtract(edit.before);
-		if (edit.kind === "replace") resultCharsSaved += edit.before.chars - edit.after.chars;
+		if (edit.kind === "replace" && edit.reason !== "summary") resultCharsSaved += edit.before.chars - edit.after.chars;
 	}
 	const [masked, truncated] = [results.mask.size, results.truncate.size];
-	return { after: after.total(), masked, truncated, dropped, resultCharsSaved };
+	return { after: after.total(), masked, truncated, dropped, gone, added, resultCharsSaved };
 }
 
 function notesOn(transcript: Transcript): string[] {

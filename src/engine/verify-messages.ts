@@ -2,7 +2,13 @@ import { pairResults } from "./pairing.ts";
 import type { Message, Transcript } from "./transcript.ts";
 import type { Violation } from "./violation.ts";
 
-/** Checks order, roles, ids and pairing of the messages that stay, whose indexes before are `kept`. */
+/** In the place of an index before: a message that was not there. */
+export const newMessage = -1;
+
+/**
+ * Checks order, roles, ids and pairing of the messages that stay, whose indexes before are `kept`. What is new among them
+ * is a message of the user's or of the assistant's, without calls or results.
+ */
 export function verifyMessages(before: Transcript, after: Transcript, kept: readonly number[]): Violation[] {
 	if (kept.length !== after.messages.length) {
 		return [{ promise: "order_kept", detail: `${after.messages.length} messages where ${kept.length} should stay` }];
@@ -12,11 +18,18 @@ export function verifyMessages(before: Transcript, after: Transcript, kept: read
 		const original = kept[index] as number;
 		const old = before.messages[original];
 		const current = after.messages[index];
+		if (original === newMessage && current && !isPlain(current)) {
+			violations.push({ promise: "inserted_as_planned", detail: `message ${index} of the result` });
+		}
 		if (!old || !current || old === current) continue;
 		if (old.role !== current.role) violations.push({ promise: "order_kept", detail: `message ${original}` });
 		if (!sameIds(old, current)) violations.push({ promise: "ids_kept", detail: `message ${original}` });
 	}
 	return [...violations, ...verifyPairing(before, after, kept)];
+}
+
+function isPlain({ role, calls, results, thinking }: Message): boolean {
+	return (role === "user" || role === "assistant") && calls.length + results.length + thinking.length === 0;
 }
 
 function sameIds(old: Message, current: Message): boolean {
@@ -37,7 +50,10 @@ function sameIds(old: Message, current: Message): boolean {
  */
 function verifyPairing(before: Transcript, after: Transcript, kept: readonly number[]): Violation[] {
 	const positions = new Array<number | undefined>(before.messages.length);
-	for (let index = 0; index < kept.length; index += 1) positions[kept[index] as number] = index;
+	for (let index = 0; index < kept.length; index += 1) {
+		const original = kept[index] as number;
+		if (original !== newMessage) positions[original] = index;
+	}
 	const found = pairResults(after);
 	const violations: Violation[] = [];
 	const report = (message: number, caller: number | undefined) => {

@@ -6,7 +6,7 @@ import type { Violation } from "./violation.ts";
 
 /**
  * Checks that a document differs from the one before only where the plan says so: every value beside the edited paths
- * is the very same object, keys stand in the same order, and each edited place holds its replacement.
+ * is the very same object, keys stand in the same order, and each edited place holds its replacement, or what was inserted there.
  */
 export function verifyUntouched(before: unknown, after: unknown, plan: Plan): Violation[] {
 	const violations: Violation[] = [];
@@ -31,13 +31,22 @@ export function verifyUntouched(before: unknown, after: unknown, plan: Plan): Vi
 			return;
 		}
 		if (Array.isArray(old) && Array.isArray(current)) {
-			let removed = 0;
-			for (const child of children.values()) if (child.edit?.kind === "remove") removed += 1;
-			if (old.length - removed !== current.length) return void report();
+			let grown = 0;
+			for (const { edit, inserts } of children.values()) {
+				grown += (inserts?.length ?? 0) - (edit?.kind === "remove" ? 1 : 0);
+			}
+			if (old.length + grown !== current.length) return void report();
 			let position = 0;
-			for (let index = 0; index < old.length; index += 1) {
+			const compareInserted = (child: EditTree | undefined) => {
+				for (const { value } of child?.inserts ?? []) {
+					if (!equalsCopy(value, current[position])) report();
+					position += 1;
+				}
+			};
+			for (let index = 0; index <= old.length; index += 1) {
 				const child = children.get(index);
-				if (child?.edit?.kind === "remove") continue;
+				compareInserted(child);
+				if (index === old.length || child?.edit?.kind === "remove") continue;
 				compareAt(index, old[index], current[position], child);
 				position += 1;
 			}

@@ -1,8 +1,10 @@
 import type { Edit, Plan } from "./edit.ts";
 import { type CountTokens, sizeOfResult } from "./measure.ts";
 import { jsonPointer, type Path, samePath } from "./path.ts";
+import { takesMessageOut } from "./takes-message-out.ts";
 import type { Message, Transcript } from "./transcript.ts";
-import { verifyMessages } from "./verify-messages.ts";
+import { newMessage, verifyMessages } from "./verify-messages.ts";
+import { verifySummary } from "./verify-summary.ts";
 import { verifyUntouched } from "./verify-untouched.ts";
 import type { Violation } from "./violation.ts";
 
@@ -27,6 +29,7 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	return [
 		...verifyTargets(before.transcript, plan, isLink),
 		...plan.flatMap(verifyShrinks),
+		...verifySummary(before.transcript, plan),
 		...verifyWrittenSizes(before.transcript, after.transcript, { plan, countTokens, kept }),
 		...verifyUntouched(before.document, after.document, plan),
 		...verifyMessages(before.transcript, after.transcript, kept),
@@ -44,16 +47,17 @@ function verifyTargets(transcript: Transcript, plan: Plan, isLink: (path: Path) 
 				: [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} is no tie to a dropped record` }];
 		}
 		if (edit.kind === "remove") {
-			const isRemovable =
-				edit.reason === "drop"
-					? message?.paths.some((path) => samePath(path, edit.path))
-					: message?.thinking.some((block) => samePath(block.path, edit.path));
+			const isRemovable = takesMessageOut(edit)
+				? message?.paths.some((path) => samePath(path, edit.path))
+				: message?.thinking.some((block) => samePath(block.path, edit.path));
 			if (!isRemovable) {
 				return [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} may not be removed` }];
 			}
-			const isSystem = edit.reason === "drop" && message?.role === "system";
+			const isSystem = takesMessageOut(edit) && message?.role === "system";
 			return isSystem ? [{ promise: "system_messages_kept", detail: jsonPointer(edit.path) }] : [];
 		}
+		// What is inserted, and where a summary is put, is checked with the summary.
+		if (edit.kind === "insert" || edit.reason === "summary") return [];
 		if (message && editablePaths(message)(edit.path)) return [];
 		return [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} is no tool result` }];
 	};
@@ -102,6 +106,9 @@ function shrinks({ before, after, reason, unsent }: Edit): boolean {
 		case "drop":
 		case "thinking":
 			return after.tokens === 0;
+		// Of a summary all edits together shrink.
+		case "summary":
+		case "append":
 		case "relink":
 			return true;
 	}
@@ -133,10 +140,21 @@ function verifyWrittenSizes(
 	return violations;
 }
 
+/** The index before of each message afterwards. */
 function keptMessages(before: Transcript, plan: Plan): number[] {
-	const removed = new Uint8Array(before.messages.length);
-	for (const edit of plan) if (edit.reason === "drop") removed[edit.message] = 1;
+	const { length } = before.messages;
+	const removed = new Uint8Array(length);
+	const added = new Uint32Array(length + 1);
+	for (const edit of plan) {
+		if (takesMessageOut(edit)) removed[edit.message] = 1;
+		const isNew =
+			edit.kind === "insert" ? edit.inserts === "message" : edit.reason === "summary" && edit.kind === "replace";
+		if (isNew && edit.message <= length) added[edit.message] = (added[edit.message] ?? 0) + 1;
+	}
 	const kept: number[] = [];
-	for (let index = 0; index < removed.length; index += 1) if (removed[index] === 0) kept.push(index);
+	for (let index = 0; index <= length; index += 1) {
+		for (let count = added[index] ?? 0; count > 0; count -= 1) kept.push(newMessage);
+		if (index < length && removed[index] === 0) kept.push(index);
+	}
 	return kept;
 }

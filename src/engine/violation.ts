@@ -6,7 +6,9 @@ export type KeptPromise =
 	| "untouched_parts_identical"
 	| "order_kept"
 	| "ids_kept"
-	| "pairing_kept";
+	| "pairing_kept"
+	| "inserted_as_planned"
+	| "start_kept";
 
 /** A promise that a result would have broken, with where, never with what text. */
 export interface Violation {

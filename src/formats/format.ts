@@ -1,3 +1,4 @@
+import type { MessageWriter } from "../engine/message-writer.ts";
 import type { Path } from "../engine/path.ts";
 import type { Message, Transcript } from "../engine/transcript.ts";
 
@@ -41,6 +42,8 @@ export interface Format {
 	readonly read: (located: LocatedMessages) => Transcript;
 	/** How the records of a session are tied to each other. Absent where a format has no such ties. */
 	readonly links?: RecordLinks;
+	/** How a message of plain text is written: a summary, a request to go on. */
+	readonly write: MessageWriter;
 }
 
 /**

@@ -2,8 +2,10 @@ import type { Path } from "../engine/path.ts";
 import type { MediaNode, Message, Role } from "../engine/transcript.ts";
 import type { Format } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { keptFields } from "./kept-fields.ts";
 import { readMedia } from "./media/read-media.ts";
 import { addCalls, addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
+import { plainMessage } from "./plain-message.ts";
 import { probeMessages } from "./probe-messages.ts";
 import { readEach } from "./read-each.ts";
 import { readSurroundings } from "./surroundings.ts";
@@ -41,6 +43,7 @@ export const inspect: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: (given) => ({ ...keptFields(given.instead, ["id"]), ...plainMessage(given) }), appends: true },
 };
 
 function probe(message: JsonObject, role: string): boolean | string {

@@ -3,6 +3,7 @@ import type { Message } from "../engine/transcript.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { probeChatMessage, readChatMessage } from "./openai-chat/openai-chat.ts";
+import { plainMessage } from "./plain-message.ts";
 import { readEach } from "./read-each.ts";
 
 /** What each kind of record holds that Kimi CLI writes between the messages. */
@@ -30,6 +31,7 @@ export const kimiContext: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: plainMessage, appends: false },
 };
 
 function probe({ messages }: LocatedMessages): Fit {

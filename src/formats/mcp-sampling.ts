@@ -38,6 +38,7 @@ export const mcpSampling: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: ({ role, text }) => ({ role, content: { type: "text", text } }), appends: true },
 };
 
 function probe(message: JsonObject, role: string): boolean | string {

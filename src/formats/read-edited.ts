@@ -22,13 +22,21 @@ export function readEdited(source: ReadConversation, edited: unknown, plan: Plan
 	return format.read({ ...locateMessages(edited), recollection });
 }
 
-/** Indexes of the values of the list that the plan leaves in it. */
-function keptValues(length: number, depth: number, plan: Plan): number[] {
+/** For each value of the list afterwards its index before; `undefined` where the plan has put it there. */
+function keptValues(length: number, depth: number, plan: Plan): (number | undefined)[] {
 	const removed = new Uint8Array(length);
-	for (const { kind, path } of plan)
-		if (kind === "remove" && path.length === depth + 1) removed[Number(path[depth])] = 1;
-	const kept: number[] = [];
-	for (let index = 0; index < length; index += 1) if (removed[index] === 0) kept.push(index);
+	const added = new Uint32Array(length + 1);
+	for (const { kind, path } of plan) {
+		if (path.length !== depth + 1) continue;
+		const index = Number(path[depth]);
+		if (kind === "remove") removed[index] = 1;
+		else if (kind === "insert") added[index] = (added[index] ?? 0) + 1;
+	}
+	const kept: (number | undefined)[] = [];
+	for (let index = 0; index <= length; index += 1) {
+		for (let count = added[index] ?? 0; count > 0; count -= 1) kept.push(undefined);
+		if (index < length && removed[index] === 0) kept.push(index);
+	}
 	return kept;
 }
 

@@ -2,7 +2,9 @@ import type { Path } from "../engine/path.ts";
 import type { Message, Role } from "../engine/transcript.ts";
 import type { Format } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { keptFields } from "./kept-fields.ts";
 import { addCalls, addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
+import { plainMessage } from "./plain-message.ts";
 import { probeMessages } from "./probe-messages.ts";
 import { readEach } from "./read-each.ts";
 import { readTypedParts } from "./typed-parts.ts";
@@ -28,6 +30,14 @@ export const tau2: Format = {
 		surroundings: [],
 		opensWithUser: false,
 	}),
+	write: {
+		message: (given) => ({
+			...plainMessage(given),
+			tool_calls: null,
+			...keptFields(given.instead, ["turn_idx", "timestamp"]),
+		}),
+		appends: true,
+	},
 };
 
 function probe(message: JsonObject, role: string): boolean | string {

@@ -1,6 +1,6 @@
 import type { Archive, Original } from "../archive/archive.ts";
 import { compactJson } from "../engine/compact-json.ts";
-import type { Edit, EditedResult, Plan } from "../engine/edit.ts";
+import type { Edit, EditedResult, Plan, TakenOut } from "../engine/edit.ts";
 import { jsonPointer, type Path, valueAt } from "../engine/path.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 import { droppedGroups } from "./dropped-groups.ts";
@@ -17,8 +17,8 @@ export interface ArchivedGroup {
 }
 
 /**
- * Archives what a plan takes out, before it is applied: the texts of results, images as JSON, dropped groups as the JSON
- * of their messages, and where a text alone could not bring back the very bytes, the places that it stood in.
+ * Archives what a plan takes out, before it is applied: the texts of results, images as JSON, dropped groups and what
+ * a summary stands for as the JSON of their messages, and where a text alone could not bring back the very bytes, the places that it stood in.
  *
  * @throws PalimpsestError `archive_unavailable`; then nothing may be taken out.
  */
@@ -44,13 +44,17 @@ export async function archiveOriginals(what: {
 			originals.push({ kind: "places", text: JSON.stringify(places), toolCallId: placesKey(ref) });
 		}
 	}
+	for (const { takenOut } of plan) {
+		if (takenOut?.kind === "group") originals.push({ kind: "group", text: takenOut.text });
+	}
 	const groups = droppedGroups(source, plan);
 	originals.push(...groups.flatMap(({ originals: ofGroup }) => ofGroup));
 	if (originals.length > 0) await archive.put(originals);
 	return groups.map(({ text, messages }) => ({ ref: archive.refOf(text), messages }));
 }
 
-type MainEdit = Edit & { readonly kind: "replace"; readonly takenOut: NonNullable<Edit["takenOut"]> };
+type TakenFromResult = TakenOut & { readonly kind: "result" | "media" };
+type MainEdit = Edit & { readonly kind: "replace"; readonly takenOut: TakenFromResult };
 
 interface ResultEdits {
 	readonly main: MainEdit;
@@ -63,7 +67,7 @@ function isTakenOut(edit: Edit): boolean {
 }
 
 function isMain(edit: Edit): edit is MainEdit {
-	return edit.kind === "replace" && edit.takenOut !== undefined;
+	return edit.kind === "replace" && edit.takenOut !== undefined && edit.takenOut.kind !== "group";
 }
 
 /** The edits of each result: a text taken out, and behind it the copies that go with it. */

@@ -4,6 +4,7 @@ import type { Plan } from "../engine/edit.ts";
 import { groupMessages } from "../engine/groups.ts";
 import { pairResults } from "../engine/pairing.ts";
 import { valueAt } from "../engine/path.ts";
+import { takesMessageOut } from "../engine/takes-message-out.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 
 /** A dropped group as it is archived. */
@@ -15,9 +16,9 @@ export interface DroppedGroup {
 	readonly originals: readonly Original[];
 }
 
-/** The groups that a plan drops, oldest first. */
+/** The groups that a plan drops, or that a summary stands for, oldest first. */
 export function droppedGroups({ document, transcript }: ReadConversation, plan: Plan): DroppedGroup[] {
-	const dropped = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
+	const dropped = new Set(plan.filter(takesMessageOut).map((edit) => edit.message));
 	if (dropped.size === 0) return [];
 	return groupMessages(transcript, pairResults(transcript)).flatMap(({ messages }): DroppedGroup[] => {
 		if (!messages.every((index) => dropped.has(index))) return [];

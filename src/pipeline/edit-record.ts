@@ -1,20 +1,27 @@
 import { sha256Of } from "../documents/sha256-of.ts";
 import type { Edit, EditReason } from "../engine/edit.ts";
 import { ownJson } from "../engine/json-copy.ts";
-import { jsonPointer, valueAt } from "../engine/path.ts";
+import { itemBeside, jsonPointer, valueAt } from "../engine/path.ts";
+import { takesMessageOut } from "../engine/takes-message-out.ts";
 import { likelyTokens, type TokenScale } from "../engine/token-scale.ts";
 import type { CarriedOut } from "./carry-out.ts";
 
 /** An edit in the form in which it leaves the engine: plain JSON. All paths refer to the document as it came in. */
 export interface EditRecord {
-	readonly kind: "replace" | "remove";
-	/** JSON Pointer (RFC 6901) of the value that is replaced or removed. */
+	readonly kind: "replace" | "remove" | "insert";
+	/** JSON Pointer (RFC 6901) of the value that is replaced or removed, or in front of which one is inserted. */
 	readonly path: string;
-	/** `thinking`: a reasoning block taken out; `relink`: a record tied to the nearest one that stays. */
+	/**
+	 * `thinking`: a reasoning block taken out; `relink`: a record tied to the nearest one that stays; `summary`: part of a
+	 * compaction; `append`: a message put behind the last.
+	 */
 	readonly reason: EditReason;
 	/** Index of the message in the input; absent where the value stands in a record that is no message. */
 	readonly message?: number;
-	/** SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. */
+	/**
+	 * SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. On `insert`
+	 * behind the last item, of that one.
+	 */
 	readonly sha256_before: string;
 	readonly before: { readonly chars: number; readonly tokens: number };
 	readonly after: { readonly chars: number; readonly tokens: number };
@@ -24,6 +31,8 @@ export interface EditRecord {
 	readonly ref?: string;
 	/** What stands at `path` afterwards; only on `replace`. */
 	readonly replacement?: unknown;
+	/** What is put there; only on `insert`. */
+	readonly value?: unknown;
 }
 
 /** What the records of a plan have in common. */
@@ -43,7 +52,7 @@ export function refsOfGroups(settled: CarriedOut): ReadonlyMap<number, string> {
 /** The record of an edit of a document, its sizes in the model's tokens. */
 export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordParameters): EditRecord {
 	const { kind, reason, message, before, after, result } = edit;
-	const ref = reason === "drop" ? refOfGroup.get(message) : edit.takenOut?.ref;
+	const ref = edit.takenOut?.ref ?? (takesMessageOut(edit) ? refOfGroup.get(message) : undefined);
 	const record: Writable<EditRecord> = {
 		kind,
 		path: jsonPointer(edit.path),
@@ -57,6 +66,7 @@ export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordPa
 	if (result?.toolName !== undefined) record.tool_name = result.toolName;
 	if (ref !== undefined) record.ref = ref;
 	if (edit.kind === "replace") record.replacement = ownJson(edit.replacement);
+	else if (edit.kind === "insert") record.value = ownJson(edit.value);
 	return record;
 }
 
@@ -68,7 +78,7 @@ const digests = new WeakMap<Edit, string>();
 function digestOf(edit: Edit, document: unknown): string {
 	let digest = digests.get(edit);
 	if (digest === undefined) {
-		digest = sha256Of(valueAt(document, edit.path));
+		digest = sha256Of(edit.kind === "insert" ? itemBeside(document, edit.path) : valueAt(document, edit.path));
 		digests.set(edit, digest);
 	}
 	return digest;

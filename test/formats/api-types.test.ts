@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { SamplingMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { modelMessageSchema, safeValidateUIMessages } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { formats } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -31,6 +32,15 @@ async function outcomesOf(messages: readonly unknown[]) {
 	return { masked, truncated, dropped };
 }
 
+/** Messages written new and in the place of each of a conversation. */
+function writtenIn(format: string, messages: readonly unknown[]): unknown[] {
+	const { message: write } = formats.find(({ name }) => name === format)?.write ?? {};
+	const roles = ["user", "assistant"] as const;
+	return [undefined, ...messages].flatMap((instead) =>
+		roles.map((role) => write?.({ role, text: 'So far: "a" & <b>.\n', instead })),
+	);
+}
+
 describe("what comes out is valid for its API", () => {
 	beforeAll(() => mkdirSync(folder, { recursive: true }));
 	afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,6 +62,7 @@ describe("what comes out is valid for its API", () => {
 				masked: masked.conversation,
 				truncated: truncated.conversation,
 				dropped: dropped.conversation,
+				written: writtenIn(format, messages),
 			};
 			const lines = Object.entries(constants).map(
 				([name, value]) => `export const ${name}: ${type} = ${JSON.stringify(value)};`,
@@ -90,7 +101,9 @@ describe("what comes out is valid for its API", () => {
 	it("passes the validators that the packages ship", async () => {
 		for (const { format, messages } of apiFixtures) {
 			const { masked, truncated, dropped } = await outcomesOf(messages);
-			for (const { conversation } of [masked, truncated, dropped]) {
+			const written = writtenIn(format, messages);
+			expect(written.length).toBeGreaterThan(10);
+			for (const conversation of [...[masked, truncated, dropped].map((one) => one.conversation), written]) {
 				const list = conversation as unknown[];
 				if (format === "vercel-model")
 					for (const message of list) expect(() => modelMessageSchema.parse(message)).not.toThrow();

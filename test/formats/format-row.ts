@@ -39,6 +39,8 @@ export interface FormatRow {
 	readonly flagsErrors: boolean;
 	/** Set where a result stands in its call, so that there are no orphans. */
 	readonly resultsStandInCalls?: true;
+	/** Set where what the model gives in a row is one message, whatever number of values it is written in. */
+	readonly joinsAnswers?: true;
 	/** Set where calls and results that have no ids are paired by their position. */
 	readonly pairsByPosition?: true;
 	/** Values that are taken for records of no message, where others would not fit. */

@@ -7,6 +7,7 @@ import { describeHostile } from "./suite/hostile.ts";
 import { describeMedia } from "./suite/media.ts";
 import { describeUnknown } from "./suite/unknown.ts";
 import { describeWrappings } from "./suite/wrappings.ts";
+import { describeWriting } from "./suite/writing.ts";
 
 /** The contract that every format keeps. */
 export function describeFormat(row: FormatRow): void {
@@ -18,4 +19,5 @@ export function describeFormat(row: FormatRow): void {
 	describeMedia(row);
 	describeUnknown(row);
 	describeHostile(row);
+	describeWriting(row);
 }

@@ -3,7 +3,7 @@ import type { FormatName } from "./script.ts";
 
 /** The fields of an edit record that the checker needs. */
 interface EditRecord {
-	readonly kind: "replace" | "remove";
+	readonly kind: "replace" | "remove" | "insert";
 	readonly path: string;
 	readonly reason: string;
 	readonly message?: number | undefined;

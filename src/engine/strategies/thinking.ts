@@ -1,6 +1,7 @@
 import type { Plan, RemoveEdit } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
 import { jsonPointer, type Path, valueAt } from "../path.ts";
+import { takesMessageOut } from "../takes-message-out.ts";
 import type { ThinkingBlock, Transcript } from "../transcript.ts";
 
 /** A reasoning block whose prefix a plan changes. */
@@ -26,7 +27,7 @@ export function affectedThinking(transcript: Transcript, plan: Plan): AffectedTh
 	const first = edited.reduce((least, { message }) => Math.min(least, message), Number.POSITIVE_INFINITY);
 	// A message may hold several steps, so that reasoning stands behind a result in the same one.
 	const inFirst = edited.filter(({ message }) => message === first).map(({ path }) => path);
-	const dropped = new Set(plan.filter((edit) => edit.reason === "drop").map((edit) => edit.message));
+	const dropped = new Set(plan.filter(takesMessageOut).map((edit) => edit.message));
 	return transcript.messages.flatMap(({ thinking }, message) => {
 		if (message < first || dropped.has(message)) return [];
 		const bound = thinking.filter((block) => block.bound);

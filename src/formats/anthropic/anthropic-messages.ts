@@ -3,6 +3,7 @@ import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
 import { readResultContent } from "../part-list.ts";
+import { plainMessage } from "../plain-message.ts";
 import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { readAnthropicMedia } from "./anthropic-media.ts";
@@ -49,6 +50,7 @@ export const anthropicMessages: Format = {
 			opensWithUser: true,
 		};
 	},
+	write: { message: plainMessage, appends: true },
 };
 
 function probe({ document, messages }: LocatedMessages): Fit {

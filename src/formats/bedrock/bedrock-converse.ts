@@ -24,6 +24,11 @@ export const bedrockConverse: Format = {
 			opensWithUser: true,
 		};
 	},
+	write: {
+		message: ({ role, text }) => ({ role, content: [{ text }] }),
+		part: { list: ["content"], write: (text) => ({ text }) },
+		appends: true,
+	},
 };
 
 function probe(message: JsonObject, role: string): boolean | string {

@@ -11,6 +11,7 @@ import {
 	readSpeech,
 	type SpeechRecord,
 } from "./claude-code-records.ts";
+import { writeClaudeCode } from "./write-claude-code.ts";
 
 /** What Claude Code writes beside a message; the API's own messages have none of it. */
 const sessionKeys = ["sessionId", "session_id", "parentUuid", "isSidechain", "uuid"];
@@ -38,6 +39,7 @@ export const claudeCode: Format = {
 		};
 	},
 	links: { id: ["uuid"], parent: ["parentUuid"], chain: ({ messages }) => conversationChain(messages) },
+	write: { message: writeClaudeCode, appends: false },
 };
 
 function probe({ messages }: LocatedMessages): Fit {

@@ -2,6 +2,7 @@ import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { isJsonObject, stringAt } from "../json-values.ts";
 import { replayRollout } from "./codex-history.ts";
 import { readCodexItems } from "./codex-items.ts";
+import { writeCodex } from "./write-codex.ts";
 
 /** Types of the records of a rollout. */
 const recordTypes = new Set(["session_meta", "response_item", "event_msg", "turn_context", "compacted"]);
@@ -28,6 +29,7 @@ export const codexRollout: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: writeCodex, appends: false },
 };
 
 function probe({ messages }: LocatedMessages): Fit {

@@ -5,6 +5,7 @@ import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "..
 import { readMedia, tokensOfMedia } from "../media/read-media.ts";
 import { type CopilotEvent, conversationEvents } from "./copilot-events.ts";
 import { readCopilotResult } from "./copilot-result.ts";
+import { writeCopilot } from "./write-copilot.ts";
 
 /** Event types that only this format has. */
 const ownTypes = /^(?:session|user|assistant|system|tool|subagent|hook|permission)\.[a-z_.]+$/;
@@ -28,6 +29,7 @@ export const copilotCli: Format = {
 		};
 	},
 	links: { id: ["id"], parent: ["parentId"] },
+	write: { message: writeCopilot, appends: false },
 };
 
 function probe({ messages }: LocatedMessages): Fit {

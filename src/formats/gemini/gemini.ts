@@ -41,6 +41,11 @@ export const gemini: Format = {
 			opensWithUser: true,
 		};
 	},
+	write: {
+		message: ({ role, text }) => ({ role: role === "user" ? role : "model", parts: [{ text }] }),
+		part: { list: ["parts"], write: (text) => ({ text }) },
+		appends: true,
+	},
 };
 
 function probe({ messages }: LocatedMessages): Fit {

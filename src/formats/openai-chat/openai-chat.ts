@@ -4,6 +4,7 @@ import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
 import { readResultContent } from "../part-list.ts";
+import { plainMessage } from "../plain-message.ts";
 import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { readChatMedia } from "./chat-media.ts";
@@ -48,6 +49,7 @@ export const openaiChat: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: plainMessage, appends: true },
 };
 
 function probe({ messages }: LocatedMessages): Fit {

@@ -1,3 +1,4 @@
+import type { WrittenMessage } from "../../engine/message-writer.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { readSurroundings } from "../surroundings.ts";
@@ -38,6 +39,7 @@ export const openaiResponses: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: writeMessage, appends: true },
 };
 
 function probe({ messages, base }: LocatedMessages): Fit {
@@ -82,4 +84,9 @@ function probeMessage(item: JsonObject): boolean | string {
 /** A reference to a stored item may leave out its type. */
 function isBareReference(item: JsonObject): boolean {
 	return typeof item.id === "string" && Object.keys(item).every((key) => key === "id" || key === "type");
+}
+
+/** What an assistant said is text alone here: its parts would want the id and the status of an answer of the API. */
+function writeMessage({ role, text }: WrittenMessage) {
+	return { type: "message", role, content: role === "user" ? [{ type: "input_text", text }] : text };
 }

@@ -2,6 +2,7 @@ import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { isJsonObject, stringAt } from "../json-values.ts";
 import { findCompaction, isSent, type OpencodeRecord } from "./opencode-history.ts";
 import { readOpencodeRecord } from "./opencode-record.ts";
+import { writeOpencode } from "./write-opencode.ts";
 
 /**
  * opencode's sessions as `opencode export` writes them and its plugins see them: `{info, parts}` for each message, a
@@ -30,6 +31,7 @@ export const opencode: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: writeOpencode, appends: false },
 };
 
 function probe({ messages }: LocatedMessages): Fit {

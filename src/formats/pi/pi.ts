@@ -7,6 +7,7 @@ import { addResult, finishMessage, type MessageDraft, startMessage } from "../me
 import { outputCopies } from "../sessions/output-copies.ts";
 import { readTypedParts } from "../typed-parts.ts";
 import { followPiSession, type PiEntry, piChain } from "./pi-history.ts";
+import { writePi } from "./write-pi.ts";
 
 /** Roles of pi's messages; what it adds to a model's own roles it sends as user messages. */
 const roles: Readonly<Record<string, Role>> = {
@@ -47,6 +48,7 @@ export const pi: Format = {
 		firstKept: ["firstKeptEntryId"],
 		chain: ({ messages }) => piChain(messages),
 	},
+	write: { message: writePi, appends: false },
 };
 
 function probe({ messages }: LocatedMessages): Fit {

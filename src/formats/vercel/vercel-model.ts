@@ -4,6 +4,7 @@ import type { Format } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { readInlineMedia } from "../media/inline-media.ts";
 import { addResult, finishMessage, type MessageDraft, startMessage } from "../message-draft.ts";
+import { plainMessage } from "../plain-message.ts";
 import { probeMessages } from "../probe-messages.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { readTypedParts } from "../typed-parts.ts";
@@ -55,6 +56,7 @@ export const vercelModel: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: plainMessage, appends: true },
 };
 
 function probe(message: JsonObject, role: string): boolean | string {

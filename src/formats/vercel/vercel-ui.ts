@@ -1,7 +1,10 @@
+import type { WrittenMessage } from "../../engine/message-writer.ts";
 import type { Path } from "../../engine/path.ts";
 import type { Message, Role } from "../../engine/transcript.ts";
 import type { Format } from "../format.ts";
+import { idOfText } from "../id-of-text.ts";
 import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { keptFields } from "../kept-fields.ts";
 import { readMedia, tokensOfMedia } from "../media/read-media.ts";
 import { finishMessage, startMessage } from "../message-draft.ts";
 import { probeMessages } from "../probe-messages.ts";
@@ -33,6 +36,7 @@ export const vercelUi: Format = {
 			opensWithUser: false,
 		};
 	},
+	write: { message: writeMessage, appends: true },
 };
 
 function probe(message: JsonObject, role: string): boolean | string {
@@ -90,4 +94,16 @@ function tokensOfAttachments(message: JsonObject, path: Path): number {
 		return readMedia({ path, provider: "any", mediaType: stringAt(one, "contentType"), data: one.url });
 	});
 	return tokensOfMedia(media);
+}
+
+/** v4 wants the text as `content` besides, and has the time of a message of its own. */
+function writeMessage({ role, text, instead }: WrittenMessage) {
+	const isOld = isJsonObject(instead) && stringAt(instead, "content") !== undefined;
+	return {
+		id: idOfText(`${role}\n${text}`),
+		...keptFields(instead, ["id"]),
+		...(isOld ? { ...keptFields(instead, ["createdAt"]), content: text } : {}),
+		role,
+		parts: [{ type: "text", text }],
+	};
 }

@@ -43,6 +43,7 @@ export const row: FormatRow = {
 	textsAlone: "certain",
 	shapes,
 	image: { part: image, beside: (text) => [{ type: "input_text", text }, image] },
+	joinsAnswers: true,
 	flagsErrors: true,
 	unknownRole: (role, content) => record("response_item", { type: "message", role, content }),
 };

@@ -31,6 +31,7 @@ export const row: FormatRow = {
 		{ title: "a part without a text", content: [{ type: "input_text" }], texts: [] },
 	],
 	image: { part: image, beside: (text) => [{ type: "input_text", text }, image] },
+	joinsAnswers: true,
 	flagsErrors: false,
 	unknownRole: (role, content) => ({ role, content }),
 };

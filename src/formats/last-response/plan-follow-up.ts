@@ -1,0 +1,106 @@
+import { followUps } from "../../engine/compaction/ask-for-less.ts";
+import type { InsertEdit } from "../../engine/edit.ts";
+import { sizeOf, type TokenMeter } from "../../engine/measure.ts";
+import { valueAt } from "../../engine/path.ts";
+import { PalimpsestError } from "../../errors.ts";
+import type { LocaleName } from "../../policy/schema.ts";
+import type { ReadConversation } from "../read-conversation.ts";
+import { hasUnansweredCalls, saysNothingBut } from "./last-message.ts";
+import type { LastResponse } from "./last-response.ts";
+
+/** What is done about the answer to the last call. Broken calls are counted, never passed on. */
+export type FollowUpPlan = NoFollowUp | AppendedFollowUp;
+
+/** Nothing is to be done: the answer was not cut, or it was and a call of it can be run all the same. */
+export interface NoFollowUp {
+	readonly kind: "none";
+	readonly why: "not_cut" | "has_usable_call";
+	/** Calls whose arguments are not whole. */
+	readonly broken_calls: number;
+}
+
+/** The answer was cut before anything came of it: a more concise one is asked for. */
+export interface AppendedFollowUp {
+	readonly kind: "append";
+	/** In this order: the answer as far as it came, where it says something that is not there yet, and the request. */
+	readonly edits: readonly InsertEdit[];
+	/** Calls whose arguments are not whole, left out. */
+	readonly broken_calls: number;
+}
+
+/**
+ * Plans the follow-up of a cut answer (seed 4, task 5): the partial answer as an assistant message, then a user message
+ * that asks for a more concise one. Reasoning and calls of the answer are not appended; a call without a result would
+ * make the request invalid.
+ *
+ * `source` is the conversation as it was sent in the last call, with or without the text that came back.
+ *
+ * @throws PalimpsestError `invalid_argument` where the conversation is a recorded session, or where the answer was
+ * cut and the conversation already ends with calls that have no results.
+ */
+export function planFollowUp(given: {
+	readonly source: ReadConversation;
+	readonly response: LastResponse;
+	readonly locale: LocaleName;
+	readonly meter: TokenMeter;
+}): FollowUpPlan {
+	const { source, response, locale, meter } = given;
+	if (!source.format.write.appends) {
+		throw new PalimpsestError(
+			"invalid_argument",
+			`Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`,
+		);
+	}
+	const broken_calls = response.calls.filter((call) => !call.isUsable).length;
+	if (response.finishReason !== "length") return { kind: "none", why: "not_cut", broken_calls };
+	if (broken_calls < response.calls.length) return { kind: "none", why: "has_usable_call", broken_calls };
+	if (hasUnansweredCalls(source.transcript)) {
+		throw new PalimpsestError(
+			"invalid_argument",
+			"Expected with `last_response` the conversation as it was sent in the last call; its last message makes calls that have no results, and a message behind them would leave them without. Pass the conversation without that message.",
+		);
+	}
+	const last = source.transcript.messages.at(-1);
+	const isThere = last !== undefined && saysNothingBut(last, response.text);
+	const isSaid = response.text.trim() !== "" && !isThere;
+	const edits: InsertEdit[] = [];
+	if (isSaid) edits.push(writeAtEnd({ role: "assistant", text: response.text, behind: last?.role, source, meter }));
+	const behind = isSaid ? "assistant" : last?.role;
+	edits.push(writeAtEnd({ role: "user", text: followUps[locale], behind, source, meter }));
+	return { kind: "append", edits, broken_calls };
+}
+
+/** A text to be put at the end of a conversation. */
+interface TextAtEnd {
+	readonly role: "user" | "assistant";
+	readonly text: string;
+	/** The role of the message that stands before it; `undefined` where there is none. */
+	readonly behind: string | undefined;
+	readonly source: ReadConversation;
+	readonly meter: TokenMeter;
+}
+
+function writeAtEnd({ role, text, behind, source, meter }: TextAtEnd): InsertEdit {
+	const { located, transcript, format } = source;
+	const { part, message } = format.write;
+	const size = sizeOf(text, meter.countTokens);
+	const edit = { kind: "insert", reason: "append", before: { chars: 0, tokens: 0 } } as const;
+	const end = located.messages.length - 1;
+	const list = part && [...located.base, end, ...part.list];
+	const parts = list && valueAt(source.document, list);
+	// Where the API wants the roles in turn, a second message of one role is refused.
+	if (part && list && Array.isArray(parts) && behind === role) {
+		const path = [...list, parts.length];
+		const at = { path, message: transcript.messages.length - 1, inserts: "part" } as const;
+		return { ...edit, ...at, value: part.write(text), after: size };
+	}
+	const tokens = size.tokens + meter.messageOverhead;
+	return {
+		...edit,
+		path: [...located.base, end + 1],
+		message: transcript.messages.length,
+		inserts: "message",
+		value: message({ role, text }),
+		after: { chars: size.chars, tokens, fixed: meter.messageOverhead },
+	};
+}
