@@ -17,6 +17,11 @@
  * - `archive_unavailable`: the archive cannot be written or read now; nothing was taken out of the conversation.
  * - `original_not_found`: no original is kept under that reference: altered, shortened, expired, or of another namespace.
  * - `ambiguous_reference`: a reference that stands for more than one original.
+ * - `summary_refused`: a summary that may not stand in a conversation: empty, no smaller than what it would replace, too
+ *   large, or with the markup of a tool call; the conversation was left as it was.
+ * - `invalid_strategy_output`: a compaction strategy of the user's own failed, or gave what would break the conversation,
+ *   which was left as it was.
+ * - `strategy_failed`: a compaction strategy of the user's own failed, or returned what is no conversation.
  * - `rate_limit` … `unknown`: a model could not be asked; see {@link SummariserErrorCode}.
  * - `internal`: a defect of ours.
  */
@@ -37,6 +42,9 @@ export type ErrorCode =
 	| "archive_unavailable"
 	| "original_not_found"
 	| "ambiguous_reference"
+	| "summary_refused"
+	| "strategy_failed"
+	| "invalid_strategy_output"
 	| SummariserErrorCode
 	| "internal";
 

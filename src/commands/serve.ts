@@ -1,6 +1,7 @@
 import path from "node:path";
 import { archiveLocation } from "../config/archive-location.ts";
 import { createArchiveSource } from "../config/create-archive-source.ts";
+import { createCompactionSource } from "../config/create-compaction-source.ts";
 import { createPolicySource } from "../config/create-policy-source.ts";
 import { serveStdio } from "../mcp/transports/stdio.ts";
 import type { Log } from "../pipeline/log-event.ts";
@@ -34,11 +35,17 @@ export async function serve(options: ServeOptions): Promise<void> {
 	level = () => policySource.current().log_level;
 	policySource.onChange(() => log({ level: "notice", message: "Policy changed", data: { event: "policy_changed" } }));
 	const archive = createArchiveSource({ location, policy: policySource.current });
+	const compaction = createCompactionSource({
+		environment: process.env,
+		policyFile: policySource.file,
+		workingDirectory: process.cwd(),
+	});
+	await compaction.check(policySource.current());
 	if (options.http === undefined) {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
 		const allowedPaths = [...ownFolder(), ...(options.allowPath ?? [])];
 		const largestMessage = options.maxMessageBytes;
-		await serveStdio({ policySource, log, archive, allowedPaths, sharesFiles: true, largestMessage });
+		await serveStdio({ policySource, log, archive, compaction, allowedPaths, sharesFiles: true, largestMessage });
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");
@@ -47,6 +54,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 		policySource,
 		log,
 		archive,
+		compaction,
 		allowedPaths: options.allowPath,
 		bodyLimitBytes: options.maxMessageBytes,
 	});

@@ -12,7 +12,13 @@ export type EditConversation = (given: {
 	readonly conversation: unknown;
 	/** Of a conversation that was read from a text. */
 	readonly spellingsOf?: SpellingsOf;
-}) => Promise<Outcome<object>>;
+}) => Promise<EditedConversation>;
+
+/** What became of a conversation. */
+export interface EditedConversation extends Outcome<object> {
+	/** What is answered in its place: a question to the caller. */
+	readonly instead?: Answer;
+}
 
 /** A call of a tool that edits a conversation. */
 export interface ConversationCall {
@@ -33,7 +39,8 @@ export async function answerConversation(call: ConversationCall): Promise<Answer
 	const { input, edit } = call;
 	requireFittingArguments(input);
 	if (input.path === undefined) {
-		return answerWith(input, tellRounded(input.messages, await edit({ conversation: input.messages })));
+		const outcome = await edit({ conversation: input.messages });
+		return outcome.instead ?? answerWith(input, tellRounded(input.messages, outcome));
 	}
 	const { answerPath } = await import("./answer-path.ts");
 	return answerPath(call, input.path);

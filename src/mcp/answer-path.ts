@@ -2,7 +2,6 @@ import { writeEdits } from "../documents/apply-edits.ts";
 import { decodeText } from "../documents/decode-text.ts";
 import { spellingsOf } from "../documents/spellings-of.ts";
 import { readTextDocument } from "../documents/text-document.ts";
-import type { Outcome } from "../pipeline/mask-conversation.ts";
 import { answerWith, type ConversationCall, tellRounded } from "./answer-conversation.ts";
 import { originalLinks } from "./original-link.ts";
 import { type Answer, beside } from "./tool.ts";
@@ -12,10 +11,11 @@ export async function answerPath(call: ConversationCall, path: string): Promise<
 	const { input, context, policy, edit } = call;
 	const bytes = await context.files.read(path, policy.limits.max_file_bytes);
 	const document = readTextDocument(decodeText(bytes, "the file at `path`"), "the file at `path`");
-	const outcome: Outcome<object> = await edit({
+	const outcome = await edit({
 		conversation: document.value,
 		spellingsOf: (paths) => spellingsOf(document, paths),
 	});
+	if (outcome.instead) return outcome.instead;
 	if (input.output_path === undefined) {
 		return answerWith(input, input.respond_with === "messages" ? tellRounded(document.value, outcome) : outcome);
 	}

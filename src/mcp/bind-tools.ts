@@ -1,9 +1,12 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import {
 	CallToolRequestSchema,
 	ErrorCode,
 	ListToolsRequestSchema,
 	McpError,
+	type ServerNotification,
+	type ServerRequest,
 	type Tool as ToolDefinition,
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
@@ -16,10 +19,13 @@ import { policyOfCall } from "./policy-input.ts";
 import { toolError, toolResult } from "./result.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
+/** A call that a client waits for: its signal, and the way back to the client. */
+export type RunningCall = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
 /** What tools are bound with. */
 export interface ToolBinding {
 	readonly tools: readonly Tool[];
-	readonly contextOfCall: () => ToolContext;
+	readonly contextOfCall: (call: RunningCall) => ToolContext;
 	/** Opens the archive for a call; absent where nothing is kept. */
 	readonly archive?: ArchiveSource | undefined;
 	/** Takes answers that are too large to send; absent where the client shares no files with this process. */
@@ -35,14 +41,14 @@ export function bindTools(server: McpServer, { tools, contextOfCall, archive, sp
 	const byName = new Map(tools.map((tool) => [tool.name, { tool, strictInput: tool.inputSchema.strict() }]));
 	server.server.registerCapabilities({ tools: {} });
 	server.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
-	server.server.setRequestHandler(CallToolRequestSchema, async ({ params }) => {
+	server.server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
 		const bound = byName.get(params.name);
 		if (!bound) {
 			const known = [...byName.keys()].join(", ");
 			throw new McpError(ErrorCode.InvalidParams, `No such tool here. Known: ${known}.`);
 		}
 		const { tool } = bound;
-		const context = contextOfCall();
+		const context = contextOfCall(extra);
 		try {
 			const input = checkInput(bound, params.arguments);
 			const answer = archive

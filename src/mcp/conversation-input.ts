@@ -14,24 +14,14 @@ const conversation = z
 
 /** The arguments of every tool that works on a conversation. */
 export const conversationInput = {
-	messages: conversation
-		.optional()
-		.describe("List of messages in any agent format, or a request body that holds it. Or give `path`."),
-	path: z
-		.string()
-		.optional()
-		.describe("File with the conversation (JSON or a session's JSONL), in place of `messages`."),
+	messages: conversation.optional().describe("Messages in any agent format, or a request body. Or give `path`."),
+	path: z.string().optional().describe("File with the conversation (JSON, JSONL)."),
 	respond_with: z
 		.enum(["messages", "edits", "report"])
 		.default("messages")
-		.describe(
-			"`edits`: only what changed, by JSON Pointer into the input, exact for all numbers. `report`: the numbers only.",
-		),
-	output_path: z
-		.string()
-		.optional()
-		.describe("With `path`: write the result to this new file and answer with the report."),
-	overwrite: z.boolean().optional().describe("Allow `output_path` to exist."),
+		.describe("`edits`: only what changed, by JSON Pointer into the input. `report`: the numbers only."),
+	output_path: z.string().optional().describe("With `path`: new file for the result."),
+	overwrite: z.boolean().optional(),
 };
 
 /** Those arguments as they reach a tool. */
@@ -45,8 +35,8 @@ export interface ConversationArguments {
 
 /** What a tool that edits a conversation answers with. */
 export const conversationOutput = z.looseObject({
-	messages: conversation.optional().describe("The conversation, wrapped as it came."),
+	messages: z.unknown().optional(),
 	output_path: z.string().optional(),
-	edits: z.array(z.looseObject({ kind: z.string(), path: z.string() })).optional(),
+	edits: z.array(z.looseObject({})).optional(),
 	report: z.looseObject({ changed: z.boolean() }),
 });

@@ -1,5 +1,6 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { ArchiveSource } from "../config/create-archive-source.ts";
+import type { CompactionSource } from "../config/create-compaction-source.ts";
 import type { PolicySource } from "../config/create-policy-source.ts";
 import { createFileAccess } from "../files/file-access.ts";
 import { createSpill } from "../files/spill.ts";
@@ -11,16 +12,25 @@ import { bindLogging } from "./bind-logging.ts";
 import { bindOriginals } from "./bind-originals.ts";
 import { bindResources } from "./bind-resources.ts";
 import { bindTools } from "./bind-tools.ts";
+import { callProgress } from "./call-progress.ts";
 import { clientRoots } from "./client-roots.ts";
+import { clientSampling } from "./client-sampling.ts";
 import { lazyValidator } from "./lazy-validator.ts";
 import type { Tool } from "./tool.ts";
+import { compactConversation } from "./tools/compact-conversation.ts";
 import { guardContext } from "./tools/guard-context.ts";
 import { maskConversation } from "./tools/mask-conversation.ts";
 import { recallOriginal } from "./tools/recall-original.ts";
 import { truncateOutput } from "./tools/truncate-output.ts";
 
 /** Every tool, in the order in which clients list them; `recall_original` only where originals are kept. */
-export const tools: readonly Tool[] = [maskConversation, guardContext, truncateOutput, recallOriginal];
+export const tools: readonly Tool[] = [
+	maskConversation,
+	guardContext,
+	truncateOutput,
+	compactConversation,
+	recallOriginal,
+];
 
 /** What a server is made from. */
 export interface ServerOptions {
@@ -29,6 +39,8 @@ export interface ServerOptions {
 	readonly log: Log;
 	/** Where originals are kept; absent where nothing is, and nothing can be recalled. Outlives the server. */
 	readonly archive?: ArchiveSource | undefined;
+	/** The model that the environment names, and strategies of the user's own. Outlives the server. */
+	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
 	/** Folders whose files a call may name by path. */
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
@@ -40,7 +52,7 @@ export interface ServerOptions {
  * source.
  */
 export function createServer(options: ServerOptions): McpServer {
-	const { policySource, log, archive, allowedPaths = [], sharesFiles = false } = options;
+	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles = false } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
 		{ instructions: instructions(policySource.current(), archive !== undefined), jsonSchemaValidator: lazyValidator },
@@ -58,7 +70,16 @@ export function createServer(options: ServerOptions): McpServer {
 	});
 	bindTools(server, {
 		tools: archive ? tools : tools.filter((tool) => tool !== recallOriginal),
-		contextOfCall: () => ({ layers: policySource.layers(), log: logToBoth, files }),
+		contextOfCall: (call) => ({
+			layers: policySource.layers(),
+			log: logToBoth,
+			files,
+			signal: call.signal,
+			onProgress: callProgress({ ...call, progressToken: call._meta?.progressToken }),
+			sampling: clientSampling(server, call),
+			endpoint: compaction?.endpoint,
+			loadStrategy: compaction?.loadStrategy,
+		}),
 		archive,
 		spill: sharesFiles ? createSpill() : undefined,
 	});
@@ -74,7 +95,7 @@ function instructions(policy: Policy, isArchived: boolean): string {
 		: [];
 	return [
 		"Palimpsest keeps an agent's context small without breaking it.",
-		"Between turns, mask_conversation replaces old tool results by placeholders; guard_context makes a conversation fit the model's window; truncate_output cuts one large text.",
+		"Between turns, mask_conversation replaces old tool results by placeholders; guard_context makes a conversation fit the model's window; truncate_output cuts one large text; compact_conversation hides or summarises what is old.",
 		'A placeholder says that an old tool result was left out on purpose: no error. Ask for respond_with "edits" to pay for changes only.',
 		...recall,
 		describePolicy(policy),

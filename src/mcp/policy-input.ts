@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
 import { checkPolicyLayer } from "../policy/check-policy.ts";
 import { policyJsonSchema } from "../policy/policy-json-schema.ts";
 import { resolvePolicy } from "../policy/resolve-policy.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ToolContext } from "./tool.ts";
 
-type Section = "media" | "thinking" | "mask" | "guard" | "truncate";
+type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compaction";
 type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
 
 /**
@@ -30,7 +31,14 @@ export function policyInput(sections: readonly Section[]) {
 /** The policy of one call: the one in force with the call's own over it. */
 export function policyOfCall(context: ToolContext, override: unknown): Policy {
 	if (override === undefined) return resolvePolicy(context.layers);
-	return resolvePolicy([...context.layers, checkPolicyLayer(override, "the tool's `policy` argument")]);
+	const layer = checkPolicyLayer(override, "the tool's `policy` argument");
+	if (layer.compaction?.strategy?.includes("#")) {
+		throw new PalimpsestError(
+			"invalid_policy",
+			"The tool's `policy` argument cannot be used:\n- compaction.strategy: a module#Export is code, which the configuration alone may name; a call names one of the built-in strategies.",
+		);
+	}
+	return resolvePolicy([...context.layers, layer]);
 }
 
 /** What a field takes: of a section, the names of its fields. */

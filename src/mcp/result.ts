@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { compactJson } from "../engine/compact-json.ts";
-import { PalimpsestError } from "../errors.ts";
+import { PalimpsestError, SummariserError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type AnswerMember, bytesOfMembers, jsonOfMembers, membersOf } from "./answer-members.ts";
@@ -85,5 +85,9 @@ export function toolError(error: unknown): CallToolResult {
 		error instanceof PalimpsestError
 			? error
 			: new PalimpsestError("internal", "The call failed by a defect of the server.");
-	return { isError: true, content: [{ type: "text", text: `[${known.code}] ${known.message}` }] };
+	const facts =
+		known instanceof SummariserError
+			? ` (status_code=${known.status_code ?? "none"}, is_retryable=${known.is_retryable})`
+			: "";
+	return { isError: true, content: [{ type: "text", text: `[${known.code}] ${known.message}${facts}` }] };
 }

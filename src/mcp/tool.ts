@@ -2,8 +2,11 @@ import type { ContentBlock, ToolAnnotations } from "@modelcontextprotocol/sdk/ty
 import type { z } from "zod";
 import type { Archive } from "../archive/archive.ts";
 import type { FileAccess } from "../files/file-access.ts";
+import type { LoadStrategy } from "../pipeline/compaction/strategy-of-call.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import type { PolicyLayer } from "../policy/policy-layer.ts";
+import type { Summariser, SummaryProgress } from "../summarise/summariser.ts";
+import type { CreateMessage } from "./client-sampling.ts";
 
 /** What a tool call is given beside its input. */
 export interface ToolContext {
@@ -14,6 +17,16 @@ export interface ToolContext {
 	readonly files: FileAccess;
 	/** Where originals are kept; absent where nothing is. */
 	readonly archive?: Archive | undefined;
+	/** Aborted where the client no longer waits. */
+	readonly signal?: AbortSignal | undefined;
+	/** Tells the client how far a long call is; absent where it did not ask. */
+	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
+	/** Asks the client's own model; absent where it declares none. */
+	readonly sampling?: CreateMessage | undefined;
+	/** The model that the environment names; absent where it names none. */
+	readonly endpoint?: Summariser | undefined;
+	/** Loads the compaction strategy that the configuration names. */
+	readonly loadStrategy?: LoadStrategy | undefined;
 }
 
 /** Under which an answer carries what is told beside its structured content; JSON passes over it. */

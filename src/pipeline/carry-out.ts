@@ -25,9 +25,11 @@ export async function carryOut(what: {
 	/** Recognises what must never be archived as an original. */
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly spellingsOf?: SpellingsOf | undefined;
+	/** Whether whole messages may be written anew, as a strategy of the user's own does. */
+	readonly rewrites?: boolean;
 }): Promise<CarriedOut> {
 	const { source, plan, countTokens, isPlaceholder, spellingsOf } = what;
-	const settled = settle(source, plan, countTokens);
+	const settled = settle({ source, plan, countTokens, rewrites: what.rewrites ?? false });
 	if (settled.kind === "broken_promise") return settled;
 	if (!what.archive || plan.length === 0) return { ...settled, groups: [] };
 	const archive = refusePlaceholders(what.archive, isPlaceholder);

@@ -1,10 +1,8 @@
-import type { Archive } from "../archive/archive.ts";
 import { budgetOf } from "../engine/budget.ts";
 import { type Consumer, largestConsumers } from "../engine/consumers.ts";
 import { type LadderStep, planGuard } from "../engine/guard.ts";
 import { type Report, reportOf } from "../engine/report.ts";
 import { scaleTokens } from "../engine/token-scale.ts";
-import { PalimpsestError } from "../errors.ts";
 import type { ConversationMemory } from "../formats/conversation-memory.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -19,13 +17,17 @@ import { countForGuard } from "./count-for-guard.ts";
 import { type CountingReport, countingReport } from "./counting-report.ts";
 import { despiteArchive } from "./despite-archive.ts";
 import { editRecord, refsOfGroups } from "./edit-record.ts";
+import { type FollowUpReport, followUpOf } from "./follow-up-of.ts";
 import type { Log } from "./log-event.ts";
+import { longConversation } from "./long-conversation.ts";
 import type { Outcome } from "./mask-conversation.ts";
 import { modelOfCall } from "./model-of-call.ts";
+import { type KeepsOriginals, originalsOf } from "./originals-of.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { planMemoryOf } from "./plan-memory-of.ts";
 import { asSent } from "./request-parts.ts";
+import { requireTokens } from "./require-tokens.ts";
 import { memoryOf } from "./seen-conversations.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
@@ -48,6 +50,10 @@ export interface GuardReport extends Report, CountingReport {
 	}[];
 	/** The messages of the input that take the most tokens. */
 	readonly largest: readonly Consumer[];
+	/** Present where the policy says from how many messages a conversation counts as too long. */
+	readonly max_messages?: { readonly limit: number; readonly messages: number; readonly reached: boolean };
+	/** Present where the last answer was given: what was done about it. */
+	readonly follow_up?: FollowUpReport;
 	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
 	readonly thinking?: ThinkingReport;
 	/** The groups of messages that were dropped, and where each is archived; only with an archive. */
@@ -55,7 +61,7 @@ export interface GuardReport extends Report, CountingReport {
 }
 
 /** A conversation to bring within its model's context window. */
-export interface GuardRequest {
+export interface GuardRequest extends KeepsOriginals {
 	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
 	readonly conversation: unknown;
 	readonly policy: Policy;
@@ -65,12 +71,12 @@ export interface GuardRequest {
 	readonly tools?: unknown;
 	/** The usage that the provider reported with the last answer of the conversation, to calibrate the counts by. */
 	readonly usage?: unknown;
+	/** What the provider answered to the conversation's last call. Where it was cut off, a shorter answer is asked for. */
+	readonly lastResponse?: unknown;
 	/** Context window in tokens. */
 	readonly contextWindow?: number | undefined;
 	/** Tokens left free for the answer. */
 	readonly reserveTokens?: number | undefined;
-	/** Where what is taken out is kept; without one nothing is, and placeholders name no reference. */
-	readonly archive?: Archive | undefined;
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
@@ -105,31 +111,44 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const contextWindow = await contextWindowOfCall(request.contextWindow, policy, model);
 	const budget = budgetOf(contextWindow, policy.guard);
 	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
-	const counting = { transcript, policy, budget, inputTokens, largeFrom: request.largeFrom };
+	const counter = await tokenMeter(policy, model);
+	const followUp = followUpOf(request.lastResponse, { source, policy, meter: counter.meter });
+	// What is appended takes its place within the budget first.
+	const room = budget - scaleTokens(followUp.size, counter.estimate.scale).high;
 	const { meter, estimate, measurement, early } = countForGuard({
-		...counting,
-		...(await tokenMeter(policy, model)),
+		...counter,
+		transcript,
+		policy,
+		budget: room,
+		inputTokens,
+		largeFrom: request.largeFrom,
 		requestOverhead,
 	});
 	const { scale } = estimate;
 	const isPlaceholder = placeholdersOf(policy);
-	const wording = wordings(policy, archive ? "archived" : "not_archived");
+	const originals = originalsOf(request);
+	const wording = wordings(policy, originals);
 
 	const guard = early
 		? { plan: [], steps: [] }
 		: planGuard({
 				transcript,
 				policy,
-				budget,
+				budget: room,
 				meter,
 				measurement,
 				scale,
 				wording,
 				isPlaceholder,
-				memory: planMemoryOf(policy, estimate.encoding, archive),
+				memory: planMemoryOf({ policy, encoding: estimate.encoding, archive, originals }),
 				archiving: archivingOf(archive, conversation),
 			});
-	const { plan, thinking } = completePlan({ source, plan: guard.plan, policy, countTokens: meter.countTokens });
+	const { plan, thinking } = completePlan({
+		source,
+		plan: [...guard.plan, ...followUp.edits],
+		policy,
+		countTokens: meter.countTokens,
+	});
 	const settled = await carryOut({
 		source,
 		plan,
@@ -143,7 +162,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const refOfGroup = refsOfGroups(settled);
 	for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log?.(event);
 	const report = reportOf(transcript, measurement, done, scale);
-	const band = early?.band ?? report.band;
+	const band = early && followUp.edits.length === 0 ? early.band : report.band;
 	const shortfall = Math.max(0, band.high - budget);
 	const reserveNote = budget > 0 ? [] : ["The reserve leaves nothing of the context window, so nothing can fit."];
 	return {
@@ -166,6 +185,8 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 				...one,
 				tokens: scaleTokens(measurement.messages[one.message] ?? one, scale).tokens,
 			})),
+			...longConversation(transcript, policy),
+			...(followUp.report ? { follow_up: followUp.report } : {}),
 			...(thinking ? { thinking } : {}),
 			...droppedGroupsReport(settled),
 		},
@@ -175,12 +196,4 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 
 function droppedGroupsReport(settled: CarriedOut): Pick<GuardReport, "dropped_groups"> {
 	return settled.kind === "kept_promises" && settled.groups.length > 0 ? { dropped_groups: settled.groups } : {};
-}
-
-function requireTokens(name: string, value: number | undefined, least: number): void {
-	if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-	throw new PalimpsestError(
-		"invalid_argument",
-		`Expected \`${name}\` to be a whole number of tokens, ${least} or more; got ${value}.`,
-	);
 }

@@ -1,4 +1,3 @@
-import type { Archive } from "../archive/archive.ts";
 import { measure } from "../engine/measure.ts";
 import { type Report, reportOf } from "../engine/report.ts";
 import { planMask } from "../engine/strategies/mask.ts";
@@ -17,6 +16,7 @@ import { despiteArchive } from "./despite-archive.ts";
 import { type EditRecord, editRecord, refsOfGroups } from "./edit-record.ts";
 import type { Log } from "./log-event.ts";
 import { modelOfCall } from "./model-of-call.ts";
+import { type KeepsOriginals, originalsOf } from "./originals-of.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { planMemoryOf } from "./plan-memory-of.ts";
@@ -45,12 +45,10 @@ export interface Outcome<ReportType> {
 }
 
 /** A conversation to mask. */
-export interface MaskRequest {
+export interface MaskRequest extends KeepsOriginals {
 	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
 	readonly conversation: unknown;
 	readonly policy: Policy;
-	/** Where what is taken out is kept; without one nothing is, and placeholders name no reference. */
-	readonly archive?: Archive | undefined;
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
@@ -78,7 +76,8 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	const { scale } = estimate;
 	const { transcript, requestOverhead } = asSent(source, { model });
 	const isPlaceholder = placeholdersOf(policy);
-	const wording = wordings(policy, archive ? "archived" : "not_archived");
+	const originals = originalsOf(request);
+	const wording = wordings(policy, originals);
 	const { edits, kept } = planMask({
 		transcript,
 		policy: policy.mask,
@@ -86,7 +85,7 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 		wording,
 		isPlaceholder,
 		countTokens: meter.countTokens,
-		memory: planMemoryOf(policy, estimate.encoding, archive),
+		memory: planMemoryOf({ policy, encoding: estimate.encoding, archive, originals }),
 		archiving: archivingOf(archive, conversation),
 	});
 	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens: meter.countTokens });

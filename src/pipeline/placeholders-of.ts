@@ -12,9 +12,11 @@ export function placeholdersOf(policy: Policy): (text: string) => boolean {
 /** Reads the placeholders of a policy and of every locale, with the reference that they give. */
 export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlaceholder | undefined {
 	// With a reference first: a name or an id might hold what looks like one.
-	const templates = Object.values(locales).flatMap(({ archived, placeholder, media_placeholder }) => [
+	const templates = Object.values(locales).flatMap(({ archived, placeholder, media_placeholder, recall_hint }) => [
 		archived.placeholder,
 		archived.media_placeholder,
+		archived.placeholder + recall_hint,
+		archived.media_placeholder + recall_hint,
 		placeholder,
 		media_placeholder,
 	]);

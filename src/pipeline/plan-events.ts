@@ -1,6 +1,7 @@
 import type { Plan } from "../engine/edit.ts";
 import { cleanValue } from "../engine/placeholder.ts";
 import { startSum } from "../engine/size.ts";
+import { takesMessageOut } from "../engine/takes-message-out.ts";
 import { scaleTokens, type TokenScale } from "../engine/token-scale.ts";
 import type { LogEvent } from "./log-event.ts";
 
@@ -15,8 +16,14 @@ export function planEvents(
 	const events: LogEvent[] = [];
 	const masked = { results: 0, before: 0, after: 0 };
 	const dropped = { messages: new Set<number>(), size: startSum() };
-	for (const { reason, unsent, message, before, after, result } of plan) {
-		if (reason === "drop") {
+	const summarised = { messages: new Set<number>(), before: startSum(), after: startSum() };
+	for (const edit of plan) {
+		const { reason, unsent, message, before, after, result } = edit;
+		if (reason === "summary") {
+			if (takesMessageOut(edit)) summarised.messages.add(message);
+			summarised.before.add(before);
+			summarised.after.add(after);
+		} else if (reason === "drop") {
 			dropped.messages.add(message);
 			dropped.size.add(before);
 		} else if (reason === "mask" && !unsent) {
@@ -39,6 +46,16 @@ export function planEvents(
 			level: "warning",
 			message: `Context guard: dropped ${messages} old messages (estimated ${tokens} tokens)`,
 			data: { event: "dropped", messages, tokens },
+		});
+	}
+	if (summarised.messages.size > 0) {
+		const messages = summarised.messages.size;
+		const before = scaleTokens(summarised.before.total(), scale).tokens;
+		const after = scaleTokens(summarised.after.total(), scale).tokens;
+		events.push({
+			level: "warning",
+			message: `Compaction: ${messages} old messages gave way (${before} → ${after} tokens)`,
+			data: { event: "summarised", messages, tokens_before: before, tokens_after: after },
 		});
 	}
 	if (masked.results > 0) {

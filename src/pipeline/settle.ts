@@ -1,10 +1,12 @@
 import { applyPlan } from "../engine/apply.ts";
+import { verifyRewrite } from "../engine/compaction/verify-rewrite.ts";
 import type { Plan } from "../engine/edit.ts";
-import type { CountTokens } from "../engine/measure.ts";
+import { type CountTokens, measure } from "../engine/measure.ts";
+import type { Transcript } from "../engine/transcript.ts";
 import { verify } from "../engine/verify.ts";
 import type { Violation } from "../engine/violation.ts";
 import { PalimpsestError } from "../errors.ts";
-import type { ReadConversation } from "../formats/read-conversation.ts";
+import { locateMessages, type ReadConversation } from "../formats/read-conversation.ts";
 import { readEdited } from "../formats/read-edited.ts";
 import { linkRecogniser } from "../formats/sessions/relink.ts";
 
@@ -17,17 +19,21 @@ export type Settled =
  * Applies a plan, reads what was written and verifies it. Where a promise would be broken, the document that came in
  * comes back with a `broken_promise` error that names the promises and the places.
  */
-export function settle(source: ReadConversation, plan: Plan, countTokens: CountTokens): Settled {
+export function settle(what: {
+	readonly source: ReadConversation;
+	readonly plan: Plan;
+	readonly countTokens: CountTokens;
+	/** Whether whole messages may be written anew. */
+	readonly rewrites?: boolean;
+}): Settled {
+	const { source, plan } = what;
 	const { document } = source;
 	if (plan.length === 0) return { kind: "kept_promises", document };
 	let edited: unknown;
 	let violations: readonly Violation[];
 	try {
 		edited = applyPlan(document, plan);
-		const transcript = readEdited(source, edited, plan);
-		const before = { document, transcript: source.transcript };
-		const isLink = linkRecogniser(source.format, source.located);
-		violations = verify(before, { document: edited, transcript }, { plan, countTokens, isLink });
+		violations = what.rewrites ? checkRewrite(source, edited, what) : check(source, edited, what);
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
 		return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message, { cause }) };
@@ -37,4 +43,25 @@ export function settle(source: ReadConversation, plan: Plan, countTokens: CountT
 	const more = violations.length > shown.length ? ` and ${violations.length - shown.length} more` : "";
 	const message = `The result would have broken ${shown.join(", ")}${more}, so the conversation was left as it was. Please report this.`;
 	return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message) };
+}
+
+type Checked = { readonly plan: Plan; readonly countTokens: CountTokens };
+
+function check(source: ReadConversation, edited: unknown, { plan, countTokens }: Checked): Violation[] {
+	const transcript = readEdited(source, edited, plan);
+	const before = { document: source.document, transcript: source.transcript };
+	const isLink = linkRecogniser(source.format, source.located);
+	return verify(before, { document: edited, transcript }, { plan, countTokens, isLink });
+}
+
+/** What somebody else's strategy wrote is read as a whole. */
+function checkRewrite(source: ReadConversation, edited: unknown, { plan, countTokens }: Checked): Violation[] {
+	const { document, format, located, transcript: before } = source;
+	const after = format.read(locateMessages(edited));
+	const tokens = (transcript: Transcript) => measure(transcript, { countTokens, messageOverhead: 0 }).total.tokens;
+	return verifyRewrite(
+		{ document, transcript: before },
+		{ document: edited, transcript: after },
+		{ plan, base: located.base, tokensBefore: tokens(before), tokensAfter: tokens(after) },
+	);
 }

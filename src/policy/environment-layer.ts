@@ -14,6 +14,10 @@ export const otherVariables = {
 	PALIMPSEST_POLICY: "the path of the policy file",
 	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
 	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
+	PALIMPSEST_LLM_URL: "the base URL of a chat-completions endpoint that is asked for summaries",
+	PALIMPSEST_LLM_MODEL: "its model",
+	PALIMPSEST_LLM_KEY: "its key, where it needs one",
+	PALIMPSEST_LLM_TIMEOUT_MS: "how long one request to it may take, in milliseconds",
 } as const;
 
 const prefix = "PALIMPSEST_";

@@ -12,6 +12,8 @@ export interface LocaleWordings {
 		readonly media_placeholder: string;
 		readonly truncation_marker: string;
 	};
+	/** What follows a placeholder where whoever reads it is offered `recall_original`. */
+	readonly recall_hint: string;
 	readonly unknown_tool: string;
 }
 
@@ -28,6 +30,7 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 			media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name}, réf={ref})]",
 			truncation_marker: "\n\n[... {omitted_chars} caractères omis, réf={ref} ...]\n\n",
 		},
+		recall_hint: " Intact, pas une erreur : à relire avec recall_original.",
 		unknown_tool: "inconnu",
 	},
 	en: {
@@ -41,6 +44,7 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 			media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name}, ref={ref})]",
 			truncation_marker: "\n\n... [{omitted_chars} characters truncated, ref={ref}] ...\n\n",
 		},
+		recall_hint: " Intact, no error: read it with recall_original.",
 		unknown_tool: "unknown",
 	},
 	zh: {
@@ -52,6 +56,7 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}, ref={ref})]",
 			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符, ref={ref}] ...\n\n",
 		},
+		recall_hint: " 原文完好，并非错误：用 recall_original 读取。",
 		unknown_tool: "未知",
 	},
 };

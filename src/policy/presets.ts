@@ -19,6 +19,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 		policy: {
 			locale: "fr",
 			mask: { enabled: true, window_turns: 8, keep_errors: true, keep_last_k_per_tool: null },
+			compaction: { strategy: "hiding-then-summary" },
 		},
 	},
 	"tool-result-hiding": {
@@ -27,6 +28,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 		policy: {
 			locale: "zh",
 			mask: { enabled: true, window_turns: 5, keep_errors: false, placeholder_template: null },
+			compaction: { strategy: "hiding-then-summary", keep_tool_groups: 5, keep_last_messages: 2 },
 		},
 	},
 	"context-guard": {
@@ -52,7 +54,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 	"context-trim": {
 		description:
 			"Over 80 % of the window: cuts results over 2 000 characters, then drops the oldest, keeping 4 messages.",
-		source: "« Plan d'Amélioration agentichat », tasks 1 and 4.",
+		source: "« Plan d'Amélioration agentichat », tasks 1, 3 and 4.",
 		policy: {
 			locale: "fr",
 			mask: { enabled: false },
@@ -66,7 +68,9 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				truncate_tail_chars: 500,
 				marker_template: "\n\n[... contenu tronqué ...]\n\n",
 				keep_last_messages: 4,
+				max_messages: 50,
 			},
+			compaction: { strategy: "llm-summary", at_messages: 30, keep_last_messages: 5 },
 			truncate: { max_chars: 8_000, head_chars: 4_000, tail_chars: 4_000 },
 			tokens: { message_overhead: 4 },
 		},

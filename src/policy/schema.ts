@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { compactionSection } from "./compaction-section.ts";
+import { messageNumber, tokenNumber } from "./numbers.ts";
 import { markerVariables, placeholderVariables, templateSchema } from "./template.ts";
 
 /** The conditions under which the guard's first rung truncates large results. */
 const truncateWhen = z.enum(["always", "over_budget"]);
 
 const characters = z.int().min(0).max(1_000_000_000);
-const tokens = z.int().min(0).max(1_000_000_000);
 
 const mask = z.strictObject({
 	enabled: z.boolean().default(true).describe("Whether old tool results are masked at all."),
@@ -40,12 +41,12 @@ const guard = z.strictObject({
 		.nullable()
 		.default(null)
 		.describe("Model whose context window and encoding are used when a call names none."),
-	context_window_override: tokens
+	context_window_override: tokenNumber
 		.min(1)
 		.nullable()
 		.default(null)
 		.describe("Context window in tokens, in place of the model's own."),
-	reserve_tokens: tokens.default(8192).describe("Tokens of the window left free for the answer."),
+	reserve_tokens: tokenNumber.default(8192).describe("Tokens of the window left free for the answer."),
 	budget_ratio: z
 		.number()
 		.gt(0)
@@ -74,6 +75,16 @@ const guard = z.strictObject({
 		.default(1)
 		.describe("Newest messages (system messages aside) that are never dropped."),
 	pin_task: z.boolean().default(true).describe("Whether the first user message is never dropped."),
+	max_messages: messageNumber
+		.nullable()
+		.default(null)
+		.describe(
+			"Messages from which a conversation counts as too long, whatever its tokens: the report says so. Absent: never.",
+		),
+	auto_compact: z
+		.boolean()
+		.default(false)
+		.describe("Whether a conversation of `max_messages` or more is compacted first, as `[compaction]` says."),
 });
 
 const truncate = z.strictObject({
@@ -96,7 +107,7 @@ const tokenCounting = z.strictObject({
 		.describe(
 			"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
 		),
-	message_overhead: tokens.default(4).describe("Tokens added for each message's role and delimiters."),
+	message_overhead: tokenNumber.default(4).describe("Tokens added for each message's role and delimiters."),
 	count: z
 		.enum(["auto", "always"])
 		.default("auto")
@@ -126,6 +137,12 @@ const archive = z.strictObject({
 		.min(1)
 		.default(1_000_000_000)
 		.describe("Bytes of all originals together; past them those unused for longest are thrown away."),
+	recall_hint: z
+		.boolean()
+		.default(true)
+		.describe(
+			"Whether the locale's placeholder goes on to say that what it names is intact, no error, and how to read it. Only where recall is offered: by a server that keeps originals.",
+		),
 	redact: z
 		.array(z.string().min(1).max(1_000))
 		.max(100)
@@ -184,6 +201,9 @@ export const policySchema = z.strictObject({
 	mask: mask.prefault({}).describe("Masking of old tool results."),
 	guard: guard.prefault({}).describe("Keeping a conversation within the model's context window."),
 	truncate: truncate.prefault({}).describe("Cutting one large text."),
+	compaction: compactionSection
+		.prefault({})
+		.describe("Putting a summary in the place of old messages, or hiding old results."),
 	archive: archive.prefault({}).describe("Keeping what is taken out. Where it is kept is said by `--archive`."),
 	tokens: tokenCounting.prefault({}).describe("Counting of tokens."),
 });
@@ -194,6 +214,8 @@ export type Policy = z.output<typeof policySchema>;
 export type MaskPolicy = Policy["mask"];
 /** The guard part of a policy. */
 export type GuardPolicy = Policy["guard"];
+/** The compaction part of a policy. */
+export type CompactionPolicy = Policy["compaction"];
 export type PresetName = (typeof presetNames)[number];
 export type LocaleName = (typeof localeNames)[number];
 export type LogLevel = (typeof logLevels)[number];

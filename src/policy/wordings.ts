@@ -16,15 +16,22 @@ export interface Wordings {
 }
 
 /**
+ * What becomes of originals: nothing keeps them; an archive does; or one does, and whoever reads the placeholder is told of
+ * the tool that reads them.
+ */
+export type Originals = "not_archived" | "archived" | "recallable";
+
+/**
  * The effective wordings of a policy, with or without the reference under which an original is archived. A template of
  * the policy's own stays as it is; without an archive its {ref} is filled with a dash.
  */
-export function wordings(policy: Policy, archive: "archived" | "not_archived" = "not_archived"): Wordings {
+export function wordings(policy: Policy, originals: Originals = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
-	const ofLocale = archive === "archived" ? locale.archived : locale;
+	const ofLocale = originals === "not_archived" ? locale : locale.archived;
+	const hint = originals === "recallable" ? locale.recall_hint : "";
 	return {
-		placeholder: policy.mask.placeholder_template ?? ofLocale.placeholder,
-		mediaPlaceholder: ofLocale.media_placeholder,
+		placeholder: policy.mask.placeholder_template ?? ofLocale.placeholder + hint,
+		mediaPlaceholder: ofLocale.media_placeholder + hint,
 		guardMarker: policy.guard.marker_template ?? ofLocale.truncation_marker,
 		truncateMarker: policy.truncate.marker_template ?? ofLocale.truncation_marker,
 		unknownTool: locale.unknown_tool,

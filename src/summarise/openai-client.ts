@@ -1,5 +1,7 @@
 import type { OpenAI } from "openai";
-import { PalimpsestError, SummariserError } from "../errors.ts";
+import { SummariserError } from "../errors.ts";
+import { parseBaseUrl } from "./base-url.ts";
+import type { ChatModel, ChatOutcome, ChatRequest } from "./chat-model.ts";
 import { statusError } from "./classify-status.ts";
 import { errorInSuccess } from "./error-fields.ts";
 import { createHttpFetch } from "./http-fetch.ts";
@@ -23,38 +25,15 @@ export interface Endpoint {
 	readonly load: LoadOpenAi;
 }
 
-/** One request. */
-export interface ChatRequest {
-	readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
-	readonly maxTokens: number;
-	readonly signal: AbortSignal;
-}
-
-/** What came of one request. After an abort it is a failure of any kind. */
-export type ChatOutcome =
-	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
-	| {
-			readonly kind: "failure";
-			readonly error: SummariserError;
-			/** The answer's `Retry-After` field, as it stands. */
-			readonly retryAfter: string | undefined;
-	  };
-
-/** One endpoint's client, which sends each request once and keeps its connections open. */
-export interface ChatClient {
-	/** The endpoint's address without user, password and query. */
-	readonly location: string;
-	readonly ask: (request: ChatRequest) => Promise<ChatOutcome>;
-	/** Ends requests under way and all connections. */
-	readonly close: () => void;
-}
+/** What is sent again (seed 4, task 2), and a connection that failed, which has no status. */
+const retried = new Set<number | undefined>([429, 500, 502, 503, 504, 408, undefined]);
 
 /**
- * Prepares a client; the first request loads and opens it.
+ * Prepares a client of one endpoint, which keeps its connections open; the first request loads and opens it.
  *
  * @throws PalimpsestError `invalid_argument` for a base URL that is none.
  */
-export function createChatClient(endpoint: Endpoint): ChatClient {
+export function createChatClient(endpoint: Endpoint): ChatModel {
 	const url = parseBaseUrl(endpoint.baseUrl);
 	const location = `${url.origin}${url.pathname.replace(/\/+$/, "")}`;
 	const http = createHttpFetch({ largestBody: endpoint.largestBody });
@@ -105,17 +84,8 @@ export function createChatClient(endpoint: Endpoint): ChatClient {
 		}
 	};
 
-	return { location, ask, close: http.close };
-}
-
-function parseBaseUrl(baseUrl: string): URL {
-	const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
-	if (!url || !/^https?:$/.test(url.protocol) || url.username !== "" || url.password !== "") {
-		const message =
-			"Expected the base URL of a chat-completions endpoint, such as https://api.openai.com/v1, without user and password. Give the key apart.";
-		throw new PalimpsestError("invalid_argument", message);
-	}
-	return url;
+	const isRetried = (error: SummariserError) => error.is_retryable && retried.has(error.status_code);
+	return { location, goodStatus: 200, ask, isRetried, close: http.close };
 }
 
 interface StatusError {

@@ -1,7 +1,6 @@
 import { SummariserError } from "../errors.ts";
+import { isPlainObject } from "./plain-object.ts";
 import type { SummaryAnswer } from "./summariser.ts";
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Reasons to stop that mean that the limit on tokens was met; besides OpenAI's, those of Mistral and of gateways. */
 const cutOff = new Set(["length", "max_tokens", "model_length"]);
@@ -16,9 +15,9 @@ const cutOff = new Set(["length", "max_tokens", "model_length"]);
 export function readCompletion(completion: unknown, status = 200): SummaryAnswer {
 	const unusable = (what: string) =>
 		new SummariserError("unknown", `The model's endpoint answers with ${what}, not with a summary.`, status);
-	if (!isObject(completion)) throw unusable("something that is no chat completion");
+	if (!isPlainObject(completion)) throw unusable("something that is no chat completion");
 	const choice: unknown = Array.isArray(completion.choices) ? completion.choices[0] : undefined;
-	if (!isObject(choice) || !isObject(choice.message)) throw unusable("no choice");
+	if (!isPlainObject(choice) || !isPlainObject(choice.message)) throw unusable("no choice");
 
 	const reason = choice.finish_reason;
 	if (reason === "model_context_window_exceeded") {
@@ -37,16 +36,16 @@ function textOf(content: unknown): string {
 	if (typeof content === "string") return content;
 	if (!Array.isArray(content)) return "";
 	return content
-		.map((part: unknown) => (isObject(part) && part.type === "text" && typeof part.text === "string" ? part.text : ""))
+		.map((part: unknown) =>
+			isPlainObject(part) && part.type === "text" && typeof part.text === "string" ? part.text : "",
+		)
 		.join("");
 }
 
 function usageOf(usage: unknown): SummaryAnswer["usage"] {
-	if (!isObject(usage)) return undefined;
+	if (!isPlainObject(usage)) return undefined;
 	const { prompt_tokens: promptTokens, completion_tokens: completionTokens } = usage;
 	return isCount(promptTokens) && isCount(completionTokens) ? { promptTokens, completionTokens } : undefined;
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-const isObject = (value: unknown): value is Json =>
-	typeof value === "object" && value !== null && !Array.isArray(value);

@@ -53,8 +53,8 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 			const expected = before + progress.expected * ahead;
 			return tell({ ...progress, elapsed: before + progress.elapsed, expected });
 		};
-		const { maxTokens, signal } = request;
-		const answer = await summariser.summarise({ prompt, maxTokens, signal, onProgress });
+		const { maxTokens, locale, signal } = request;
+		const answer = await summariser.summarise({ prompt, maxTokens, locale, signal, onProgress });
 		ahead = Math.max(1, ahead - 1);
 		if (answer.usage) {
 			const { promptTokens, completionTokens } = usage ?? { promptTokens: 0, completionTokens: 0 };

@@ -1,4 +1,5 @@
 import type { SummariserErrorCode } from "../errors.ts";
+import type { LocaleName } from "../policy/schema.ts";
 
 /** What a summariser is asked. */
 export interface SummaryRequest {
@@ -6,6 +7,8 @@ export interface SummaryRequest {
 	readonly prompt: string;
 	/** Most tokens that the answer may take, as the model counts them. */
 	readonly maxTokens: number;
+	/** Language in which a more concise answer is asked for; French where absent. */
+	readonly locale?: LocaleName | undefined;
 	/** Ends the call at any moment, waiting included. */
 	readonly signal?: AbortSignal | undefined;
 	/** Told of each step and each retry. What it throws is ignored. */

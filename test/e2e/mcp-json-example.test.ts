@@ -28,6 +28,7 @@ describe("mcp.json.example", () => {
 			"mask_conversation",
 			"guard_context",
 			"truncate_output",
+			"compact_conversation",
 			"recall_original",
 		]);
 		const [content] = contents;

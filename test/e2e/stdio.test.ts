@@ -32,7 +32,8 @@ describe("initialize", () => {
 		const instructions = client.getInstructions() ?? "";
 		expect(Buffer.byteLength(instructions)).toBeLessThan(2_048);
 		expect(instructions).toContain("results older than 8 tool turns are masked, errors kept");
-		for (const name of ["mask_conversation", "guard_context", "truncate_output"]) expect(instructions).toContain(name);
+		for (const name of ["mask_conversation", "guard_context", "truncate_output", "compact_conversation"])
+			expect(instructions).toContain(name);
 	});
 
 	it("tells the gist of the policy that the command line asked for", async () => {
@@ -43,19 +44,26 @@ describe("initialize", () => {
 });
 
 describe("tools/list", () => {
-	it("defines three tools, complete for a host and a model, in under 2 000 tokens", async () => {
+	it("defines four tools, complete for a host and a model, in under 2 000 tokens", async () => {
 		const { client } = await stdioSession();
 		const listed = await client.listTools();
-		expect(listed.tools.map((tool) => tool.name)).toEqual(["mask_conversation", "guard_context", "truncate_output"]);
+		expect(listed.tools.map((tool) => tool.name)).toEqual([
+			"mask_conversation",
+			"guard_context",
+			"truncate_output",
+			"compact_conversation",
+		]);
 		for (const tool of listed.tools) {
 			expect(tool.title).toMatch(/^[A-Z]/);
 			expect(tool.description?.length).toBeGreaterThan(80);
 			expect(Buffer.byteLength(tool.description ?? "")).toBeLessThan(2_048);
+			// A summary is asked of a model, which answers otherwise each time.
+			const asksModel = tool.name === "compact_conversation";
 			expect(tool.annotations).toEqual({
 				readOnlyHint: expect.any(Boolean),
 				destructiveHint: expect.any(Boolean),
-				idempotentHint: true,
-				openWorldHint: false,
+				idempotentHint: !asksModel,
+				openWorldHint: asksModel,
 			});
 			expect(tool.inputSchema).toMatchObject({
 				type: "object",

@@ -79,7 +79,12 @@ it("names every unknown argument, with the nearest known one or all", async () =
 });
 
 describe("definitions", () => {
-	const sections = { mask_conversation: ["mask"], guard_context: ["mask", "guard"], truncate_output: ["truncate"] };
+	const sections = {
+		mask_conversation: ["mask"],
+		guard_context: ["mask", "guard"],
+		truncate_output: ["truncate"],
+		compact_conversation: ["compaction"],
+	};
 	const policyOf = (tool: Tool) => (toolDefinition(tool).inputSchema as JsonSchema).properties?.policy;
 
 	it("the tools on conversations show what becomes of media and reasoning, which their reports advise to set", () => {

@@ -7,7 +7,7 @@ import { createPolicySource } from "../../src/config/create-policy-source.ts";
 import { version } from "../../src/version.ts";
 import { type Connected, chat, connect, type Face, faces, send, start } from "./http-harness.ts";
 
-const toolNames = ["mask_conversation", "guard_context", "truncate_output"];
+const toolNames = ["mask_conversation", "guard_context", "truncate_output", "compact_conversation"];
 
 const calls = [
 	{ name: "mask_conversation", arguments: { messages: chat(12), policy: { mask: { window_turns: 2 } } } },
@@ -116,7 +116,7 @@ test("serves on ::1", async (context) => {
 	});
 	expect(url).toMatch(/^http:\/\/\[::1\]:\d+$/);
 	const { client } = await connect(url, "Streamable HTTP");
-	expect((await client.listTools()).tools).toHaveLength(3);
+	expect((await client.listTools()).tools).toHaveLength(toolNames.length);
 });
 
 test("tells its health and version", async () => {

@@ -30,12 +30,12 @@ const remove = (message: number): Edit => ({
 
 describe("settle", () => {
 	it("returns the very document for an empty plan", () => {
-		expect(settle(source, [], roughCount)).toEqual({ kind: "kept_promises", document });
-		expect(settle(source, [], roughCount).document).toBe(document);
+		expect(settle({ source, plan: [], countTokens: roughCount })).toEqual({ kind: "kept_promises", document });
+		expect(settle({ source, plan: [], countTokens: roughCount }).document).toBe(document);
 	});
 
 	it("returns the edited document where every promise holds", () => {
-		const settled = settle(source, [replace([2, "content"])], roughCount);
+		const settled = settle({ source, plan: [replace([2, "content"])], countTokens: roughCount });
 		expect(settled.kind).toBe("kept_promises");
 		expect(settled.document).toEqual(document.with(2, { ...document[2], content: "[x]" }));
 	});
@@ -50,7 +50,7 @@ describe("settle", () => {
 		["a path that is not there", [replace([9, "content"])], /^The plan could not be applied/],
 		["a result that can no longer be read", [replace([1, "role"])], /left as it was/],
 	])("keeps the original and tells why: %s", (_, plan, message) => {
-		const settled = settle(source, plan, roughCount);
+		const settled = settle({ source, plan: plan, countTokens: roughCount });
 		expect(settled).toMatchObject({ kind: "broken_promise", error: { code: "broken_promise" } });
 		expect(settled.document).toBe(document);
 		if (settled.kind === "broken_promise") {
@@ -62,11 +62,11 @@ describe("settle", () => {
 
 	it("names five violations and counts the rest", () => {
 		const many = openaiMessages(Array.from({ length: 9 }, (_, index) => user(`${index}`)));
-		const settled = settle(
-			readConversation(many),
-			many.map((_, index) => replace([index, "content"])),
-			roughCount,
-		);
+		const settled = settle({
+			source: readConversation(many),
+			plan: many.map((_, index) => replace([index, "content"])),
+			countTokens: roughCount,
+		});
 		expect(settled.kind === "broken_promise" && settled.error.message).toMatch(/ and 4 more, so /);
 	});
 });

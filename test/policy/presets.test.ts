@@ -75,6 +75,8 @@ describe("presets", () => {
 			marker_template: null,
 			keep_last_messages: 1,
 			pin_task: false,
+			max_messages: null,
+			auto_compact: false,
 		});
 		expect(policy.truncate).toEqual({
 			max_chars: 50_000,
@@ -102,7 +104,10 @@ describe("presets", () => {
 			marker_template: "\n\n[... contenu tronqué ...]\n\n",
 			keep_last_messages: 4,
 			pin_task: true,
+			max_messages: 50,
+			auto_compact: false,
 		});
+		expect(policy.compaction).toMatchObject({ strategy: "llm-summary", at_messages: 30, keep_last_messages: 5 });
 		expect(policy.truncate).toEqual({
 			max_chars: 8000,
 			head_chars: 4000,

@@ -35,7 +35,7 @@ describe("an answer that was cut off", () => {
 	it.each([null, "", "  "])(
 		"that is %j, since all tokens went into thinking, is asked for in one message",
 		async (content) => {
-			const asked = await ask([complete(content, "length"), complete("short")], { locale: "en" });
+			const asked = await ask([complete(content, "length"), complete("short")], {}, { locale: "en" });
 			expect(asked.answer?.text).toBe("short");
 			expect(asked.server.requests[1]?.body.messages).toEqual([user(`Summarise this.\n\n${followUps.en}`)]);
 		},
@@ -55,7 +55,7 @@ describe("an answer that was cut off", () => {
 		expect(followUps.fr).toBe(
 			"[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.",
 		);
-		const { server } = await ask([complete("cut", "length"), complete()], { locale: "zh" });
+		const { server } = await ask([complete("cut", "length"), complete()], {}, { locale: "zh" });
 		expect(server.requests[1]?.body.messages.at(-1)?.content).toBe(followUps.zh);
 	});
 });

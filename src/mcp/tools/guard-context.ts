@@ -17,7 +17,8 @@ export const guardContext = defineTool({
 		context_window: z.int().min(1).optional().describe("Window in tokens, if not the model's own."),
 		reserve_tokens: z.int().min(0).optional().describe("Tokens to leave for the answer."),
 		tools: z.array(z.unknown()).optional().describe("Tool schemas sent along."),
-		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer, to calibrate counts."),
+		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer."),
+		last_response: z.looseObject({}).optional().describe("Provider's last answer: if cut off, asks for less."),
 		policy: policyInput(["media", "thinking", "mask", "guard"]),
 	}),
 	outputSchema: conversationOutput,
@@ -25,10 +26,18 @@ export const guardContext = defineTool({
 		// Loaded on demand, with every format: a client that lists the tools waits for less.
 		const { guardConversation } = await import("../../pipeline/guard-conversation.ts");
 		const policy = policyOfCall(context, input.policy);
-		const { model, context_window: contextWindow, reserve_tokens: reserveTokens, tools, usage } = input;
-		const given = { model, contextWindow, reserveTokens, tools, usage };
+		const {
+			model,
+			context_window: contextWindow,
+			reserve_tokens: reserveTokens,
+			tools,
+			usage,
+			last_response: lastResponse,
+		} = input;
+		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse };
 		const { log, archive } = context;
-		const edit: EditConversation = (one) => guardConversation({ ...one, policy, ...given, archive, log });
+		const edit: EditConversation = (one) =>
+			guardConversation({ ...one, policy, ...given, archive, recall: "offered", log });
 		return answerConversation({ input, context, policy, edit });
 	},
 });

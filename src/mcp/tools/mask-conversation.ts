@@ -17,7 +17,7 @@ export const maskConversation = defineTool({
 		const { maskConversation: mask } = await import("../../pipeline/mask-conversation.ts");
 		const policy = policyOfCall(context, input.policy);
 		const { log, archive } = context;
-		const edit: EditConversation = (given) => mask({ ...given, policy, archive, log });
+		const edit: EditConversation = (given) => mask({ ...given, policy, archive, recall: "offered", log });
 		return answerConversation({ input, context, policy, edit });
 	},
 });

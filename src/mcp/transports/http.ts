@@ -37,7 +37,7 @@ export interface HttpService {
  * @throws PalimpsestError `invalid_argument` for an address beyond loopback, or one that cannot be had.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpService> {
-	const { address, policySource, log, archive, allowedPaths } = options;
+	const { address, policySource, log, archive, compaction, allowedPaths } = options;
 	if (!isLoopback(address.host)) {
 		throw new PalimpsestError(
 			"invalid_argument",
@@ -48,6 +48,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpService> {
 		policySource,
 		log,
 		archive,
+		compaction,
 		allowedPaths,
 		idleMilliseconds: options.idleMilliseconds ?? 30 * 60_000,
 		maxSessions: options.maxSessions ?? 1_000,

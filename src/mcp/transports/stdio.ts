@@ -1,4 +1,5 @@
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
+import type { CompactionSource } from "../../config/create-compaction-source.ts";
 import { createServer, type ServerOptions } from "../create-server.ts";
 import { createStdioTransport } from "./stdio/create-stdio-transport.ts";
 import type { OversizedLine } from "./stdio/line-reader.ts";
@@ -14,6 +15,8 @@ const patience = 1_000;
 export interface StdioOptions extends ServerOptions {
 	/** Largest message taken from the client, in bytes. Default 64 MiB. */
 	readonly largestMessage?: number | undefined;
+	/** Closed when the client goes away. */
+	readonly compaction?: CompactionSource | undefined;
 }
 
 /**
@@ -21,7 +24,7 @@ export interface StdioOptions extends ServerOptions {
  * still being made when standard input ends are finished, then the process has nothing left to do and ends by itself.
  */
 export async function serveStdio(options: StdioOptions): Promise<void> {
-	const { largestMessage = largestStdioMessage, log, policySource, archive } = options;
+	const { largestMessage = largestStdioMessage, log, policySource, archive, compaction } = options;
 	const server = createServer(options);
 	const transport = createStdioTransport({
 		input: process.stdin,
@@ -45,6 +48,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
 	const leave = () => {
 		// An answer of which a part is out goes out whole, unless the client no longer reads.
 		setTimeout(() => process.exit(0), patience);
+		void compaction?.close();
 		void server.close().finally(() => process.stdout.write("", () => process.exit(0)));
 	};
 	process.once("SIGTERM", leave);
@@ -56,6 +60,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
 	process.stdin.once("end", () => {
 		policySource.close();
 		archive?.end();
+		void compaction?.close();
 	});
 	await server.connect(transport);
 }

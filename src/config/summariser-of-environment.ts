@@ -1,0 +1,75 @@
+import { SummariserError } from "../errors.ts";
+import type { Environment } from "../policy/environment-layer.ts";
+import { invalidPolicy } from "../policy/invalid-policy.ts";
+import { expectedBaseUrl, isBaseUrl } from "../summarise/base-url.ts";
+import { endpointName } from "../summarise/endpoint-name.ts";
+import type { OpenAiCompatibleOptions } from "../summarise/openai-compatible.ts";
+import type { Summariser } from "../summarise/summariser.ts";
+
+/** A summariser that is loaded once it is first asked, and how it is loaded. */
+export interface SummariserOfEnvironmentOptions {
+	readonly environment: Environment;
+	/** Loads what asks the endpoint; tests give their own. */
+	readonly load?: () => Promise<(options: OpenAiCompatibleOptions) => Summariser>;
+}
+
+/** Longest time that a timer takes, in ms. */
+const longestTimeout = 2 ** 31 - 1;
+
+/**
+ * The endpoint that the environment names: `PALIMPSEST_LLM_URL`, `PALIMPSEST_LLM_MODEL`, where it needs one
+ * `PALIMPSEST_LLM_KEY`, and `PALIMPSEST_LLM_TIMEOUT_MS`; `undefined` where the first is absent or empty. No variable of
+ * another program is read, so that nobody is asked who was not named here. Nothing is loaded or opened before the first
+ * call; all calls share one client.
+ *
+ * @throws PalimpsestError `invalid_policy`, listing every variable that cannot be used, none by its value.
+ */
+export function summariserOfEnvironment(options: SummariserOfEnvironmentOptions): Summariser | undefined {
+	const endpoint = readEndpoint(options.environment);
+	if (!endpoint) return undefined;
+	const { load = loadOpenAiCompatible } = options;
+	let opened: Promise<Summariser> | undefined;
+	return {
+		name: endpointName(endpoint.model),
+		async summarise(request) {
+			opened ??= load().then((create) => create(endpoint));
+			return (await opened).summarise(request);
+		},
+		async close() {
+			// One that was never asked is not loaded now either, and what comes later finds it closed.
+			opened ??= Promise.reject(new SummariserError("unknown", "The summariser was closed."));
+			await (await opened.catch(() => undefined))?.close();
+		},
+	};
+}
+
+async function loadOpenAiCompatible() {
+	const { createOpenAiCompatible } = await import("../summarise/openai-compatible.ts");
+	return createOpenAiCompatible;
+}
+
+function readEndpoint(environment: Environment): (OpenAiCompatibleOptions & { readonly model: string }) | undefined {
+	const baseUrl = environment.PALIMPSEST_LLM_URL?.trim();
+	if (!baseUrl) return undefined;
+	const model = environment.PALIMPSEST_LLM_MODEL?.trim();
+	const apiKey = environment.PALIMPSEST_LLM_KEY?.trim();
+	const timeout = environment.PALIMPSEST_LLM_TIMEOUT_MS?.trim();
+	const problems: string[] = [];
+	if (!isBaseUrl(baseUrl)) problems.push(`PALIMPSEST_LLM_URL: ${expectedBaseUrl}`);
+	if (!model) {
+		problems.push(
+			"PALIMPSEST_LLM_MODEL: Expected the name of the model that PALIMPSEST_LLM_URL is asked for, got none.",
+		);
+	}
+	const timeoutMs = timeout ? Number(timeout) : undefined;
+	if (timeout && !(/^\d+$/.test(timeout) && Number(timeout) > 0 && Number(timeout) <= longestTimeout)) {
+		problems.push(`PALIMPSEST_LLM_TIMEOUT_MS: Expected a whole number of milliseconds from 1 to ${longestTimeout}.`);
+	}
+	if (apiKey && !/^[\x21-\x7e]+$/.test(apiKey)) {
+		problems.push(
+			"PALIMPSEST_LLM_KEY: Expected a key of ASCII characters without white space, as HTTP headers take it.",
+		);
+	}
+	if (problems.length > 0 || !model) throw invalidPolicy("the environment", problems);
+	return { baseUrl, model, ...(apiKey ? { apiKey } : {}), ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+}

@@ -1,0 +1,45 @@
+import type { ProgressToken, ServerNotification } from "@modelcontextprotocol/sdk/types.js";
+import type { SummaryProgress } from "../summarise/summariser.ts";
+
+/** A call of a client, as far as telling of its progress goes. */
+export interface ReportingCall {
+	/** Absent where the client did not ask for progress. */
+	readonly progressToken: ProgressToken | undefined;
+	readonly sendNotification: (notification: ServerNotification) => Promise<void>;
+}
+
+/**
+ * Tells a client of each step and each retry by MCP progress, in seconds elapsed and expected; `undefined` where it did
+ * not ask. A retry is told as `{attempt, max_retries, delay}` too (seed 4, task 2).
+ */
+export function callProgress(call: ReportingCall): ((progress: SummaryProgress) => void) | undefined {
+	const { progressToken, sendNotification } = call;
+	if (progressToken === undefined) return undefined;
+	let [last, expected] = [0, 0];
+	return (told) => {
+		// The protocol wants each number to be larger than the one before.
+		last = Math.max(last + 0.001, told.kind === "phase" ? told.elapsed : last);
+		if (told.kind === "phase") expected = told.expected;
+		const total = Math.max(last, expected);
+		const params = { progressToken, progress: round(last), total: round(total), message: describe(told) };
+		const retry = told.kind === "retry" ? { _meta: { "palimpsest/retry": retryOf(told) } } : {};
+		// A client that has gone away needs no progress.
+		sendNotification({ method: "notifications/progress", params: { ...params, ...retry } }).catch(() => undefined);
+	};
+}
+
+function round(seconds: number): number {
+	return Math.round(seconds * 1_000) / 1_000;
+}
+
+type Retry = Extract<SummaryProgress, { kind: "retry" }>;
+
+function retryOf({ attempt, max_retries, delay }: Retry) {
+	return { attempt, max_retries, delay };
+}
+
+function describe(told: SummaryProgress): string {
+	if (told.kind === "phase") return told.phase.replaceAll("_", " ");
+	const status = told.status_code === undefined ? "" : ` ${told.status_code}`;
+	return `retry ${told.attempt} of ${told.max_retries} in ${told.delay} s (${told.code}${status})`;
+}

@@ -1,0 +1,23 @@
+import { PalimpsestError } from "../../errors.ts";
+import { guardConversation } from "../guard-conversation.ts";
+import { type CompactOutcome, decided } from "./compact-conversation.ts";
+import type { CompactRequest } from "./compact-request.ts";
+import type { OpenedCompaction } from "./open-compaction.ts";
+
+/**
+ * The guard's ladder in the place of a summary that nobody can be asked for.
+ *
+ * @throws PalimpsestError `context_window_unknown` where there is no window to bring the conversation within.
+ */
+export async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
+	const { contextWindow, reserveTokens } = opened;
+	if (contextWindow === undefined) {
+		throw new PalimpsestError(
+			"context_window_unknown",
+			"Nobody can be asked for a summary, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.",
+		);
+	}
+	const outcome = await guardConversation({ ...request, contextWindow, reserveTokens });
+	const { report } = outcome;
+	return { ...outcome, report: { ...report, ...decided(request, opened, report.changed ? "guarded" : "unchanged") } };
+}

@@ -1,0 +1,99 @@
+import { PalimpsestError } from "../../errors.ts";
+import { readConversation } from "../../formats/read-conversation.ts";
+import { type GuardReport, type GuardRequest, guardConversation } from "../guard-conversation.ts";
+import { longConversation } from "../long-conversation.ts";
+import type { Outcome } from "../mask-conversation.ts";
+import { compactConversation } from "./compact-conversation.ts";
+import type { CompactionResult, SummaryReport } from "./compact-report.ts";
+import type { CompactRequest } from "./compact-request.ts";
+import { composeEdits } from "./compose-edits.ts";
+
+/** A conversation to guard, and how it is compacted first where it has too many messages and the policy allows it. */
+export type GuardWithCompactionRequest = GuardRequest &
+	Pick<CompactRequest, "signal" | "onProgress"> & {
+		/** Made where a compaction is due. */
+		readonly compaction: () => Promise<Pick<CompactRequest, "strategy" | "answer">>;
+	};
+
+/** What came of the compaction that a guarding began with. */
+export type AutoCompaction =
+	| { readonly strategy: string; readonly result: CompactionResult; readonly summary?: SummaryReport }
+	/** It failed; the guard went on without. */
+	| { readonly result: "failed"; readonly code: string; readonly message: string };
+
+/** What a guarding did that may have begun with a compaction. */
+export interface GuardWithCompactionReport extends GuardReport {
+	/** Present where the conversation had `max_messages` or more and the policy says `auto_compact`. */
+	readonly compaction?: AutoCompaction;
+}
+
+/**
+ * Guards a conversation as `guardConversation` does; one that has `guard.max_messages` or more is compacted first where
+ * the policy says `guard.auto_compact` (seed 4, task 3). Where that fails the guard goes on without and says so.
+ *
+ * @throws as `guardConversation` does.
+ */
+export async function guardWithCompaction(
+	request: GuardWithCompactionRequest,
+): Promise<Outcome<GuardWithCompactionReport>> {
+	const { conversation, policy } = request;
+	if (!policy.guard.auto_compact || policy.guard.max_messages === null) return guardConversation(request);
+	const source = readConversation(conversation);
+	const long = longConversation(source.transcript, policy);
+	if (!long.max_messages?.reached) return guardConversation(request);
+
+	const compacted = await tryToCompact(request);
+	if (compacted.kind === "failed" || !compacted.outcome.report.changed) {
+		const guarded = await guardConversation(request);
+		const compaction = compacted.kind === "failed" ? compacted.compaction : compactionOf(compacted.outcome);
+		return { ...guarded, report: { ...guarded.report, compaction } };
+	}
+	const { outcome } = compacted;
+	const guarded = await guardConversation({ ...request, conversation: outcome.conversation });
+	const { report } = guarded;
+	const compaction = compactionOf(outcome);
+	if (guarded.error) {
+		// What was compacted is no outcome by itself: the guard promises to fit.
+		return { ...guarded, conversation, edits: [], report: { ...report, compaction } };
+	}
+	const between = readConversation(outcome.conversation);
+	return {
+		...guarded,
+		edits: composeEdits({ source, between, first: outcome.edits, second: guarded.edits }),
+		report: {
+			...report,
+			changed: true,
+			messages: { before: outcome.report.messages.before, after: report.messages.after },
+			chars: { before: outcome.report.chars.before, after: report.chars.after },
+			tool_chars: { before: outcome.report.tool_chars.before, after: report.tool_chars.after },
+			tokens: { before: outcome.report.tokens.before, after: report.tokens.after },
+			masked_tool_results: outcome.report.masked_tool_results + report.masked_tool_results,
+			...long,
+			compaction,
+		},
+	};
+}
+
+type Attempt =
+	| { readonly kind: "done"; readonly outcome: Awaited<ReturnType<typeof compactConversation>> }
+	| { readonly kind: "failed"; readonly compaction: AutoCompaction };
+
+async function tryToCompact(request: GuardWithCompactionRequest): Promise<Attempt> {
+	const failed = ({ code, message }: PalimpsestError): Attempt => ({
+		kind: "failed",
+		compaction: { result: "failed", code, message },
+	});
+	try {
+		const { lastResponse: _, usage: __, compaction, ...shared } = request;
+		const outcome = await compactConversation({ ...shared, ...(await compaction()), force: true });
+		return outcome.error ? failed(outcome.error) : { kind: "done", outcome };
+	} catch (error) {
+		if (!(error instanceof PalimpsestError)) throw error;
+		return failed(error);
+	}
+}
+
+function compactionOf({ report }: Awaited<ReturnType<typeof compactConversation>>): AutoCompaction {
+	const { strategy, result, summary } = report;
+	return { strategy, result, ...(summary ? { summary } : {}) };
+}

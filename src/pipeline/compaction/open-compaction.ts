@@ -1,0 +1,77 @@
+import { measure } from "../../engine/measure.ts";
+import { PalimpsestError } from "../../errors.ts";
+import { readConversation } from "../../formats/read-conversation.ts";
+import type { Policy } from "../../policy/schema.ts";
+import { wordings } from "../../policy/wordings.ts";
+import { inputTokensOf } from "../../tokens/input-tokens.ts";
+import { archivingOf } from "../archiving-of.ts";
+import { calibrate } from "../calibrate.ts";
+import { contextWindowOfCall } from "../context-window-of-call.ts";
+import { modelOfCall } from "../model-of-call.ts";
+import { originalsOf } from "../originals-of.ts";
+import { placeholdersOf } from "../placeholders-of.ts";
+import { asSent } from "../request-parts.ts";
+import { requireTokens } from "../require-tokens.ts";
+import { memoryOf } from "../seen-conversations.ts";
+import { tokenMeter } from "../token-meter.ts";
+import type { CompactRequest } from "./compact-request.ts";
+import { compactionTrigger } from "./compaction-trigger.ts";
+
+/** A conversation read and counted, with what is needed to decide on its compaction. */
+export type OpenedCompaction = Awaited<ReturnType<typeof openCompaction>>;
+
+/**
+ * Reads and counts a conversation that may be compacted.
+ *
+ * @throws PalimpsestError as `compactConversation` does.
+ */
+export async function openCompaction(request: CompactRequest) {
+	const { conversation, policy, archive, force = false } = request;
+	requireTokens("context_window", request.contextWindow, 1);
+	requireTokens("reserve_tokens", request.reserveTokens, 0);
+	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
+	const source = readConversation(conversation, memoryOf(request.memory));
+	const model = modelOfCall(request.model, conversation, policy);
+	const counted = await tokenMeter(policy, model);
+	const { meter } = counted;
+	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
+	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
+	const estimate =
+		inputTokens === undefined
+			? counted.estimate
+			: calibrate(counted.estimate, { transcript, measurement, inputTokens });
+	const { scale } = estimate;
+	const needsWindow = !force && policy.compaction.at_messages === null;
+	const contextWindow = await windowOf(request, model, needsWindow);
+	const reserveTokens = request.reserveTokens ?? policy.guard.reserve_tokens;
+	const { total } = measurement;
+	const trigger = compactionTrigger({ force, transcript, total, scale, policy, contextWindow, reserveTokens });
+	return {
+		source,
+		transcript,
+		meter,
+		measurement,
+		estimate,
+		scale,
+		contextWindow,
+		reserveTokens,
+		trigger,
+		wording: wordings(policy, originalsOf(request)),
+		isPlaceholder: placeholdersOf(policy),
+		archiving: archivingOf(archive, conversation),
+	};
+}
+
+/** The window where it is known; not to know it is an error only where it decides. */
+async function windowOf(
+	{ contextWindow, policy }: CompactRequest & { readonly policy: Policy },
+	model: string | undefined,
+	isNeeded: boolean,
+): Promise<number | undefined> {
+	try {
+		return await contextWindowOfCall(contextWindow, policy, model);
+	} catch (error) {
+		if (isNeeded || !(error instanceof PalimpsestError)) throw error;
+		return undefined;
+	}
+}

@@ -1,0 +1,25 @@
+import type { Archiving } from "../../engine/archiving.ts";
+import type { ReplaceEdit } from "../../engine/edit.ts";
+import type { CountTokens } from "../../engine/measure.ts";
+import { planMask } from "../../engine/strategies/mask.ts";
+import type { Transcript } from "../../engine/transcript.ts";
+import type { Policy } from "../../policy/schema.ts";
+import type { Wordings } from "../../policy/wordings.ts";
+
+/**
+ * Plans the hiding of old tool results (seed 3): those of the last `keep_tool_groups` tool turns stay, all others give way
+ * to a placeholder, errors too. No edits where nothing is left to hide.
+ */
+export function planHiding(what: {
+	readonly transcript: Transcript;
+	readonly policy: Policy;
+	readonly wording: Wordings;
+	readonly isPlaceholder: (text: string) => boolean;
+	readonly countTokens: CountTokens;
+	readonly archiving: Archiving | undefined;
+}): readonly ReplaceEdit[] {
+	const { policy, ...rest } = what;
+	const { keep_tool_groups: window_turns } = policy.compaction;
+	const mask = { ...policy.mask, enabled: true, window_turns, keep_errors: false, keep_last_k_per_tool: null };
+	return planMask({ ...rest, policy: mask, media: policy.media }).edits;
+}

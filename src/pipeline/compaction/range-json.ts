@@ -1,0 +1,10 @@
+import { compactJson } from "../../engine/compact-json.ts";
+import type { PickedRange } from "../../engine/compaction/pick-range.ts";
+import { valueAt } from "../../engine/path.ts";
+import type { ReadConversation } from "../../formats/read-conversation.ts";
+
+/** The JSON of a range of messages, as they stand in the document: the form in which it is archived. */
+export function rangeJson({ document, transcript }: ReadConversation, { messages }: PickedRange): string {
+	const paths = messages.flatMap((index) => transcript.messages[index]?.paths ?? []);
+	return compactJson(paths.map((path) => valueAt(document, path)));
+}

@@ -1,0 +1,51 @@
+import { applyPlan } from "../../../src/engine/apply.ts";
+import { planRewrite, type Rewrite } from "../../../src/engine/compaction/plan-rewrite.ts";
+import { verifyRewrite } from "../../../src/engine/compaction/verify-rewrite.ts";
+import { measure, type TokenMeter } from "../../../src/engine/measure.ts";
+import type { Violation } from "../../../src/engine/violation.ts";
+import { locateMessages, type ReadConversation, readConversation } from "../../../src/formats/read-conversation.ts";
+import { roughCount } from "../../support/rough-count.ts";
+
+export const meter: TokenMeter = { countTokens: roughCount, messageOverhead: 3 };
+
+/** What came of a strategy's outcome. */
+export interface Rewritten {
+	readonly source: ReadConversation;
+	readonly rewrite: Rewrite;
+	readonly document: unknown;
+	readonly violations: readonly Violation[];
+	readonly promises: readonly string[];
+}
+
+/** Plans, applies, reads again and verifies what a strategy made of the list of a conversation. */
+export function rewrite(document: unknown, strategy: (history: readonly unknown[]) => unknown): Rewritten {
+	const source = readConversation(document);
+	const { transcript, located } = source;
+	const { base, messages } = located;
+	const measured = measure(transcript, meter);
+	const sizeOf = (value: unknown) => {
+		const alone = source.format.read({ document: [value], base: [], messages: [value] });
+		return measure(alone, meter).total;
+	};
+	const after = strategy(JSON.parse(JSON.stringify(messages)));
+	const rewritten = planRewrite({ source: { transcript, base, messages }, after, sizes: measured.messages, sizeOf });
+	if (rewritten.kind !== "rewrite") {
+		return { source, rewrite: rewritten, document, violations: [], promises: [] };
+	}
+	const { plan } = rewritten;
+	const edited = applyPlan(document, plan);
+	const reread = source.format.read(locateMessages(edited));
+	const violations = verifyRewrite(
+		{ document, transcript },
+		{ document: edited, transcript: reread },
+		{ plan, base, tokensBefore: measured.total.tokens, tokensAfter: measure(reread, meter).total.tokens },
+	);
+	const promises = [...new Set(violations.map(({ promise }) => promise))];
+	return { source, rewrite: rewritten, document: edited, violations, promises };
+}
+
+/** The plan of a rewrite that came about. */
+export function planOf({ rewrite: made }: Rewritten): Extract<Rewrite, { kind: "rewrite" }> {
+	if (made.kind !== "rewrite") throw new Error(`expected a rewrite, got ${JSON.stringify(made)}`);
+	return made;
+}
