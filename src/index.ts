@@ -2,10 +2,18 @@ export type { Archive, ArchiveStats, Found, Listing, Original, Read, Retention, 
 export { type ArchiveOptions, openArchive } from "./archive/open-archive.ts";
 export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./documents/apply-edits.ts";
 export type { Splice } from "./documents/list-splices.ts";
-export { type ErrorCode, PalimpsestError } from "./errors.ts";
+export type {
+	CompactionContext,
+	CompactionStrategy,
+	StrategyDependencies,
+	StrategyLlm,
+} from "./engine/compaction/strategy.ts";
+export { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "./errors.ts";
 export {
 	type CallOptions,
+	type CompactOptions,
 	type CountOptions,
+	compact,
 	count,
 	type GuardOptions,
 	guard,
@@ -14,12 +22,17 @@ export {
 	type TruncateOptions,
 	truncate,
 } from "./library.ts";
+export type { CompactOutcome } from "./pipeline/compaction/compact-conversation.ts";
+export type { CallerRequest, CompactReport } from "./pipeline/compaction/compact-report.ts";
+export type { CompactionOptions } from "./pipeline/compaction/compaction-of-options.ts";
+export type { GuardWithCompactionReport as GuardReport } from "./pipeline/compaction/guard-with-compaction.ts";
 export type { TextCount } from "./pipeline/count-text.ts";
 export type { EditRecord } from "./pipeline/edit-record.ts";
-export type { GuardReport } from "./pipeline/guard-conversation.ts";
 export type { Log, LogEvent } from "./pipeline/log-event.ts";
 export type { MaskReport, Outcome } from "./pipeline/mask-conversation.ts";
 export type { RestoreReport } from "./pipeline/restore-conversation.ts";
 export type { TruncateReport } from "./pipeline/truncate-text.ts";
 export type { PolicyLayer } from "./policy/policy-layer.ts";
 export { type Policy, policySchema } from "./policy/schema.ts";
+export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./summarise/openai-compatible.ts";
+export type { Summariser, SummaryAnswer, SummaryProgress, SummaryRequest } from "./summarise/summariser.ts";

@@ -1,6 +1,8 @@
 import type { Archive } from "./archive/archive.ts";
+import { type CompactOutcome, compactConversation } from "./pipeline/compaction/compact-conversation.ts";
+import { type CompactionOptions, compactionOfOptions } from "./pipeline/compaction/compaction-of-options.ts";
+import { type GuardWithCompactionReport, guardWithCompaction } from "./pipeline/compaction/guard-with-compaction.ts";
 import { countText, type TextCount } from "./pipeline/count-text.ts";
-import { type GuardReport, guardConversation } from "./pipeline/guard-conversation.ts";
 import type { Log } from "./pipeline/log-event.ts";
 import { type MaskReport, maskConversation, type Outcome } from "./pipeline/mask-conversation.ts";
 import type { RestoreReport } from "./pipeline/restore-conversation.ts";
@@ -25,7 +27,7 @@ export interface CallOptions {
 }
 
 /** What `guard` takes beside the conversation. */
-export interface GuardOptions extends CallOptions {
+export interface GuardOptions extends CallOptions, CompactionOptions {
 	/** Model whose context window and token encoding count; by default the request body's own `model`. */
 	readonly model?: string;
 	/** Context window in tokens, where the model's own is not meant or not known. */
@@ -39,6 +41,21 @@ export interface GuardOptions extends CallOptions {
 	 * calibrate the counts by; see `docs/tokens.md`.
 	 */
 	readonly usage?: unknown;
+	/**
+	 * What the provider answered to the conversation's last call, whole. Where it was cut off with no usable call, the
+	 * answer as far as it came and a request for a more concise one are appended.
+	 */
+	readonly lastResponse?: unknown;
+}
+
+/** What `compact` takes beside the conversation. */
+export interface CompactOptions extends Omit<GuardOptions, "lastResponse"> {
+	/** Compact also where it is not due. Without a window and a policy's `at_messages` there is nothing to decide by, and it is. */
+	readonly force?: boolean;
+	/** The summary, where the caller brings one. */
+	readonly summary?: string;
+	/** The token of the request that the summary answers; without it the summary is of what would be summarised now. */
+	readonly summaryToken?: string;
 }
 
 /** What `count` takes beside the text. */
@@ -85,10 +102,32 @@ export async function mask<Conversation>(
 export async function guard<Conversation>(
 	conversation: Conversation,
 	options: GuardOptions = {},
-): Promise<Outcome<GuardReport> & { readonly conversation: Conversation }> {
-	const { model, contextWindow, reserveTokens, tools, usage } = options;
-	const given = { model, contextWindow, reserveTokens, tools, usage };
-	const outcome = await guardConversation({ conversation, policy: policyOf(options), ...given, ...shellOf(options) });
+): Promise<Outcome<GuardWithCompactionReport> & { readonly conversation: Conversation }> {
+	const { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal, onProgress } = options;
+	const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal, onProgress };
+	const policy = policyOf(options);
+	const compaction = async () => compactionOfOptions(options, policy);
+	const outcome = await guardWithCompaction({ conversation, policy, ...given, ...shellOf(options), compaction });
+	return outcome as typeof outcome & { conversation: Conversation };
+}
+
+/**
+ * Compacts a conversation by a strategy of the policy's or one of your own. Where a summary is needed and there is neither
+ * a `summariser` nor a `summary`, the outcome holds a `request` for one: answer it by a second call with `summary` and
+ * `summaryToken`.
+ *
+ * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument`, `summary_refused`, `stale_edit`,
+ * `strategy_failed`; SummariserError where the model could not be asked. The conversation is never half done.
+ */
+export async function compact<Conversation>(
+	conversation: Conversation,
+	options: CompactOptions = {},
+): Promise<CompactOutcome & { readonly conversation: Conversation }> {
+	const { model, contextWindow, reserveTokens, tools, usage, force, signal, onProgress } = options;
+	const given = { model, contextWindow, reserveTokens, tools, usage, force, signal, onProgress };
+	const policy = policyOf(options);
+	const how = compactionOfOptions(options, policy);
+	const outcome = await compactConversation({ conversation, policy, ...given, ...shellOf(options), ...how });
 	return outcome as typeof outcome & { conversation: Conversation };
 }
 

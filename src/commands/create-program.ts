@@ -1,5 +1,6 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { nearestName } from "../policy/nearest-name.ts";
+import { builtInStrategies } from "../policy/strategy-name.ts";
 import { encodingNames } from "../tokens/encoding-names.ts";
 import { version } from "../version.ts";
 
@@ -9,6 +10,7 @@ Examples:
   palimpsest serve --http                               serve MCP at http://127.0.0.1:8765/mcp and /sse
   palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
   palimpsest guard chat.json --context-window 32000     make it fit 32 000 tokens
+  palimpsest compact chat.json --strategy llm-summary   put a summary in the place of old messages
   npm test 2>&1 | palimpsest truncate -                 keep head and tail of a long output
   git diff | palimpsest count - --model gpt-4o          how many tokens a text has
   palimpsest recall ku193re960gi257do532 --tail 40      read what a placeholder stands for
@@ -56,6 +58,18 @@ export function createProgram(): Command {
 		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
 		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
 		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
+
+	keeping("compact <file>", "Print the conversation in FILE with old results hidden, or a summary of old messages.")
+		.addOption(respondWith())
+		.addOption(new Option("--strategy <name>", "how, if not as the policy says").choices(builtInStrategies))
+		.option("--force", "also while the window has room")
+		.option("--model <name>", "model whose window and tokenizer count")
+		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
+		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
+		.option("--request", "print what a summary is to be written from, and ask no model")
+		.option("--summary <file>", "put in this summary")
+		.option("--summary-token <token>", "the token of the request that it answers")
+		.action(async (file, options) => (await import("./compact.ts")).compact(file, options));
 
 	keeping("truncate <file>", "Print the text in FILE cut to its head and tail.")
 		.option("--max-chars <count>", "characters up to which it is left whole", wholeNumber)

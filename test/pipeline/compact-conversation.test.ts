@@ -180,9 +180,12 @@ describe("when it is due", () => {
 		expect((await due(conversation.length + 1)).report.trigger).toBe("not_due");
 	});
 
-	it("needs a window only where it decides", async () => {
-		await expect(ask({})).rejects.toMatchObject({ code: "context_window_unknown" });
-		expect((await compactConversation(request({}))).report.context_window).toBeUndefined();
+	it("is decided by the call itself where there is nothing else to decide by", async () => {
+		const { report } = await ask({});
+		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
+		expect(report.context_window).toBeUndefined();
+		const ofModel = await ask({ model: "gpt-4o" });
+		expect(ofModel.report).toMatchObject({ trigger: "not_due", context_window: 128_000 });
 	});
 });
 

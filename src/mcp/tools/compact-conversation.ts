@@ -2,10 +2,10 @@ import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import { builtInStrategies } from "../../policy/strategy-name.ts";
 import { answerConversation, type EditConversation } from "../answer-conversation.ts";
+import { compactionOfCall } from "../compaction-of-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { summaryRequestAnswer } from "../summary-request-answer.ts";
-import { summarySourceOfCall } from "../summary-source-of-call.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";
 
 /** Hides old results, or puts a summary in the place of old messages. */
@@ -13,12 +13,12 @@ export const compactConversation = defineTool({
 	name: "compact_conversation",
 	title: "Compact a conversation",
 	description:
-		"Compacts a conversation when its window is full (or with force): hides old tool results, else replaces old messages by a summary. May answer with `summary_request`: write that summary, then make the call it spells out.",
+		"Compacts a conversation: hides old tool results, else replaces old messages by a summary. May answer with `summary_request`: write that summary, then make the call it spells out.",
 	annotations: { ...fileWritingTool, idempotentHint: false, openWorldHint: true },
 	inputSchema: z.object({
 		...conversationInput,
 		strategy: z.enum(builtInStrategies).optional(),
-		force: z.boolean().optional().describe("Now, due or not."),
+		force: z.boolean().optional().describe("Also while the window has room."),
 		summary: z.string().optional().describe("Your summary."),
 		summary_token: z.string().optional().describe("From `summary_request`."),
 		model: z.string().min(1).optional(),
@@ -32,19 +32,10 @@ export const compactConversation = defineTool({
 			throw new PalimpsestError("invalid_argument", "Expected `summary_token` only together with `summary`.");
 		}
 		const { compactConversation: compact } = await import("../../pipeline/compaction/compact-conversation.ts");
-		const { strategyOfCall } = await import("../../pipeline/compaction/strategy-of-call.ts");
 		const policy = policyOfCall(context, input.policy);
+		const brought = summary === undefined ? undefined : ({ kind: "given", summary, token } as const);
+		const how = await compactionOfCall(context, { policy, named: input.strategy, summary: brought });
 		const { log, archive, signal, onProgress } = context;
-		const answer =
-			summary === undefined ? await summarySourceOfCall(context, policy) : ({ kind: "given", summary, token } as const);
-		const strategy = await strategyOfCall({
-			named: input.strategy,
-			policy,
-			load: context.loadStrategy,
-			answer,
-			log,
-			signal,
-		});
 		const given = {
 			model: input.model,
 			contextWindow: input.context_window,
@@ -54,9 +45,8 @@ export const compactConversation = defineTool({
 			const outcome = await compact({
 				...one,
 				...given,
+				...how,
 				policy,
-				strategy,
-				answer,
 				archive,
 				recall: "offered",
 				signal,

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { answerConversation, type EditConversation } from "../answer-conversation.ts";
+import { compactionOfCall } from "../compaction-of-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";
@@ -24,7 +25,7 @@ export const guardContext = defineTool({
 	outputSchema: conversationOutput,
 	async handle(input, context) {
 		// Loaded on demand, with every format: a client that lists the tools waits for less.
-		const { guardConversation } = await import("../../pipeline/guard-conversation.ts");
+		const { guardWithCompaction } = await import("../../pipeline/compaction/guard-with-compaction.ts");
 		const policy = policyOfCall(context, input.policy);
 		const {
 			model,
@@ -35,9 +36,10 @@ export const guardContext = defineTool({
 			last_response: lastResponse,
 		} = input;
 		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse };
-		const { log, archive } = context;
-		const edit: EditConversation = (one) =>
-			guardConversation({ ...one, policy, ...given, archive, recall: "offered", log });
+		const { log, archive, signal, onProgress } = context;
+		const compaction = () => compactionOfCall(context, { policy });
+		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
+		const edit: EditConversation = (one) => guardWithCompaction({ ...one, ...given, ...shell, compaction });
 		return answerConversation({ input, context, policy, edit });
 	},
 });

@@ -28,7 +28,7 @@ export interface CompactOutcome extends Outcome<CompactReport> {
  * error `archive_unavailable`, unless the policy says otherwise.
  *
  * @throws SummariserError where a model could not be asked. PalimpsestError `not_a_conversation`,
- * `context_window_unknown` where it decides, `invalid_argument`, `summary_refused`, `stale_edit` for a summary of
+ * `context_window_unknown` where the guard takes a summary's place, `invalid_argument`, `summary_refused`, `stale_edit` for a summary of
  * messages that are not there any more, `thinking_bound`, `strategy_failed`.
  */
 export function compactConversation(request: CompactRequest): Promise<CompactOutcome> {

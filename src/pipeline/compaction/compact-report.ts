@@ -6,7 +6,7 @@ import type { ThinkingReport } from "../thinking-report.ts";
 
 /** Why a conversation was compacted, or that it need not be. */
 export type CompactionTrigger =
-	/** The caller said so. */
+	/** The caller said so, or there was neither a context window nor a number of messages to decide by. */
 	| "forced"
 	/** Its tokens and the reserve fill the context window (seed 3). */
 	| "tokens"

@@ -25,8 +25,9 @@ export interface TriggerParameters {
  */
 export function compactionTrigger(parameters: TriggerParameters): CompactionTrigger {
 	const { force, transcript, total, scale, policy, contextWindow, reserveTokens } = parameters;
-	if (force) return "forced";
-	if (contextWindow !== undefined && scaleTokens(total, scale).high + reserveTokens >= contextWindow) return "tokens";
 	const { at_messages: most } = policy.compaction;
+	// Without anything to decide by, the call itself is the decision.
+	if (force || (contextWindow === undefined && most === null)) return "forced";
+	if (contextWindow !== undefined && scaleTokens(total, scale).high + reserveTokens >= contextWindow) return "tokens";
 	return most !== null && sentMessages(transcript) >= most ? "messages" : "not_due";
 }

@@ -1,7 +1,6 @@
 import { measure } from "../../engine/measure.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { readConversation } from "../../formats/read-conversation.ts";
-import type { Policy } from "../../policy/schema.ts";
 import { wordings } from "../../policy/wordings.ts";
 import { inputTokensOf } from "../../tokens/input-tokens.ts";
 import { archivingOf } from "../archiving-of.ts";
@@ -41,8 +40,7 @@ export async function openCompaction(request: CompactRequest) {
 			? counted.estimate
 			: calibrate(counted.estimate, { transcript, measurement, inputTokens });
 	const { scale } = estimate;
-	const needsWindow = !force && policy.compaction.at_messages === null;
-	const contextWindow = await windowOf(request, model, needsWindow);
+	const contextWindow = await windowOf(request, model);
 	const reserveTokens = request.reserveTokens ?? policy.guard.reserve_tokens;
 	const { total } = measurement;
 	const trigger = compactionTrigger({ force, transcript, total, scale, policy, contextWindow, reserveTokens });
@@ -62,16 +60,15 @@ export async function openCompaction(request: CompactRequest) {
 	};
 }
 
-/** The window where it is known; not to know it is an error only where it decides. */
+/** The window where one is known. */
 async function windowOf(
-	{ contextWindow, policy }: CompactRequest & { readonly policy: Policy },
+	{ contextWindow, policy }: CompactRequest,
 	model: string | undefined,
-	isNeeded: boolean,
 ): Promise<number | undefined> {
 	try {
 		return await contextWindowOfCall(contextWindow, policy, model);
 	} catch (error) {
-		if (isNeeded || !(error instanceof PalimpsestError)) throw error;
-		return undefined;
+		if (error instanceof PalimpsestError && error.code === "context_window_unknown") return undefined;
+		throw error;
 	}
 }
