@@ -1,4 +1,5 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { compactByCaller } from "./compact-by-caller.js";
 import { type Recalled, recallMasked } from "./recall-masked.js";
 import type { ChatMessage } from "./record-session.js";
 
@@ -24,6 +25,7 @@ export interface Answers {
 	readonly mask: { readonly messages: readonly ChatMessage[]; readonly report: ShownReport };
 	readonly guard: { readonly messages: readonly ChatMessage[]; readonly report: ShownReport };
 	readonly truncate: { readonly text: string; readonly chars: BeforeAfter; readonly tokens: BeforeAfter };
+	readonly compact: { readonly messages: readonly ChatMessage[]; readonly report: ShownReport };
 	/** Every masked result, read again. */
 	readonly recalled: readonly Recalled[];
 	readonly policy: { readonly preset: string };
@@ -52,6 +54,7 @@ export async function callTools(
 		mask,
 		recalled: await recallMasked(client, messages, mask.messages),
 		guard: (await call("guard_context", { messages, context_window: contextWindow })) as Answers["guard"],
+		compact: await compactByCaller<Answers["compact"]>(call, messages),
 		truncate: (await call("truncate_output", { text: largest })) as Answers["truncate"],
 		policy: JSON.parse(content.text).policy,
 	};

@@ -69,27 +69,30 @@ function reportRow(name: string, report: ShownReport): string {
 	]);
 }
 
-function printTable({ mask, guard, truncate }: Answers): void {
+function printTable({ mask, guard, compact, truncate }: Answers): void {
 	const { messages, tool_results: results, chars, tokens } = mask.report;
 	const lines = [
 		row("", ["messages", "tool results", "characters", "tokens", "dropped", "fits"]),
 		row("before", [messages.before, results, chars.before, tokens.before, "", ""]),
 		reportRow("mask_conversation", mask.report),
 		reportRow(`guard_context ${contextWindow}`, guard.report),
+		reportRow("compact_conversation", compact.report),
 		row("largest output", ["", "", truncate.chars.before, truncate.tokens.before, "", ""]),
 		row("truncate_output", ["", "", truncate.chars.after, truncate.tokens.after, "", ""]),
 	];
 	process.stdout.write(`\n${lines.join("\n")}\n(-a -b): a results masked, b truncated\n`);
 }
 
-function check(messages: readonly ChatMessage[], { mask, guard, truncate, recalled, policy }: Answers): void {
+function check(messages: readonly ChatMessage[], { mask, guard, compact, truncate, recalled, policy }: Answers): void {
 	checkMasked(messages, mask.messages);
 	checkGuarded(messages, guard.messages);
+	checkGuarded(messages, compact.messages);
 	assert.equal(policy.preset, "observation-masking");
 	assert.ok(mask.report.masked_tool_results > 5, "old results are masked");
 	assert.equal(recalled.length, mask.report.masked_tool_results, "every masked result was recalled");
 	assert.ok(guard.report.fits, "the guarded conversation fits");
 	assert.ok(guard.report.tokens.after <= contextWindow, "and is within the window");
+	assert.ok(compact.report.tokens.after < compact.report.tokens.before / 10, "a summary stands for the old messages");
 	assert.ok(truncate.chars.after < truncate.chars.before, "the largest output is cut");
 }
 
@@ -103,7 +106,7 @@ const overStdio = await withClient(
 	messages,
 );
 check(messages, overStdio);
-process.stdout.write("Called all four tools and read the policy over stdio.\n");
+process.stdout.write("Called all five tools and read the policy over stdio.\n");
 
 const { url, server } = await startHttpServer();
 try {

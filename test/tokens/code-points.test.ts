@@ -25,6 +25,20 @@ const contexts: readonly ((character: string) => string)[] = [
 
 const batch = 64;
 
+/** Blocks whose characters are all letters of one kind, so that what holds of one in context holds of its neighbours. */
+const uniform: readonly (readonly [number, number])[] = [
+	[0x3400, 0x4dc0],
+	[0x4e00, 0xa000],
+	[0xac00, 0xd780],
+	[0x20000, 0x32380],
+];
+/** Of such a block every eighth batch is compared in context. */
+const oneOf = 8;
+
+function isSampledOut(from: number): boolean {
+	return (from / batch) % oneOf !== 0 && uniform.some(([start, end]) => from >= start && from + batch <= end);
+}
+
 describe.each(tableNames)("the %s counter on every code point", (name) => {
 	it(`agrees with tiktoken in ${contexts.length} contexts`, { timeout: 240_000 }, () => {
 		const { count } = createCounter(readEncoding(name));
@@ -45,13 +59,13 @@ describe.each(tableNames)("the %s counter on every code point", (name) => {
 		for (const [index, context] of contexts.entries()) {
 			for (let from = 0; from < 0x110000; from += batch) {
 				// Past plane 3 there are but marks and tags in 14, private use and nothing: some of each do in context.
-				if (index > 0 && from >= 0x40000 && from % 0x10000 >= 0x200) continue;
+				if (index > 0 && ((from >= 0x40000 && from % 0x10000 >= 0x200) || isSampledOut(from))) continue;
 				const characters = Array.from({ length: batch }, (_, offset) => String.fromCodePoint(from + offset));
 				compare(characters.map(context));
 				compared += batch;
 			}
 		}
 		expect(differing).toEqual([]);
-		expect(compared).toBeGreaterThan(0x110000 + (contexts.length - 1) * 0x40000);
+		expect(compared).toBeGreaterThan(0x110000 + (contexts.length - 1) * 0x20000);
 	});
 });
