@@ -1,5 +1,6 @@
 import { findPolicyFile, type PolicyFileSearch } from "./config/find-policy-file.ts";
 import { readPolicyFile } from "./config/read-policy-file.ts";
+import { refuseFoundCode } from "./config/refuse-found-code.ts";
 import { environmentLayer } from "./policy/environment-layer.ts";
 import type { PolicyLayer } from "./policy/policy-layer.ts";
 import { resolvePolicy } from "./policy/resolve-policy.ts";
@@ -29,8 +30,10 @@ export interface Config {
  */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
 	const path = await findPolicyFile(sources);
+	const ofFile = path === null ? undefined : await readPolicyFile(path);
+	if (path !== null && ofFile) refuseFoundCode(ofFile, path, sources);
 	const layers = [
-		...(path === null ? [] : [await readPolicyFile(path)]),
+		...(ofFile ? [ofFile] : []),
 		environmentLayer(sources.environment),
 		settingsLayer(sources.settings ?? []),
 	];

@@ -19,8 +19,6 @@
  * - `ambiguous_reference`: a reference that stands for more than one original.
  * - `summary_refused`: a summary that may not stand in a conversation: empty, no smaller than what it would replace, too
  *   large, or with the markup of a tool call; the conversation was left as it was.
- * - `invalid_strategy_output`: a compaction strategy of the user's own failed, or gave what would break the conversation,
- *   which was left as it was.
  * - `strategy_failed`: a compaction strategy of the user's own failed, or returned what is no conversation.
  * - `rate_limit` … `unknown`: a model could not be asked; see {@link SummariserErrorCode}.
  * - `internal`: a defect of ours.
@@ -44,7 +42,6 @@ export type ErrorCode =
 	| "ambiguous_reference"
 	| "summary_refused"
 	| "strategy_failed"
-	| "invalid_strategy_output"
 	| SummariserErrorCode
 	| "internal";
 

@@ -33,5 +33,9 @@ function importOnly(module: string, folders: readonly string[]): URL | undefined
 }
 
 function existing(url: URL): URL | undefined {
-	return url.protocol === "file:" && statSync(url, { throwIfNoEntry: false })?.isFile() ? url : undefined;
+	try {
+		return url.protocol === "file:" && statSync(url).isFile() ? url : undefined;
+	} catch {
+		return undefined;
+	}
 }

@@ -3,8 +3,9 @@ import { compactJson } from "../engine/compact-json.ts";
 import type { Plan } from "../engine/edit.ts";
 import { groupMessages } from "../engine/groups.ts";
 import { pairResults } from "../engine/pairing.ts";
-import { valueAt } from "../engine/path.ts";
+import { jsonPointer, valueAt } from "../engine/path.ts";
 import { takesMessageOut } from "../engine/takes-message-out.ts";
+import type { ToolCall, ToolResult } from "../engine/transcript.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 
 /** A dropped group as it is archived. */
@@ -16,19 +17,55 @@ export interface DroppedGroup {
 	readonly originals: readonly Original[];
 }
 
-/** The groups that a plan drops, or that a summary stands for, oldest first. */
-export function droppedGroups({ document, transcript }: ReadConversation, plan: Plan): DroppedGroup[] {
-	const dropped = new Set(plan.filter(takesMessageOut).map((edit) => edit.message));
-	if (dropped.size === 0) return [];
-	return groupMessages(transcript, pairResults(transcript)).flatMap(({ messages }): DroppedGroup[] => {
-		if (!messages.every((index) => dropped.has(index))) return [];
-		const members = messages.flatMap((index) => transcript.messages[index] ?? []);
-		const values = members.flatMap(({ paths }) => paths.map((path) => valueAt(document, path)));
-		const text = compactJson(values);
-		const calls = members.flatMap((message) => message.calls).filter(({ id }) => id !== undefined);
-		const original = { kind: "group", text } as const;
-		const originals: Original[] =
-			calls.length === 0 ? [original] : calls.map(({ id, name }) => ({ ...original, toolCallId: id, toolName: name }));
-		return [{ text, messages, originals }];
+/**
+ * The groups that a plan drops, or that a summary stands for, oldest first. Of a group that goes in part, as a strategy
+ * of the user's own may write a result anew, what goes is archived message by message.
+ */
+export function droppedGroups(source: ReadConversation, plan: Plan): DroppedGroup[] {
+	const gone = goneMessages(source, plan);
+	if (gone.size === 0) return [];
+	const { transcript } = source;
+	return groupMessages(transcript, pairResults(transcript)).flatMap(({ messages }) => {
+		const parts = messages.every((index) => gone.has(index))
+			? [messages]
+			: messages.flatMap((index) => (gone.has(index) ? [[index]] : []));
+		return parts.map((part) => archived(source, part));
 	});
+}
+
+/** An edit names the first of the messages that its value holds. */
+function goneMessages({ transcript, located }: ReadConversation, plan: Plan): ReadonlySet<number> {
+	const gone = new Set<number>();
+	const values = new Set<string>();
+	const depth = located.base.length + 1;
+	for (const edit of plan) {
+		if (!takesMessageOut(edit)) continue;
+		if (edit.message >= 0) gone.add(edit.message);
+		if (edit.reason === "summary" && edit.path.length === depth) values.add(jsonPointer(edit.path));
+	}
+	if (values.size === 0) return gone;
+	transcript.messages.forEach(({ paths }, index) => {
+		if (paths.length > 0 && paths.every((path) => values.has(jsonPointer(path.slice(0, depth))))) gone.add(index);
+	});
+	return gone;
+}
+
+function archived({ document, transcript }: ReadConversation, messages: readonly number[]): DroppedGroup {
+	const members = messages.flatMap((index) => transcript.messages[index] ?? []);
+	const text = compactJson(members.flatMap(({ paths }) => paths.map((path) => valueAt(document, path))));
+	const calls = callsOf(members.flatMap((message) => message.calls));
+	const named = calls.length > 0 ? calls : resultsOf(members.flatMap((message) => message.results));
+	const original = { kind: "group", text } as const;
+	return { text, messages, originals: named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one })) };
+}
+
+type Named = Pick<Original, "toolCallId" | "toolName">;
+
+function callsOf(calls: readonly ToolCall[]): Named[] {
+	return calls.flatMap(({ id, name }) => (id === undefined ? [] : [{ toolCallId: id, toolName: name }]));
+}
+
+/** What goes without its call is found by what it answers. */
+function resultsOf(results: readonly ToolResult[]): Named[] {
+	return results.flatMap(({ callId }) => (callId === undefined ? [] : [{ toolCallId: callId }]));
 }

@@ -41,8 +41,11 @@ export function settle(what: {
 	if (violations.length === 0) return { kind: "kept_promises", document: edited };
 	const shown = violations.slice(0, 5).map(({ promise, detail }) => `${promise} (${detail})`);
 	const more = violations.length > shown.length ? ` and ${violations.length - shown.length} more` : "";
-	const message = `The result would have broken ${shown.join(", ")}${more}, so the conversation was left as it was. Please report this.`;
-	return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message) };
+	const broken = `have broken ${shown.join(", ")}${more}, so the conversation was left as it was.`;
+	const error = what.rewrites
+		? new PalimpsestError("strategy_failed", `What the compaction strategy returned would ${broken}`)
+		: new PalimpsestError("broken_promise", `The result would ${broken} Please report this.`);
+	return { kind: "broken_promise", document, error };
 }
 
 type Checked = { readonly plan: Plan; readonly countTokens: CountTokens };

@@ -119,6 +119,7 @@ describe("what is no external strategy is refused with what to do", () => {
 		["esm-only/main.js#A", /no such module is found from/],
 		["fs#promises", /no such module is found from/],
 		["file:///nowhere/strategy.mjs#A", /no such module is found from/],
+		["file://host/strategy.mjs#A", /no such module is found from/],
 		["file:#A", /no such module is found from/],
 		["./failing.mjs#A", /could not be loaded: RangeError: cannot start$/],
 		["./broken.mjs#A", /could not be loaded: /],

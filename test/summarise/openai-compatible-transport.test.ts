@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { systemClock } from "../../src/summarise/clock.ts";
 import { createOpenAiCompatible } from "../../src/summarise/openai-compatible.ts";
-import { ask, summariserError } from "./asking.ts";
+import { type Asked, ask, summariserError } from "./asking.ts";
 import { type Behaviour, complete, hang, refuse, startChatServer } from "./chat-server.ts";
 import { fakeClock } from "./fake-clock.ts";
 
@@ -36,6 +36,9 @@ const flood: Behaviour = (response) => {
 	pour();
 };
 
+const retriesOf = ({ progress }: Asked) =>
+	progress.flatMap((one) => (one.kind === "retry" ? [`${one.attempt}/${one.max_retries} ${one.code}`] : []));
+
 describe("a connection that fails", () => {
 	it.each([
 		["reset in the middle of the body", resetInBody],
@@ -47,6 +50,7 @@ describe("a connection that fails", () => {
 		expect(summariserError(asked)).toMatchObject({ code: "server_error", status_code: undefined, is_retryable: true });
 		expect(asked.server.requests.length).toBe(4);
 		expect(asked.delays).toEqual([2, 4, 8]);
+		expect(retriesOf(asked)).toEqual(["1/3 server_error", "2/3 server_error", "3/3 server_error"]);
 	});
 
 	it("reset in the middle of the body, then whole", async () => {
@@ -76,6 +80,7 @@ describe("an answer that takes too long", () => {
 		expect(summariserError(asked)).toMatchObject({ code: "timeout", status_code: undefined, is_retryable: true });
 		expect(asked.server.requests.length).toBe(4);
 		expect(asked.delays).toEqual([2, 4, 8]);
+		expect(retriesOf(asked)).toEqual(["1/3 timeout", "2/3 timeout", "3/3 timeout"]);
 	});
 
 	it("hangs once, then answers", async () => {

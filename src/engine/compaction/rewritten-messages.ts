@@ -36,18 +36,19 @@ export function rewrittenMessages(
 }
 
 function originsOfValues(length: number, plan: Plan, depth: number): Int32Array {
-	const removed = new Uint8Array(length);
+	const changes = new Map<number, "remove" | "replace">();
 	const inserted = new Uint32Array(length + 1);
 	for (const { kind, path } of plan) {
 		if (path.length !== depth + 1) continue;
 		const index = Number(path[depth]);
-		if (kind === "remove") removed[index] = 1;
-		else if (kind === "insert") inserted[index] = (inserted[index] ?? 0) + 1;
+		if (kind === "insert") inserted[index] = (inserted[index] ?? 0) + 1;
+		else changes.set(index, kind);
 	}
 	const origins: number[] = [];
 	for (let index = 0; index <= length; index += 1) {
 		for (let count = inserted[index] ?? 0; count > 0; count -= 1) origins.push(isNew);
-		if (index < length && removed[index] === 0) origins.push(index);
+		const change = changes.get(index);
+		if (index < length && change !== "remove") origins.push(change === "replace" ? isNew : index);
 	}
 	return Int32Array.from(origins);
 }

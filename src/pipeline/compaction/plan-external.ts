@@ -3,6 +3,7 @@ import { planRewrite } from "../../engine/compaction/plan-rewrite.ts";
 import type { CompactionContext, CompactionStrategy } from "../../engine/compaction/strategy.ts";
 import type { Size } from "../../engine/edit.ts";
 import { measure, sizeOf } from "../../engine/measure.ts";
+import { valueAt } from "../../engine/path.ts";
 import { scaleTokens } from "../../engine/token-scale.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { locateMessages } from "../../formats/read-conversation.ts";
@@ -24,13 +25,19 @@ export async function planExternal(
 	const { source, measurement } = opened;
 	const { located, format, transcript } = source;
 	const after = await run(strategy, name, contextOf(request, opened));
-	const size = (value: unknown) => sizeOfValue(value, opened);
 	const { messages } = located;
+	const { links } = format;
+	// A record that is written anew under its own id stays in the place where others are tied to it.
+	const identityOf = (value: unknown) => {
+		const id = links && valueAt(value, links.id);
+		return typeof id === "string" ? id : undefined;
+	};
 	const rewrite = planRewrite({
 		source: { transcript, base: located.base, messages },
 		after,
 		sizes: measurement.messages,
-		sizeOf: size,
+		sizeOf: (value) => sizeOfValue(value, opened),
+		identityOf,
 	});
 	switch (rewrite.kind) {
 		case "unchanged":

@@ -2,6 +2,7 @@ import { applyPlan } from "../../../src/engine/apply.ts";
 import { planRewrite, type Rewrite } from "../../../src/engine/compaction/plan-rewrite.ts";
 import { verifyRewrite } from "../../../src/engine/compaction/verify-rewrite.ts";
 import { measure, type TokenMeter } from "../../../src/engine/measure.ts";
+import { valueAt } from "../../../src/engine/path.ts";
 import type { Violation } from "../../../src/engine/violation.ts";
 import { locateMessages, type ReadConversation, readConversation } from "../../../src/formats/read-conversation.ts";
 import { roughCount } from "../../support/rough-count.ts";
@@ -17,8 +18,15 @@ export interface Rewritten {
 	readonly promises: readonly string[];
 }
 
-/** Plans, applies, reads again and verifies what a strategy made of the list of a conversation. */
-export function rewrite(document: unknown, strategy: (history: readonly unknown[]) => unknown): Rewritten {
+/**
+ * Plans, applies, reads again and verifies what a strategy made of the list of a conversation. `tamper` stands for a
+ * defect of ours between applying and verifying.
+ */
+export function rewrite(
+	document: unknown,
+	strategy: (history: readonly unknown[]) => unknown,
+	tamper: (edited: unknown) => unknown = (edited) => edited,
+): Rewritten {
 	const source = readConversation(document);
 	const { transcript, located } = source;
 	const { base, messages } = located;
@@ -28,12 +36,18 @@ export function rewrite(document: unknown, strategy: (history: readonly unknown[
 		return measure(alone, meter).total;
 	};
 	const after = strategy(JSON.parse(JSON.stringify(messages)));
-	const rewritten = planRewrite({ source: { transcript, base, messages }, after, sizes: measured.messages, sizeOf });
+	const { links } = source.format;
+	const identityOf = (value: unknown) => {
+		const id = links && valueAt(value, links.id);
+		return typeof id === "string" ? id : undefined;
+	};
+	const given = { source: { transcript, base, messages }, sizes: measured.messages, sizeOf, identityOf };
+	const rewritten = planRewrite({ ...given, after });
 	if (rewritten.kind !== "rewrite") {
 		return { source, rewrite: rewritten, document, violations: [], promises: [] };
 	}
 	const { plan } = rewritten;
-	const edited = applyPlan(document, plan);
+	const edited = tamper(applyPlan(document, plan));
 	const reread = source.format.read(locateMessages(edited));
 	const violations = verifyRewrite(
 		{ document, transcript },

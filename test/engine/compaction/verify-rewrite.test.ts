@@ -143,6 +143,18 @@ describe("verifyRewrite refuses", () => {
 		expect(rewrite(messages, (history) => [text, ...history.slice(1)]).promises).toEqual([]);
 	});
 
+	it("what was not written as planned", () => {
+		const strategy = (history: readonly unknown[]) => [...history.slice(0, 2), text, history[9]];
+		const tampered = (tamper: (list: readonly object[]) => unknown) =>
+			rewrite(conversation, strategy, (edited) => tamper(edited as object[])).promises;
+		expect(tampered((list) => list)).toEqual([]);
+		expect(tampered((list) => list.map((one) => ({ ...one })))).toEqual(["untouched_parts_identical"]);
+		expect(tampered(([first, second, , last]) => [first, second, assistant, last])).toContain(
+			"untouched_parts_identical",
+		);
+		expect(tampered((list) => list.slice(0, 3))).toContain("untouched_parts_identical");
+	});
+
 	it("never tells what stands in the conversation", () => {
 		const { violations } = rewrite(conversation, (history) => [history[7], history[3], { role: "secret-role" }]);
 		expect(violations.length).toBeGreaterThan(3);
