@@ -1,3 +1,4 @@
+import { type Findings, findEarlier, findOnce, type MessageList } from "./continuation.ts";
 import type { Size } from "./edit.ts";
 import { rememberSize } from "./remember-size.ts";
 import { startSum } from "./size.ts";
@@ -60,29 +61,59 @@ const sizeOfMessage = rememberSize((message: Message, { countTokens, messageOver
 	return { chars, tokens, fixed };
 });
 
+interface MessageSizes {
+	readonly sizes: readonly Size[];
+	readonly sum: Size;
+}
+
+const foundSizes = new WeakMap<TokenMeter, Findings<MessageSizes>>();
+
+function sizesOf(messages: MessageList, meter: TokenMeter): MessageSizes {
+	return findOnce(sizesBy(meter), messages, (earlier) => {
+		const sizes = earlier ? earlier.finding.sizes.slice() : [];
+		const sum = startSum(earlier?.finding.sum);
+		for (let index = sizes.length; index < messages.length; index += 1) {
+			const size = sizeOfMessage(messages[index] as Message, meter);
+			sizes.push(size);
+			sum.add(size);
+		}
+		return { sizes, sum: sum.total() };
+	});
+}
+
+function sizesBy(meter: TokenMeter): Findings<MessageSizes> {
+	let sizes = foundSizes.get(meter);
+	if (!sizes) {
+		sizes = new WeakMap();
+		foundSizes.set(meter, sizes);
+	}
+	return sizes;
+}
+
 /**
  * Measures a conversation: characters (UTF-16 code units) and tokens of each message and in all. `requestOverhead` is
  * what the provider adds to each request, in tokens.
  */
-export function measure(transcript: Transcript, meter: TokenMeter, requestOverhead = 0): Measurement {
-	const all = startSum();
-	const messages: Size[] = [];
-	for (const message of transcript.messages) {
-		const size = sizeOfMessage(message, meter);
-		messages.push(size);
-		all.add(size);
-	}
+export function measure({ messages, surroundings }: Transcript, meter: TokenMeter, requestOverhead = 0): Measurement {
+	const { sizes, sum } = sizesOf(messages, meter);
+	const all = startSum(sum);
 	let surroundingTokens = requestOverhead;
-	for (const text of transcript.surroundings) {
+	for (const text of surroundings) {
 		const size = sizeOf(text, meter.countTokens);
 		surroundingTokens += size.tokens;
 		all.add(size);
 	}
 	all.add({ chars: 0, tokens: requestOverhead, fixed: requestOverhead });
-	return { messages, surroundingTokens, total: all.total() };
+	return { messages: sizes, surroundingTokens, total: all.total() };
 }
 
 /** Whether all messages were measured by this meter before, so that measuring them again costs nothing. */
 export function isMeasured({ messages }: Transcript, meter: TokenMeter): boolean {
-	return messages.every((message) => sizeOfMessage.isKnown(message, meter));
+	const sizes = sizesBy(meter);
+	if (sizes.has(messages)) return true;
+	const measured = findEarlier(sizes, messages)?.messages.length ?? 0;
+	for (let index = messages.length - 1; index >= measured; index -= 1) {
+		if (!sizeOfMessage.isKnown(messages[index] as Message, meter)) return false;
+	}
+	return true;
 }

@@ -1,4 +1,5 @@
-import type { ToolCall, ToolResult, Transcript } from "./transcript.ts";
+import { type Earlier, type Findings, findOnce, type MessageList } from "./continuation.ts";
+import type { Message, ToolCall, ToolResult, Transcript } from "./transcript.ts";
 
 /** A tool result with the call that it answers. */
 export interface PairedResult {
@@ -15,29 +16,31 @@ export interface PairedResult {
  * Pairs each result with its call, in order of appearance. A result belongs to the nearest preceding message that
  * makes a call with its id, since real conversations reuse ids; a map from id to first call would mislabel them.
  */
-export function pairResults(transcript: Transcript): readonly PairedResult[] {
-	let paired = pairedResults.get(transcript);
-	if (!paired) {
-		paired = pair(transcript);
-		pairedResults.set(transcript, paired);
-	}
-	return paired;
+export function pairResults({ messages }: Transcript): readonly PairedResult[] {
+	return findOnce(pairings, messages, (earlier) => pair(messages, earlier)).paired;
+}
+
+interface Pairing {
+	readonly paired: readonly PairedResult[];
+	/** The latest call of each id, until a longer conversation goes on with them. */
+	latest: Map<string, { readonly caller: number; readonly call: ToolCall }> | undefined;
 }
 
 // A transcript never changes once it is read, and each step of a call asks for its pairs.
-const pairedResults = new WeakMap<Transcript, readonly PairedResult[]>();
+const pairings: Findings<Pairing> = new WeakMap();
 
-function pair(transcript: Transcript): PairedResult[] {
-	const latest = new Map<string, { caller: number; call: ToolCall }>();
-	const paired: PairedResult[] = [];
-	transcript.messages.forEach((message, index) => {
-		for (const call of message.calls) {
-			if (call.id !== undefined) latest.set(call.id, { caller: index, call });
-		}
-		for (const result of message.results) {
+function pair(messages: MessageList, earlier: Earlier<Pairing> | undefined): Pairing {
+	const begun = earlier?.finding.latest && earlier;
+	const latest: NonNullable<Pairing["latest"]> = begun?.finding.latest ?? new Map();
+	const paired = begun ? begun.finding.paired.slice() : [];
+	if (begun) begun.finding.latest = undefined;
+	for (let index = begun?.messages.length ?? 0; index < messages.length; index += 1) {
+		const { calls, results } = messages[index] as Message;
+		for (const call of calls) if (call.id !== undefined) latest.set(call.id, { caller: index, call });
+		for (const result of results) {
 			const owner = result.callId === undefined ? undefined : latest.get(result.callId);
 			paired.push({ result, message: index, caller: owner?.caller, call: owner?.call });
 		}
-	});
-	return paired;
+	}
+	return { paired, latest };
 }

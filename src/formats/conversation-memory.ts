@@ -1,4 +1,6 @@
+import { continueMessages } from "../engine/continuation.ts";
 import { copyJson, equalsCopy } from "../engine/json-copy.ts";
+import type { Message } from "../engine/transcript.ts";
 import type { LocatedMessages, ReadValue, Recollection } from "./format.ts";
 
 /** How much is remembered; past it the conversation that was longest unused is forgotten. */
@@ -26,6 +28,8 @@ interface RememberedConversation {
 	readonly key: string;
 	readonly values: (RememberedValue | undefined)[];
 	chars: number;
+	/** Everything that was read of it, where all of it is held. */
+	messages?: readonly Message[] | undefined;
 }
 
 /** What a message that was read takes beside its texts, in characters; about what its objects take in memory. */
@@ -50,10 +54,12 @@ export function createConversationMemory(limits: MemoryLimits): ConversationMemo
 		const key = `${format}/${base.join("/")}`;
 		const alike = conversations.filter((one) => one.key === key);
 		const { known, run } = longestRun(alike, messages);
-		const current: RememberedConversation = { key, values: [], chars: 0 };
 		// What goes on from a conversation takes its place; what only begins like it stands beside it.
-		if (run === known?.values.length) forget(known);
-		if (conversations.length >= limits.conversations) forget(conversations[0]);
+		const goesOn = known !== undefined && run === known.values.length;
+		const current: RememberedConversation = goesOn ? known : { key, values: [], chars: 0 };
+		const begun = goesOn && known.messages ? { values: run, messages: known.messages } : undefined;
+		if (goesOn) conversations = conversations.filter((other) => other !== known);
+		else if (conversations.length >= limits.conversations) forget(conversations[0]);
 		conversations.push(current);
 
 		function hold(index: number, one: RememberedValue): void {
@@ -64,10 +70,11 @@ export function createConversationMemory(limits: MemoryLimits): ConversationMemo
 			total += one.chars;
 		}
 		return {
+			begun,
 			recall(value, index) {
 				const one = known?.values[index];
 				if (!one || (index >= run && !equalsCopy(one.copy, value))) return undefined;
-				hold(index, one);
+				if (current !== known) hold(index, one);
 				return one.read;
 			},
 			learn(value, index, read) {
@@ -76,6 +83,11 @@ export function createConversationMemory(limits: MemoryLimits): ConversationMemo
 				const held = read(copy.value);
 				hold(index, { copy: copy.value, chars: copy.chars + messageOverhead, read: held });
 				return held;
+			},
+			finish(all) {
+				const isHeld = current.values.length === messages.length && !current.values.includes(undefined);
+				current.messages = isHeld ? all : undefined;
+				if (begun) continueMessages(all, begun.messages);
 			},
 		};
 	}

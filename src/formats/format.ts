@@ -25,10 +25,14 @@ export type ReadValue = Message | readonly Message[];
 
 /** What is known of a conversation's messages from an earlier reading in the same format. */
 export interface Recollection {
+	/** Set where the conversation goes on from an earlier one: how many of its first values that was, and what they hold. */
+	readonly begun?: { readonly values: number; readonly messages: readonly Message[] } | undefined;
 	/** What was read of an equal value at this index, or `undefined`. */
 	readonly recall: (value: unknown, index: number) => ReadValue | undefined;
 	/** Reads a value that is not known, or a copy of it that nobody else can change, and takes note of what was read. */
 	readonly learn: (value: unknown, index: number, read: (value: unknown) => ReadValue) => ReadValue;
+	/** Takes note of all messages that were read. */
+	readonly finish?: (messages: readonly Message[]) => void;
 }
 
 /** A wire format: how to recognise it, and where its texts live. It never converts. */

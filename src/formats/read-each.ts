@@ -10,9 +10,11 @@ import type { JsonObject } from "./json-values.ts";
 export function readEach(
 	{ messages, base, recollection }: LocatedMessages,
 	read: (message: JsonObject, path: Path) => ReadValue,
-): Message[] {
-	const all: Message[] = [];
-	for (let index = 0; index < messages.length; index += 1) {
+): readonly Message[] {
+	const begun = recollection?.begun;
+	if (begun?.values === messages.length) return begun.messages;
+	const all = begun ? begun.messages.slice() : [];
+	for (let index = begun?.values ?? 0; index < messages.length; index += 1) {
 		const value = messages[index];
 		const readOne = (one: unknown) => read(one as JsonObject, [...base, index]);
 		const held = recollection
@@ -21,6 +23,7 @@ export function readEach(
 		if (isOne(held)) all.push(held);
 		else all.push(...held);
 	}
+	recollection?.finish?.(all);
 	return all;
 }
 
