@@ -9,6 +9,7 @@ import { PalimpsestError } from "../errors.ts";
 import { locateMessages, type ReadConversation } from "../formats/read-conversation.ts";
 import { readEdited } from "../formats/read-edited.ts";
 import { linkRecogniser } from "../formats/sessions/relink.ts";
+import { rememberSettled, settleOnward } from "./settle-onward.ts";
 
 /** A conversation after a plan: edited and verified, or as it was with the reason why. */
 export type Settled =
@@ -32,13 +33,18 @@ export function settle(what: {
 	let edited: unknown;
 	let violations: readonly Violation[];
 	try {
+		const onward = settleOnward(source, plan, countTokens);
+		if (onward !== undefined) return { kind: "kept_promises", document: onward };
 		edited = applyPlan(document, plan);
 		violations = what.rewrites ? checkRewrite(source, edited, what) : check(source, edited, what);
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
 		return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message, { cause }) };
 	}
-	if (violations.length === 0) return { kind: "kept_promises", document: edited };
+	if (violations.length === 0) {
+		rememberSettled(source, plan, countTokens);
+		return { kind: "kept_promises", document: edited };
+	}
 	const shown = violations.slice(0, 5).map(({ promise, detail }) => `${promise} (${detail})`);
 	const more = violations.length > shown.length ? ` and ${violations.length - shown.length} more` : "";
 	const broken = `have broken ${shown.join(", ")}${more}, so the conversation was left as it was.`;

@@ -1,0 +1,131 @@
+import { type Earlier, type Findings, findEarlier } from "../engine/continuation.ts";
+import type { Edit, Plan } from "../engine/edit.ts";
+import type { CountTokens } from "../engine/measure.ts";
+import { pairResults } from "../engine/pairing.ts";
+import type { Transcript } from "../engine/transcript.ts";
+import { verify } from "../engine/verify.ts";
+import type { ReadConversation } from "../formats/read-conversation.ts";
+import { writeValue } from "./write-value.ts";
+
+/** A plan that kept every promise. */
+interface SettledPlan {
+	readonly plan: Plan;
+	readonly countTokens: CountTokens;
+	/** Where in the plan the edits of each value of the list begin; at its end the length of the plan. */
+	readonly starts: Uint32Array;
+}
+
+const settledPlans: Findings<SettledPlan> = new WeakMap();
+
+/** Takes note that a plan kept every promise, so that only what differs from it is verified as the conversation goes on. */
+export function rememberSettled({ transcript, located }: ReadConversation, plan: Plan, countTokens: CountTokens): void {
+	const starts = startsOf(plan, located.base.length, located.messages.length);
+	if (starts) settledPlans.set(transcript.messages, { plan, countTokens, starts });
+}
+
+/**
+ * Applies the plan of a conversation that goes on from one whose plan was settled. Values that equal those of then, with
+ * the very same edits, keep the promises that they kept; the others are verified as if they stood alone, and all pairs
+ * are looked at for one that would be torn apart.
+ *
+ * @returns the edited document, or `undefined` where the whole has to be verified.
+ */
+export function settleOnward(source: ReadConversation, plan: Plan, countTokens: CountTokens): unknown {
+	const { document, located, transcript, format } = source;
+	const { base, messages } = located;
+	const earlier = findEarlier(settledPlans, transcript.messages);
+	const isKnown = earlier?.finding.countTokens === countTokens && !format.links && base.length <= 1;
+	const starts = isKnown ? startsOf(plan, base.length, messages.length) : undefined;
+	if (!earlier || !starts) return undefined;
+
+	const changed = changedValues(plan, starts, earlier);
+	const written: unknown[] = [];
+	const rewritten: unknown[] = [];
+	for (let index = 0, next = 0; index < messages.length; index += 1) {
+		const isChanged = changed[next] === index;
+		if (isChanged) next += 1;
+		const [from, to] = [starts[index] as number, starts[index + 1] as number];
+		if (from === to) {
+			written.push(messages[index]);
+			continue;
+		}
+		const edits = plan.slice(from, to);
+		if (edits.some((edit) => edit.path.length === base.length + 1)) {
+			if (edits.length > 1 || edits[0]?.kind !== "remove") return undefined;
+			continue;
+		}
+		const value = writeValue(messages[index], edits, base.length + 1);
+		if (value === undefined) return undefined;
+		written.push(value);
+		if (isChanged) rewritten.push(value);
+	}
+	if (tearsPairs(transcript, plan) || !keepsPromises(source, { changed, rewritten, plan, starts, countTokens })) {
+		return undefined;
+	}
+	settledPlans.set(transcript.messages, { plan, countTokens, starts });
+	const [key] = base;
+	return key === undefined ? written : { ...(document as object), [key]: written };
+}
+
+/** The values with edits that they did not have when the conversation was settled before. */
+function changedValues(plan: Plan, starts: Uint32Array, { finding }: Earlier<SettledPlan>): number[] {
+	const changed: number[] = [];
+	const before = finding.starts;
+	for (let index = 0; index + 1 < starts.length; index += 1) {
+		const [from, to] = [starts[index] as number, starts[index + 1] as number];
+		if (from === to) continue;
+		const was = before[index] ?? 0;
+		let isSame = index + 1 < before.length && (before[index + 1] as number) - was === to - from;
+		for (let edit = from; isSame && edit < to; edit += 1) isSame = plan[edit] === finding.plan[was + edit - from];
+		if (!isSame) changed.push(index);
+	}
+	return changed;
+}
+
+/** Whether a call would go without its result, or a result without its call. */
+function tearsPairs(transcript: Transcript, plan: Plan): boolean {
+	const isDropped = new Uint8Array(transcript.messages.length);
+	for (const { reason, message } of plan) if (reason === "drop") isDropped[message] = 1;
+	return pairResults(transcript).some(
+		({ message, caller }) => caller !== undefined && isDropped[message] !== isDropped[caller],
+	);
+}
+
+/** Verifies the changed values, before and after, as a conversation of their own. */
+function keepsPromises(
+	{ format, located, transcript }: ReadConversation,
+	what: SettledPlan & { readonly changed: readonly number[]; readonly rewritten: readonly unknown[] },
+): boolean {
+	const { changed, rewritten, plan, starts, countTokens } = what;
+	if (changed.length === 0) return true;
+	const depth = located.base.length;
+	const inPlace: Edit[] = [];
+	for (const [position, index] of changed.entries()) {
+		const paths = transcript.messages[index]?.paths;
+		if (paths?.length !== 1 || paths[0]?.[depth] !== index) return false;
+		for (const edit of plan.slice(starts[index], starts[index + 1])) {
+			if (edit.message !== index) return false;
+			inPlace.push({ ...edit, path: [position, ...edit.path.slice(depth + 1)], message: position });
+		}
+	}
+	const read = (messages: readonly unknown[]) => {
+		return { document: messages, transcript: format.read({ document: messages, base: [], messages }) };
+	};
+	const before = read(changed.map((index) => located.messages[index]));
+	return verify(before, read(rewritten), { plan: inPlace, countTokens }).length === 0;
+}
+
+/** `undefined` where the edits do not stand in the order of the values, or one is none of a value inside the list. */
+function startsOf(plan: Plan, depth: number, values: number): Uint32Array | undefined {
+	const starts = new Uint32Array(values + 1);
+	let value = 0;
+	for (let position = 0; position < plan.length; position += 1) {
+		const { kind, path } = plan[position] as Edit;
+		const at = path[depth];
+		if ((kind !== "replace" && kind !== "remove") || typeof at !== "number" || at < value || at >= values)
+			return undefined;
+		for (; value < at; value += 1) starts[value + 1] = position;
+	}
+	starts.fill(plan.length, value + 1);
+	return starts;
+}
