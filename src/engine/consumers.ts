@@ -1,5 +1,5 @@
 import type { Size } from "./edit.ts";
-import { pairResults } from "./pairing.ts";
+import { firstPairFrom, pairResults } from "./pairing.ts";
 import { cleanValue } from "./placeholder.ts";
 import type { Role, Transcript } from "./transcript.ts";
 
@@ -35,8 +35,10 @@ export function largestConsumers(transcript: Transcript, sizes: readonly Size[],
 
 function toolsOf(transcript: Transcript, message: number): string[] {
 	const names = new Set<string>();
-	for (const one of pairResults(transcript)) {
-		if (one.message === message && one.call?.name !== undefined) names.add(cleanValue(one.call.name));
+	const paired = pairResults(transcript);
+	for (let index = firstPairFrom(paired, message); paired[index]?.message === message; index += 1) {
+		const name = paired[index]?.call?.name;
+		if (name !== undefined) names.add(cleanValue(name));
 	}
 	return [...names];
 }

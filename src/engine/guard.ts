@@ -1,7 +1,9 @@
 import type { Policy } from "../policy/schema.ts";
 import type { Archiving } from "./archiving.ts";
-import { startDraft } from "./draft.ts";
+import { findEarlier } from "./continuation.ts";
+import { type Draft, startDraft } from "./draft.ts";
 import type { Edit, Plan, Size } from "./edit.ts";
+import { addEdits, type EditingStep, startLadder } from "./ladder-start.ts";
 import { type Measurement, measure, type TokenMeter } from "./measure.ts";
 import type { PlanMemory } from "./plan-memory.ts";
 import { subtractSizes } from "./size.ts";
@@ -55,31 +57,36 @@ export interface GuardParameters {
  * all fits (seed 5, L1).
  */
 export function planGuard(parameters: GuardParameters): GuardPlan {
-	const { transcript, policy, budget, scale = exactScale } = parameters;
+	const { transcript, policy, budget, memory, scale = exactScale } = parameters;
 	const { measurement = measure(transcript, parameters.meter) } = parameters;
-	const draft = startDraft(measurement.messages);
+	const excess = (size: Size) => Math.max(0, scaleTokens(size, scale).high - budget);
+	const isTaken = (step: LadderStep["step"], left: Size) =>
+		excess(left) > 0 || (step === "truncate" && policy.guard.truncate_when === "always");
+	const ladder = policy.guard.ladder;
+
+	const { messages } = transcript;
+	const start = startLadder(measurement, memory && findEarlier(memory.ladders, messages)?.finding);
 	const steps: LadderStep[] = [];
 	let left = measurement.total;
-	const excess = (size: Size) => Math.max(0, scaleTokens(size, scale).high - budget);
+	let next = 0;
+	for (let step = ladder[next]; step !== undefined && step !== "drop"; next += 1, step = ladder[next]) {
+		if (!isTaken(step, left)) continue;
+		const { count, saved } = start.take(step, planEditing(step, parameters));
+		if (count === 0) continue;
+		left = subtractSizes(measurement.total, saved);
+		steps.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
+	}
+	const started = start.finish();
+	memory?.ladders.set(messages, started);
 
-	for (const step of policy.guard.ladder) {
-		const isCap = step === "truncate" && policy.guard.truncate_when === "always";
-		if (excess(left) === 0 && !isCap) continue;
-		const edits = planStep(step, {
-			...parameters,
-			originalSizes: measurement.messages,
-			currentSizes: step === "drop" ? draft.sizes() : measurement.messages,
-			isEnough: (dropped) => excess(subtractSizes(left, dropped)) === 0,
-		});
-		let count = 0;
-		let last: unknown;
-		for (const edit of edits) {
-			if (!draft.add(edit)) continue;
-			// The edits of one result, or of one message, stand side by side.
-			const edited = step === "drop" ? edit.message : edit.result;
-			if (edited !== last) count += 1;
-			last = edited;
-		}
+	const draft = startDraft(measurement.messages, started.draft);
+	for (const step of ladder.slice(next)) {
+		if (!isTaken(step, left)) continue;
+		const isEnough = (dropped: Size) => excess(subtractSizes(left, dropped)) === 0;
+		const count =
+			step === "drop"
+				? addDrops(draft, { transcript, policy: policy.guard, originalSizes: measurement.messages, isEnough })
+				: addEdits(draft, planEditing(step, parameters));
 		if (count === 0) continue;
 		left = subtractSizes(measurement.total, draft.saved());
 		steps.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
@@ -89,26 +96,31 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	return { plan: draft.plan(), steps, measurement, tokensAfter, fits: shortfall === 0, shortfall };
 }
 
-function planStep(
-	step: LadderStep["step"],
-	parameters: GuardParameters & Pick<DropParameters, "originalSizes" | "currentSizes" | "isEnough">,
-): readonly Edit[] {
+/** Drops messages; answers how many. */
+function addDrops(draft: Draft, parameters: Omit<DropParameters, "currentSizes">): number {
+	let count = 0;
+	let last = -1;
+	for (const edit of planDrop({ ...parameters, currentSizes: draft.sizes() })) {
+		if (!draft.add(edit)) continue;
+		// The values of one message stand side by side.
+		if (edit.message !== last) count += 1;
+		last = edit.message;
+	}
+	return count;
+}
+
+function planEditing(step: EditingStep, parameters: GuardParameters): readonly Edit[] {
 	const { transcript, policy, wording, isPlaceholder, meter, memory, archiving } = parameters;
 	const { countTokens } = meter;
-	switch (step) {
-		case "truncate": {
-			const limits = {
-				maxChars: policy.guard.max_tool_result_chars,
-				headChars: policy.guard.truncate_head_chars,
-				tailChars: policy.guard.truncate_tail_chars,
-				marker: wording.guardMarker,
-			};
-			return planTruncate({ transcript, limits, countTokens, isPlaceholder, memory, archiving });
-		}
-		case "mask":
-			return planMask({ ...parameters, policy: policy.mask, media: policy.media, wording, isPlaceholder, countTokens })
-				.edits;
-		case "drop":
-			return planDrop({ ...parameters, policy: policy.guard });
+	if (step === "mask") {
+		return planMask({ ...parameters, policy: policy.mask, media: policy.media, wording, isPlaceholder, countTokens })
+			.edits;
 	}
+	const limits = {
+		maxChars: policy.guard.max_tool_result_chars,
+		headChars: policy.guard.truncate_head_chars,
+		tailChars: policy.guard.truncate_tail_chars,
+		marker: wording.guardMarker,
+	};
+	return planTruncate({ transcript, limits, countTokens, isPlaceholder, memory, archiving });
 }

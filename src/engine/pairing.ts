@@ -20,6 +20,17 @@ export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	return findOnce(pairings, messages, (earlier) => pair(messages, earlier)).paired;
 }
 
+/** The position of the first pair whose result stands in a message or behind it. */
+export function firstPairFrom(paired: readonly PairedResult[], message: number): number {
+	let [low, high] = [0, paired.length];
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if ((paired[middle] as PairedResult).message < message) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}
+
 interface Pairing {
 	readonly paired: readonly PairedResult[];
 	/** The latest call of each id, until a longer conversation goes on with them. */

@@ -1,17 +1,31 @@
+import type { Findings } from "./continuation.ts";
+import type { ReplaceEdit } from "./edit.ts";
+import type { LadderStart } from "./ladder-start.ts";
 import type { PairedResult } from "./pairing.ts";
+import type { MaskedSoFar } from "./strategies/mask.ts";
 import type { ToolResult } from "./transcript.ts";
 
 /** What was planned for results that were met before, under one policy and one counter. */
 export interface PlanMemory {
 	readonly masks: ResultMemory;
 	readonly truncations: ResultMemory;
+	/** What came of whole conversations, to go on from. */
+	readonly truncated: Findings<readonly ReplaceEdit[]>;
+	readonly masked: Findings<MaskedSoFar>;
+	readonly ladders: Findings<LadderStart>;
 }
 
 /** Remembers one kind of outcome by result, and by the name of the tool that it is shown under. */
 export type ResultMemory = WeakMap<ToolResult, { readonly toolName: string | undefined; readonly outcome: unknown }>;
 
 export function createPlanMemory(): PlanMemory {
-	return { masks: new WeakMap(), truncations: new WeakMap() };
+	return {
+		masks: new WeakMap(),
+		truncations: new WeakMap(),
+		truncated: new WeakMap(),
+		masked: new WeakMap(),
+		ladders: new WeakMap(),
+	};
 }
 
 /** The outcome for a result: as planned before where there is such a memory, else planned now. */

@@ -1,3 +1,4 @@
+import { type Findings, findOnce, type MessageList } from "./continuation.ts";
 import type { Plan, Size } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
@@ -5,7 +6,7 @@ import { startSum } from "./size.ts";
 import { takesMessageOut } from "./takes-message-out.ts";
 import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
 import { toolTurns } from "./tool-turns.ts";
-import { resultCharacters, type Transcript } from "./transcript.ts";
+import { type Message, resultCharacters, type Transcript } from "./transcript.ts";
 
 interface BeforeAfter {
 	readonly before: number;
@@ -45,15 +46,9 @@ export function reportOf(
 ): Report {
 	const { after, masked, truncated, dropped, gone, added, resultCharsSaved } = sumUp(plan, total);
 	const { tokens: tokensAfter, ...band } = scaleTokens(after, scale);
-	let toolCharsBefore = 0;
-	let toolCharsKept = 0;
-	transcript.messages.forEach((message, index) => {
-		if (message.sent === false) return;
-		let chars = 0;
-		for (const result of message.results) chars += resultCharacters(result);
-		toolCharsBefore += chars;
-		if (!gone.has(index)) toolCharsKept += chars;
-	});
+	const { chars, sum: toolCharsBefore } = resultCharactersOf(transcript.messages);
+	let toolCharsKept = toolCharsBefore;
+	for (const message of gone) toolCharsKept -= chars[message] ?? 0;
 	return {
 		format: transcript.format,
 		changed: plan.length > 0,
@@ -69,6 +64,29 @@ export function reportOf(
 		band,
 		notes: notesOn(transcript),
 	};
+}
+
+interface ResultCharacters {
+	/** Characters of the results of each message that is sent. */
+	readonly chars: readonly number[];
+	readonly sum: number;
+}
+
+const foundCharacters: Findings<ResultCharacters> = new WeakMap();
+
+function resultCharactersOf(messages: MessageList): ResultCharacters {
+	return findOnce(foundCharacters, messages, (earlier) => {
+		const chars = earlier ? earlier.finding.chars.slice() : [];
+		let sum = earlier?.finding.sum ?? 0;
+		for (let index = chars.length; index < messages.length; index += 1) {
+			const { sent, results } = messages[index] as Message;
+			let ofMessage = 0;
+			if (sent !== false) for (const result of results) ofMessage += resultCharacters(result);
+			chars.push(ofMessage);
+			sum += ofMessage;
+		}
+		return { chars, sum };
+	});
 }
 
 /** What the edits of a plan come to. */

@@ -53,11 +53,12 @@ export function refsOfGroups(settled: CarriedOut): ReadonlyMap<number, string> {
 export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordParameters): EditRecord {
 	const { kind, reason, message, before, after, result } = edit;
 	const ref = edit.takenOut?.ref ?? (takesMessageOut(edit) ? refOfGroup.get(message) : undefined);
+	const { path, sha256 } = placeOf(edit, document);
 	const record: Writable<EditRecord> = {
 		kind,
-		path: jsonPointer(edit.path),
+		path,
 		reason,
-		sha256_before: digestOf(edit, document),
+		sha256_before: sha256,
 		before: { chars: before.chars, tokens: likelyTokens(before, scale) },
 		after: { chars: after.chars, tokens: likelyTokens(after, scale) },
 	};
@@ -72,14 +73,20 @@ export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordPa
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-// An edit that is met again was planned for the very same message, so that the same stands at its path.
-const digests = new WeakMap<Edit, string>();
+interface EditedPlace {
+	readonly path: string;
+	readonly sha256: string;
+}
 
-function digestOf(edit: Edit, document: unknown): string {
-	let digest = digests.get(edit);
-	if (digest === undefined) {
-		digest = sha256Of(edit.kind === "insert" ? itemBeside(document, edit.path) : valueAt(document, edit.path));
-		digests.set(edit, digest);
+// An edit that is met again was planned for the very same message, so that the same stands at its path.
+const places = new WeakMap<Edit, EditedPlace>();
+
+function placeOf(edit: Edit, document: unknown): EditedPlace {
+	let place = places.get(edit);
+	if (place === undefined) {
+		const before = edit.kind === "insert" ? itemBeside(document, edit.path) : valueAt(document, edit.path);
+		place = { path: jsonPointer(edit.path), sha256: sha256Of(before) };
+		places.set(edit, place);
 	}
-	return digest;
+	return place;
 }

@@ -160,7 +160,8 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const kept = settled.kind === "kept_promises";
 	const done = kept ? plan : [];
 	const refOfGroup = refsOfGroups(settled);
-	for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log?.(event);
+	const events = log ? planEvents(done, { unknownTool: wording.unknownTool, scale }) : [];
+	for (const event of events) log?.(event);
 	const report = reportOf(transcript, measurement, done, scale);
 	const band = early && followUp.edits.length === 0 ? early.band : report.band;
 	const shortfall = Math.max(0, band.high - budget);

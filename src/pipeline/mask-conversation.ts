@@ -100,7 +100,8 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	});
 	const done = settled.kind === "kept_promises" ? plan : [];
 	const refOfGroup = refsOfGroups(settled);
-	for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log?.(event);
+	const events = log ? planEvents(done, { unknownTool: wording.unknownTool, scale }) : [];
+	for (const event of events) log?.(event);
 	const report = reportOf(transcript, measurement, done, scale);
 	return {
 		conversation: settled.document,
@@ -109,7 +110,7 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 			...report,
 			notes: [...report.notes, ...estimate.notes],
 			...countingReport(estimate),
-			kept,
+			kept: { ...kept },
 			...(thinking ? { thinking } : {}),
 		},
 		...(settled.kind === "kept_promises" ? {} : { error: settled.error }),

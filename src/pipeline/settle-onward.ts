@@ -1,5 +1,5 @@
 import { type Earlier, type Findings, findEarlier } from "../engine/continuation.ts";
-import type { Edit, Plan } from "../engine/edit.ts";
+import type { Edit, EditReason, Plan } from "../engine/edit.ts";
 import type { CountTokens } from "../engine/measure.ts";
 import { pairResults } from "../engine/pairing.ts";
 import type { Transcript } from "../engine/transcript.ts";
@@ -115,15 +115,17 @@ function keepsPromises(
 	return verify(before, read(rewritten), { plan: inPlace, countTokens }).length === 0;
 }
 
-/** `undefined` where the edits do not stand in the order of the values, or one is none of a value inside the list. */
+/** What is done to a message whatever is done to others, but for the pairs that it belongs to. */
+const ownReasons: ReadonlySet<EditReason> = new Set(["mask", "truncate", "drop", "thinking"]);
+
+/** `undefined` where the edits do not stand in the order of the values, or one is no edit of a message by itself. */
 function startsOf(plan: Plan, depth: number, values: number): Uint32Array | undefined {
 	const starts = new Uint32Array(values + 1);
 	let value = 0;
 	for (let position = 0; position < plan.length; position += 1) {
-		const { kind, path } = plan[position] as Edit;
+		const { reason, path } = plan[position] as Edit;
 		const at = path[depth];
-		if ((kind !== "replace" && kind !== "remove") || typeof at !== "number" || at < value || at >= values)
-			return undefined;
+		if (!ownReasons.has(reason) || typeof at !== "number" || at < value || at >= values) return undefined;
 		for (; value < at; value += 1) starts[value + 1] = position;
 	}
 	starts.fill(plan.length, value + 1);

@@ -33,7 +33,7 @@ export function settle(what: {
 	let edited: unknown;
 	let violations: readonly Violation[];
 	try {
-		const onward = settleOnward(source, plan, countTokens);
+		const onward = what.rewrites ? undefined : settleOnward(source, plan, what.countTokens);
 		if (onward !== undefined) return { kind: "kept_promises", document: onward };
 		edited = applyPlan(document, plan);
 		violations = what.rewrites ? checkRewrite(source, edited, what) : check(source, edited, what);
@@ -42,7 +42,7 @@ export function settle(what: {
 		return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message, { cause }) };
 	}
 	if (violations.length === 0) {
-		rememberSettled(source, plan, countTokens);
+		if (!what.rewrites) rememberSettled(source, plan, what.countTokens);
 		return { kind: "kept_promises", document: edited };
 	}
 	const shown = violations.slice(0, 5).map(({ promise, detail }) => `${promise} (${detail})`);

@@ -1,8 +1,9 @@
+import { findOnce } from "../continuation.ts";
 import type { ReplaceEdit } from "../edit.ts";
 import { type PairedResult, pairResults } from "../pairing.ts";
 import { type PlanMemory, planOnce } from "../plan-memory.ts";
-import { toolTurns } from "../tool-turns.ts";
-import type { Transcript } from "../transcript.ts";
+import { isToolTurn, toolTurns } from "../tool-turns.ts";
+import type { Message, Transcript } from "../transcript.ts";
 import { markUnsent } from "./mark-unsent.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
 
@@ -25,28 +26,60 @@ export interface MaskParameters extends MaskResultParameters {
  */
 export function planMask(parameters: MaskParameters): MaskPlan {
 	const { transcript, policy, memory } = parameters;
-	const kept = { orphan: 0, not_text: 0, already_masked: 0, last_of_its_tool: 0, error: 0, not_smaller: 0 };
-	const edits: ReplaceEdit[] = [];
-	if (!policy.enabled || policy.window_turns <= 0) return { edits, kept };
+	if (!policy.enabled || policy.window_turns <= 0) return nothingMasked;
+	// What is the last result of its tool is so no longer when the conversation goes on.
+	if (!memory || (policy.keep_last_k_per_tool ?? 0) > 0) return maskFrom(parameters, undefined);
+	return findOnce(memory.masked, transcript.messages, (earlier) => {
+		const goesOn = earlier !== undefined && standsBefore(earlier.finding.edits, earlier.finding.inWindow);
+		return maskFrom(parameters, goesOn ? earlier.finding : undefined);
+	});
+}
 
+const nothingKept = { orphan: 0, not_text: 0, already_masked: 0, last_of_its_tool: 0, error: 0, not_smaller: 0 };
+const nothingMasked: MaskPlan = { edits: [], kept: nothingKept };
+
+/** A masking that can be gone on from when messages follow. */
+export interface MaskedSoFar extends MaskPlan {
+	/** How many results were looked at. */
+	readonly seen: number;
+	/** Those of them in the window, to be looked at again. */
+	readonly inWindow: readonly PairedResult[];
+}
+
+/** Whether what was masked stands before what may still be, so that edits stand in order when that is added to them. */
+function standsBefore(edits: readonly ReplaceEdit[], inWindow: readonly PairedResult[]): boolean {
+	const last = edits.at(-1)?.message ?? -1;
+	return inWindow.every(({ message }) => message > last);
+}
+
+function maskFrom(parameters: MaskParameters, earlier: MaskedSoFar | undefined): MaskedSoFar {
+	const { transcript, policy, memory } = parameters;
+	const { messages } = transcript;
 	const turns = toolTurns(transcript);
 	const firstKeptTurn = turns[Math.max(0, turns.length - policy.window_turns)] ?? 0;
-	const isTurn = new Set(turns);
 	const paired = pairResults(transcript);
 	const lastOfTheirTool = lastResultsOfEachTool(paired, policy.keep_last_k_per_tool ?? 0);
 
 	const mask = (one: PairedResult) => maskResult(one, parameters);
-	for (const one of paired) {
-		if (one.caller === undefined || !isTurn.has(one.caller)) {
+	const kept = { ...(earlier?.kept ?? nothingKept) };
+	const edits = earlier ? earlier.edits.slice() : [];
+	const inWindow: PairedResult[] = [];
+	const take = (one: PairedResult) => {
+		if (one.caller === undefined || !isToolTurn(messages[one.caller] as Message)) {
 			kept.orphan += 1;
-			continue;
+			return;
 		}
-		if (one.caller >= firstKeptTurn) continue;
+		if (one.caller >= firstKeptTurn) {
+			inWindow.push(one);
+			return;
+		}
 		const outcome = lastOfTheirTool.has(one.result) ? "last_of_its_tool" : planOnce(memory?.masks, one, mask);
 		if (typeof outcome === "string") kept[outcome] += 1;
 		else edits.push(...markUnsent(transcript, outcome));
-	}
-	return { edits, kept };
+	};
+	for (const one of earlier?.inWindow ?? []) take(one);
+	for (let index = earlier?.seen ?? 0; index < paired.length; index += 1) take(paired[index] as PairedResult);
+	return { edits, kept, seen: paired.length, inWindow };
 }
 
 /** The last K results of each tool name; those whose call has no name count as one tool. */

@@ -1,7 +1,8 @@
 import type { Archiving } from "../archiving.ts";
+import { type Earlier, findOnce } from "../continuation.ts";
 import type { ReplaceEdit, Size, TakenOut } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
-import { type PairedResult, pairResults } from "../pairing.ts";
+import { firstPairFrom, type PairedResult, pairResults } from "../pairing.ts";
 import { type PlanMemory, planOnce } from "../plan-memory.ts";
 import type { ToolResult, Transcript } from "../transcript.ts";
 import { type HeadTailLimits, truncateHeadTail } from "../truncate/head-tail.ts";
@@ -23,15 +24,21 @@ export interface TruncateParameters {
  * Plans the truncation of every tool result text over the limit (seed 5, L1): head and tail stay. Texts inside lists
  * are cut one by one, so that an image beside them stays where it is.
  */
-export function planTruncate(parameters: TruncateParameters): ReplaceEdit[] {
-	const { transcript, memory } = parameters;
+export function planTruncate(parameters: TruncateParameters): readonly ReplaceEdit[] {
+	const { transcript, memory, limits } = parameters;
 	const truncate = (paired: PairedResult) => truncateResult(paired, parameters);
-	const edits: ReplaceEdit[] = [];
-	for (const paired of pairResults(transcript)) {
-		if (!hasLongText(paired.result, parameters.limits.maxChars)) continue;
-		edits.push(...markUnsent(transcript, planOnce(memory?.truncations, paired, truncate)));
-	}
-	return edits;
+	const paired = pairResults(transcript);
+	const plan = (earlier?: Earlier<readonly ReplaceEdit[]>) => {
+		const edits = earlier ? earlier.finding.slice() : [];
+		const first = earlier ? firstPairFrom(paired, earlier.messages.length) : 0;
+		for (let index = first; index < paired.length; index += 1) {
+			const one = paired[index] as PairedResult;
+			if (!hasLongText(one.result, limits.maxChars)) continue;
+			edits.push(...markUnsent(transcript, planOnce(memory?.truncations, one, truncate)));
+		}
+		return edits;
+	};
+	return memory ? findOnce(memory.truncated, transcript.messages, plan) : plan();
 }
 
 /** Whether a result holds a text that is over the limit, or keeps such a copy. */
