@@ -1,4 +1,5 @@
 import type { GuardPolicy } from "../../policy/schema.ts";
+import { type Findings, findOnce, type MessageList } from "../continuation.ts";
 import type { RemoveEdit, Size } from "../edit.ts";
 import { groupMessages } from "../groups.ts";
 import { pairResults } from "../pairing.ts";
@@ -31,7 +32,7 @@ export function planDrop(parameters: DropParameters): RemoveEdit[] {
 	const gone = startSum();
 	for (const group of groupMessages(transcript, pairResults(transcript))) {
 		if (isEnough(gone.total())) break;
-		if (group.messages.some((index) => stays.has(index))) continue;
+		if (group.messages.some((index) => stays[index] === 1)) continue;
 		for (const index of group.messages) {
 			gone.add(currentSizes[index] ?? nothing);
 			const message = transcript.messages[index];
@@ -55,17 +56,37 @@ function dropMessage(message: Message, index: number, size: Size): readonly Remo
 	return edits;
 }
 
-function messagesThatStay(transcript: Transcript, policy: GuardPolicy): ReadonlySet<number> {
-	const stays = new Set<number>();
-	const others: number[] = [];
-	transcript.messages.forEach((message, index) => {
-		if (message.role === "system" || message.sent === false) stays.add(index);
-		else others.push(index);
-	});
-	for (const index of others.slice(-policy.keep_last_messages)) stays.add(index);
-	if (policy.pin_task || transcript.opensWithUser) {
-		const task = transcript.messages.findIndex((message) => message.role === "user" && message.sent !== false);
-		if (task !== -1) stays.add(task);
+/** By message: 1 where it stays. */
+function messagesThatStay(transcript: Transcript, policy: GuardPolicy): Uint8Array {
+	const { messages, opensWithUser } = transcript;
+	const stays = new Uint8Array(messages.length);
+	const { fixed, others } = splitMessages(messages);
+	for (const index of fixed) stays[index] = 1;
+	for (const index of others.slice(-policy.keep_last_messages)) stays[index] = 1;
+	if (policy.pin_task || opensWithUser) {
+		const task = messages.findIndex((message) => message.role === "user" && message.sent !== false);
+		if (task !== -1) stays[task] = 1;
 	}
 	return stays;
+}
+
+interface SplitMessages {
+	/** Indexes of system messages and of what is no longer sent. */
+	readonly fixed: readonly number[];
+	readonly others: readonly number[];
+}
+
+const foundSplits: Findings<SplitMessages> = new WeakMap();
+
+function splitMessages(messages: MessageList): SplitMessages {
+	return findOnce(foundSplits, messages, (earlier) => {
+		const fixed = earlier?.finding.fixed.slice() ?? [];
+		const others = earlier?.finding.others.slice() ?? [];
+		for (let index = earlier?.messages.length ?? 0; index < messages.length; index += 1) {
+			const { role, sent } = messages[index] as Message;
+			if (role === "system" || sent === false) fixed.push(index);
+			else others.push(index);
+		}
+		return { fixed, others };
+	});
 }

@@ -1,3 +1,4 @@
+import { type Findings, findOnce, type MessageList } from "../continuation.ts";
 import type { Plan, RemoveEdit } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
 import { jsonPointer, type Path, valueAt } from "../path.ts";
@@ -21,7 +22,7 @@ export interface ThinkingStrip {
  * binding (Claude from 5.1 on) may refuse them once their prefix differs.
  */
 export function affectedThinking(transcript: Transcript, plan: Plan): AffectedThinking[] {
-	if (!transcript.messages.some(({ thinking }) => thinking.length > 0)) return [];
+	if (!hasThinking(transcript.messages)) return [];
 	const edited = plan.filter((edit) => !edit.unsent && edit.message >= 0);
 	if (edited.length === 0) return [];
 	const first = edited.reduce((least, { message }) => Math.min(least, message), Number.POSITIVE_INFINITY);
@@ -33,6 +34,15 @@ export function affectedThinking(transcript: Transcript, plan: Plan): AffectedTh
 		const bound = thinking.filter((block) => block.bound);
 		const behind = message > first ? bound : bound.filter(({ path }) => inFirst.some((edit) => isBefore(edit, path)));
 		return behind.map((block) => ({ message, block }));
+	});
+}
+
+const foundThinking: Findings<boolean> = new WeakMap();
+
+function hasThinking(messages: MessageList): boolean {
+	return findOnce(foundThinking, messages, (earlier) => {
+		const known = earlier?.messages.length ?? 0;
+		return earlier?.finding || messages.some(({ thinking }, index) => index >= known && thinking.length > 0);
 	});
 }
 
