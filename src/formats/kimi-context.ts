@@ -2,7 +2,7 @@ import type { Path } from "../engine/path.ts";
 import type { Message } from "../engine/transcript.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { probeChatMessage, readChatMessage } from "./openai-chat/openai-chat.ts";
+import { openaiChat, probeChatMessage, readChatMessage } from "./openai-chat/openai-chat.ts";
 import { plainMessage } from "./plain-message.ts";
 import { readEach } from "./read-each.ts";
 
@@ -34,22 +34,22 @@ export const kimiContext: Format = {
 	write: { message: plainMessage, appends: false },
 };
 
-function probe({ messages }: LocatedMessages): Fit {
-	let certain = false;
+function probe(located: LocatedMessages): Fit {
+	const { messages } = located;
+	const evidence = "a record of `role` _checkpoint, _usage or _system_prompt among them";
+	if (!messages.some(isOwnRecord)) {
+		const chat = openaiChat.probe(located);
+		return chat.fit === "none" ? chat : { fit: "none", message: 0, expected: evidence };
+	}
 	for (let message = 0; message < messages.length; message += 1) {
-		const record = messages[message];
-		if (isJsonObject(record) && isOwnRecord(record)) {
-			certain = true;
-			continue;
-		}
-		const outcome = probeChatMessage(record);
+		const outcome = isOwnRecord(messages[message]) || probeChatMessage(messages[message]);
 		if (typeof outcome === "string") return { fit: "none", message, expected: outcome };
 	}
-	if (certain) return { fit: "certain" };
-	return { fit: "none", message: 0, expected: "a record of `role` _checkpoint, _usage or _system_prompt among them" };
+	return { fit: "certain" };
 }
 
-function isOwnRecord(record: JsonObject): boolean {
+function isOwnRecord(record: unknown): record is JsonObject {
+	if (!isJsonObject(record)) return false;
 	const role = stringAt(record, "role") ?? "";
 	return Object.hasOwn(ownRecords, role) && ownRecords[role]?.(record) === true;
 }

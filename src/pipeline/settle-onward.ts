@@ -49,12 +49,8 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 			written.push(messages[index]);
 			continue;
 		}
-		const edits = plan.slice(from, to);
-		if (edits.some((edit) => edit.path.length === base.length + 1)) {
-			if (edits.length > 1 || edits[0]?.kind !== "remove") return undefined;
-			continue;
-		}
-		const value = writeValue(messages[index], edits, base.length + 1);
+		if (to === from + 1 && isRemoval(plan[from], base.length)) continue;
+		const value = writeValue(messages[index], plan.slice(from, to), base.length + 1);
 		if (value === undefined) return undefined;
 		written.push(value);
 		if (isChanged) rewritten.push(value);
@@ -130,4 +126,9 @@ function startsOf(plan: Plan, depth: number, values: number): Uint32Array | unde
 	}
 	starts.fill(plan.length, value + 1);
 	return starts;
+}
+
+/** Whether an edit takes out the whole value. */
+function isRemoval(edit: Edit | undefined, depth: number): boolean {
+	return edit?.kind === "remove" && edit.path.length === depth + 1;
 }

@@ -6,12 +6,13 @@ import { isJsonObject, type JsonObject } from "../formats/json-values.ts";
 
 /**
  * Applies to one value of a list the edits inside of it, whose paths lead to it in `depth` segments, and checks that the
- * value differs only where they say so. `undefined` where it does not.
+ * value differs only where they say so. `undefined` where it does not, and where an edit is of the value itself.
  */
 export function writeValue(value: unknown, edits: readonly Edit[], depth: number): unknown {
 	const [edit] = edits;
 	const isMember = edits.length === 1 && edit?.kind === "replace" && edit.path.length === depth + 1;
 	if (isMember && isJsonObject(value)) return replaceMember(value, String(edit.path[depth]), edit);
+	if (edits.some(({ path }) => path.length <= depth)) return undefined;
 	const inside = edits.map((one): Edit => ({ ...one, path: one.path.slice(depth) }));
 	const written = applyPlan(value, inside);
 	return verifyUntouched(value, written, inside).length === 0 ? written : undefined;

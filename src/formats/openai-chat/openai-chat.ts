@@ -52,7 +52,19 @@ export const openaiChat: Format = {
 	write: { message: plainMessage, appends: true },
 };
 
-function probe({ messages }: LocatedMessages): Fit {
+// Records around such messages are probed as these are, one format after the other.
+const probed = new WeakMap<LocatedMessages, Fit>();
+
+function probe(located: LocatedMessages): Fit {
+	let fit = probed.get(located);
+	if (!fit) {
+		fit = probeAll(located);
+		probed.set(located, fit);
+	}
+	return fit;
+}
+
+function probeAll({ messages }: LocatedMessages): Fit {
 	let certain = false;
 	for (let message = 0; message < messages.length; message += 1) {
 		const outcome = probeChatMessage(messages[message]);
