@@ -16,13 +16,13 @@ export interface Consumer {
 
 /** The messages that take the most tokens, largest first. */
 export function largestConsumers(transcript: Transcript, sizes: readonly Size[], limit = 5): Consumer[] {
-	const largest: { readonly message: number; readonly size: Size }[] = [];
+	const largest: LargeMessage[] = [];
 	for (let message = 0; message < sizes.length; message += 1) {
 		const size = sizes[message] as Size;
-		if (largest.length === limit && size.tokens <= (largest.at(-1)?.size.tokens ?? 0)) continue;
-		const before = largest.findIndex((other) => size.tokens > other.size.tokens);
-		largest.splice(before === -1 ? largest.length : before, 0, { message, size });
-		largest.length = Math.min(largest.length, limit);
+		if (largest.length < limit || size.tokens > (largest.at(-1)?.size.tokens ?? 0)) {
+			insert(largest, { message, size });
+			largest.length = Math.min(largest.length, limit);
+		}
 	}
 	return largest.map(({ message, size }) => ({
 		message,
@@ -31,6 +31,16 @@ export function largestConsumers(transcript: Transcript, sizes: readonly Size[],
 		tokens: size.tokens,
 		chars: size.chars,
 	}));
+}
+
+interface LargeMessage {
+	readonly message: number;
+	readonly size: Size;
+}
+
+function insert(largest: LargeMessage[], one: LargeMessage): void {
+	const before = largest.findIndex(({ size }) => one.size.tokens > size.tokens);
+	largest.splice(before === -1 ? largest.length : before, 0, one);
 }
 
 function toolsOf(transcript: Transcript, message: number): string[] {

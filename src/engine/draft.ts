@@ -58,7 +58,10 @@ export function startDraft(before: readonly Size[], earlier?: Draft): Draft {
 		},
 		plan() {
 			const plan: Edit[] = [];
-			for (const edits of byMessage) if (edits) for (const edit of edits) plan.push(edit);
+			for (let message = 0; message < byMessage.length; message += 1) {
+				const edits = byMessage[message];
+				if (edits) for (let index = 0; index < edits.length; index += 1) plan.push(edits[index] as Edit);
+			}
 			return plan;
 		},
 		sizes: () => sizes,

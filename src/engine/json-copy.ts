@@ -48,27 +48,41 @@ export function copyJson(value: unknown): JsonCopy | undefined {
 
 /** Whether a value is what was copied: the same texts, and the same keys in the same order. */
 export function equalsCopy(copy: unknown, value: unknown): boolean {
+	return equalsAt(copy, value, 0);
+}
+
+function equalsAt(copy: unknown, value: unknown, depth: number): boolean {
 	if (typeof copy !== "object" || copy === null) return Object.is(copy, value);
 	if (typeof value !== "object" || value === null || !isPlain(value)) return false;
 	if (Array.isArray(copy)) {
 		if (!Array.isArray(value) || copy.length !== value.length) return false;
-		for (let index = 0; index < copy.length; index += 1) if (!equalsCopy(copy[index], value[index])) return false;
+		for (let index = 0; index < copy.length; index += 1) {
+			if (!equalsAt(copy[index], value[index], depth + 1)) return false;
+		}
 		return true;
 	}
-	return !Array.isArray(value) && equalsObject(copy as JsonRecord, value as JsonRecord);
+	return !Array.isArray(value) && equalsObject(copy as JsonRecord, value as JsonRecord, depth);
 }
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
-function equalsObject(copy: JsonRecord, value: JsonRecord): boolean {
-	const keys = Object.keys(copy);
+// A list for each level, used again and again: one for each object compared would be most of what a comparison takes.
+const keysByDepth: string[][] = [];
+
+function equalsObject(copy: JsonRecord, value: JsonRecord, depth: number): boolean {
+	keysByDepth[depth] ??= [];
+	const keys = keysByDepth[depth];
+	let count = 0;
+	for (const key in copy) {
+		keys[count] = key;
+		count += 1;
+	}
 	let index = 0;
-	// Lists no keys anew, unlike `Object.keys`; what a prototype might add makes the values differ, to be on the safe side.
 	for (const key in value) {
-		if (key !== keys[index] || !equalsCopy(copy[key], value[key])) return false;
+		if (index >= count || key !== keys[index] || !equalsAt(copy[key], value[key], depth + 1)) return false;
 		index += 1;
 	}
-	return index === keys.length;
+	return index === count;
 }
 
 function isPlain(value: object): boolean {

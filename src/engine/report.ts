@@ -1,5 +1,5 @@
 import { type Findings, findOnce, type MessageList } from "./continuation.ts";
-import type { Plan, Size } from "./edit.ts";
+import type { Edit, Plan, Size } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
 import { startSum } from "./size.ts";
@@ -97,7 +97,8 @@ function sumUp(plan: Plan, total: Size) {
 	let added = 0;
 	const results = { mask: new Set<unknown>(), truncate: new Set<unknown>() };
 	let resultCharsSaved = 0;
-	for (const edit of plan) {
+	for (let index = 0; index < plan.length; index += 1) {
+		const edit = plan[index] as Edit;
 		if (takesMessageOut(edit)) gone.add(edit.message);
 		if (edit.kind === "insert" ? edit.inserts === "message" : edit.kind === "replace" && edit.reason === "summary")
 			added += 1;

@@ -44,7 +44,8 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 	for (let index = 0, next = 0; index < messages.length; index += 1) {
 		const isChanged = changed[next] === index;
 		if (isChanged) next += 1;
-		const [from, to] = [starts[index] as number, starts[index + 1] as number];
+		const from = starts[index] as number;
+		const to = starts[index + 1] as number;
 		if (from === to) {
 			written.push(messages[index]);
 			continue;
@@ -68,7 +69,8 @@ function changedValues(plan: Plan, starts: Uint32Array, { finding }: Earlier<Set
 	const changed: number[] = [];
 	const before = finding.starts;
 	for (let index = 0; index + 1 < starts.length; index += 1) {
-		const [from, to] = [starts[index] as number, starts[index + 1] as number];
+		const from = starts[index] as number;
+		const to = starts[index + 1] as number;
 		if (from === to) continue;
 		const was = before[index] ?? 0;
 		let isSame = index + 1 < before.length && (before[index + 1] as number) - was === to - from;
@@ -81,7 +83,10 @@ function changedValues(plan: Plan, starts: Uint32Array, { finding }: Earlier<Set
 /** Whether a call would go without its result, or a result without its call. */
 function tearsPairs(transcript: Transcript, plan: Plan): boolean {
 	const isDropped = new Uint8Array(transcript.messages.length);
-	for (const { reason, message } of plan) if (reason === "drop") isDropped[message] = 1;
+	for (let index = 0; index < plan.length; index += 1) {
+		const { reason, message } = plan[index] as Edit;
+		if (reason === "drop") isDropped[message] = 1;
+	}
 	return pairResults(transcript).some(
 		({ message, caller }) => caller !== undefined && isDropped[message] !== isDropped[caller],
 	);
