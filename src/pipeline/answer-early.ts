@@ -36,9 +36,9 @@ export interface EarlyQuestion {
  */
 export function answerEarly(question: EarlyQuestion): EarlyAnswer | undefined {
 	const { transcript, policy, budget, meter, scale, requestOverhead, largeFrom } = question;
-	if (policy.tokens.count !== "auto" || !isLarge(transcript, largeFrom) || hasToCap(transcript, policy))
-		return undefined;
-	if (isMeasured(transcript, meter)) return undefined;
+	const isAsked = policy.tokens.count === "auto" && isLarge(transcript, largeFrom);
+	if (!isAsked || (policy.guard.ladder.length > 0 && hasMoreCharacters(transcript, budget, scale))) return undefined;
+	if (hasToCap(transcript, policy) || isMeasured(transcript, meter)) return undefined;
 	const meters = boundingMeters(policy);
 	const most = measure(transcript, meters.most, requestOverhead);
 	const { high } = scaleTokens(most.total, scale);
@@ -55,6 +55,18 @@ function isLarge({ messages }: Transcript, largeFrom: number): boolean {
 		for (const text of counted) chars += text.length;
 		for (const result of results) chars += resultCharacters(result);
 		if (chars >= largeFrom) return true;
+	}
+	return false;
+}
+
+/** Whether the most tokens that a conversation can have are surely over the budget: a byte each, no fewer than characters. */
+function hasMoreCharacters({ messages }: Transcript, budget: number, scale: TokenScale): boolean {
+	let chars = 0;
+	for (const { counted, results, sent } of messages) {
+		if (sent === false) continue;
+		for (const text of counted) chars += text.length;
+		for (const result of results) chars += resultCharacters(result);
+		if (chars * scale.high > budget) return true;
 	}
 	return false;
 }
