@@ -35,7 +35,7 @@ export async function guard(file: string, options: GuardCommandOptions): Promise
 			log,
 		}),
 	);
-	printOutcome(document, outcome, options.respondWith);
+	await printOutcome(document, outcome, options.respondWith);
 	const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall } = outcome.report;
 	const verdict = fits ? "fits" : `does not fit, ${shortfall} tokens over`;
 	say(`${verdict}: ${tokens.before} → ${tokens.after} tokens, budget ${budget}`);

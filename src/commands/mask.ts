@@ -24,7 +24,7 @@ export async function mask(
 			log,
 		}),
 	);
-	printOutcome(document, outcome, options.respondWith);
+	await printOutcome(document, outcome, options.respondWith);
 	const { masked_tool_results: masked, tool_results: results, tokens } = outcome.report;
 	say(`masked ${masked} of ${results} tool results, ${tokens.before} → ${tokens.after} tokens`);
 }

@@ -60,10 +60,7 @@ export function writeEdits(
 	edits: readonly PortableEdit[],
 ): { text: string; inverse: InverseEdits } {
 	const { text } = document;
-	const splices = splicesOf(
-		document,
-		edits.map((edit) => resolve(document.value, edit)),
-	);
+	const splices = splicesOfEdits(document, edits);
 	const edited = applySplices(text, splices);
 	let shift = 0;
 	const back = splices.map(({ start, end, replacement }): Splice => {
@@ -72,6 +69,14 @@ export function writeEdits(
 		return { start: from, end: from + replacement.length, replacement: text.slice(start, end) };
 	});
 	return { text: edited, inverse: { sha256_after: sha256Of(edited), splices: back } };
+}
+
+/** What `writeEdits` does to the text, in order of position. */
+export function splicesOfEdits(document: TextDocument, edits: readonly PortableEdit[]): Splice[] {
+	return splicesOf(
+		document,
+		edits.map((edit) => resolve(document.value, edit)),
+	);
 }
 
 /**
