@@ -16,34 +16,40 @@ const overhead = 16;
  * (an instance of a class, a function) or nested deeper than 64 levels.
  */
 export function copyJson(value: unknown): JsonCopy | undefined {
-	let chars = 0;
-	let plain = true;
-	const copy = (original: unknown, depth: number): unknown => {
-		chars += overhead;
-		if (typeof original === "string") {
-			chars += original.length;
-			return original;
-		}
-		if (typeof original !== "object" || original === null) {
-			plain &&= typeof original !== "function" && typeof original !== "symbol" && typeof original !== "bigint";
-			return original;
-		}
-		if (depth > deepest || !isPlain(original)) {
-			plain = false;
-			return undefined;
-		}
-		if (Array.isArray(original)) return original.map((item: unknown) => copy(item, depth + 1));
-		const copied: Record<string, unknown> = {};
-		for (const key of Object.keys(original)) {
-			// As a plain assignment this key would set the prototype.
-			if (key === "__proto__") plain = false;
-			if (!plain) return undefined;
-			copied[key] = copy((original as Record<string, unknown>)[key], depth + 1);
-		}
-		return copied;
-	};
-	const copied = copy(value, 0);
-	return plain ? { value: copied, chars } : undefined;
+	const state = { chars: 0, plain: true };
+	const copied = copyAt(value, 0, state);
+	return state.plain ? { value: copied, chars: state.chars } : undefined;
+}
+
+interface CopyState {
+	chars: number;
+	/** Whether all that was met is plain JSON. */
+	plain: boolean;
+}
+
+function copyAt(original: unknown, depth: number, state: CopyState): unknown {
+	state.chars += overhead;
+	if (typeof original === "string") {
+		state.chars += original.length;
+		return original;
+	}
+	if (typeof original !== "object" || original === null) {
+		state.plain &&= typeof original !== "function" && typeof original !== "symbol" && typeof original !== "bigint";
+		return original;
+	}
+	if (depth > deepest || !isPlain(original)) {
+		state.plain = false;
+		return undefined;
+	}
+	if (Array.isArray(original)) return original.map((item: unknown) => copyAt(item, depth + 1, state));
+	const copied: Record<string, unknown> = {};
+	for (const key of Object.keys(original)) {
+		// As a plain assignment this key would set the prototype.
+		if (key === "__proto__") state.plain = false;
+		if (!state.plain) return undefined;
+		copied[key] = copyAt((original as Record<string, unknown>)[key], depth + 1, state);
+	}
+	return copied;
 }
 
 /** Whether a value is what was copied: the same texts, and the same keys in the same order. */

@@ -24,11 +24,11 @@ export function readResultContent(
 	readMedia: ReadMediaPart = () => undefined,
 ): ResultContent {
 	if (typeof content === "string") {
-		return { texts: [{ path, text: content }], whole: { path, write: (text) => text }, media: [], others: [] };
+		return { texts: [{ path, text: content }], whole: { path, write: asText }, media: none, others: none };
 	}
 	if (!Array.isArray(content)) {
-		const others = content === undefined || content === null ? [] : [content];
-		return { texts: [], whole: undefined, media: [], others };
+		const others = content === undefined || content === null ? none : [content];
+		return { texts: none, whole: undefined, media: none, others };
 	}
 	const texts: TextNode[] = [];
 	const media: MediaNode[] = [];
@@ -48,3 +48,9 @@ export function readResultContent(
 	const whole = isText ? { path, write: (text: string) => [{ ...first, text }] } : undefined;
 	return { texts, whole, media, others };
 }
+
+function asText(text: string): string {
+	return text;
+}
+
+const none: readonly never[] = [];

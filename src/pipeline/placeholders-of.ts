@@ -10,7 +10,23 @@ export function placeholdersOf(policy: Policy): (text: string) => boolean {
 }
 
 /** Reads the placeholders of a policy and of every locale, with the reference that they give. */
-export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlaceholder | undefined {
+export function placeholderReaderOf(policy: Policy): ReadPlaceholderText {
+	const { placeholder } = wordings(policy);
+	const known = readers.get(placeholder);
+	if (known) return known;
+	const read = readerOf(placeholder);
+	if (readers.size >= mostReaders) readers.clear();
+	readers.set(placeholder, read);
+	return read;
+}
+
+type ReadPlaceholderText = (text: string) => ReadPlaceholder | undefined;
+
+// Made for a policy's wording once, since its patterns take longer to make than a short conversation takes to mask.
+const readers = new Map<string, ReadPlaceholderText>();
+const mostReaders = 16;
+
+function readerOf(ownPlaceholder: string): ReadPlaceholderText {
 	// With a reference first: a name or an id might hold what looks like one.
 	const templates = Object.values(locales).flatMap(({ archived, placeholder, media_placeholder, recall_hint }) => [
 		archived.placeholder,
@@ -20,5 +36,5 @@ export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlace
 		placeholder,
 		media_placeholder,
 	]);
-	return placeholderReader([...new Set([wordings(policy).placeholder, ...templates])]);
+	return placeholderReader([...new Set([ownPlaceholder, ...templates])]);
 }

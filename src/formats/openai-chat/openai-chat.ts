@@ -1,5 +1,5 @@
 import type { Path } from "../../engine/path.ts";
-import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../../engine/transcript.ts";
+import type { Message, Role, ThinkingBlock, ToolCall } from "../../engine/transcript.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
@@ -110,26 +110,33 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 	const counted: string[] = [];
 	const calls = readCalls(message, counted);
 	const details = readReasoningDetails(message, path);
+	pushText(counted, message, "name");
+	pushText(counted, message, "refusal");
 	// Where a gateway gives both, the plain text is that of the details.
-	const ownTexts = details.length > 0 ? ["name", "refusal"] : ["name", "refusal", "reasoning_content"];
-	for (const key of ownTexts) {
-		const text = stringAt(message, key);
-		if (text) counted.push(text);
-	}
+	if (details.length === 0) pushText(counted, message, "reasoning_content");
 	const contentPath = [...path, "content"];
 	const content = readResultContent(message.content, contentPath, readChatMedia);
-	const thinking = [...readThinkParts(message.content, contentPath), ...details];
-	counted.push(...thinking.map((block) => block.text));
-	counted.push(...content.others.filter((part) => !isThinkPart(part)).map(asCountedText));
+	const thinkParts = readThinkParts(message.content, contentPath);
+	const thinking = thinkParts.length === 0 ? details : [...thinkParts, ...details];
+	for (const { text } of thinking) counted.push(text);
+	for (const part of content.others) if (!isThinkPart(part)) counted.push(asCountedText(part));
 	const mediaTokens = tokensOfMedia(content.media);
-	const results: ToolResult[] = [];
+	const { texts, whole, media } = content;
 	if (role === "tool") {
-		const { texts, whole, media } = content;
-		results.push({ callId: idAt(message, "tool_call_id"), texts, whole, copies: [], media, isError: undefined });
-	} else {
-		counted.push(...content.texts.map((node) => node.text));
+		const callId = idAt(message, "tool_call_id");
+		const results = [{ callId, texts, whole, copies: none, media, isError: undefined }];
+		return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
 	}
-	return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
+	for (const { text } of texts) counted.push(text);
+	return { role, paths: [path], counted, mediaTokens, calls, results: none, thinking };
+}
+
+/** What most messages have most of, as one list for all of them. */
+const none: readonly never[] = [];
+
+function pushText(counted: string[], message: JsonObject, key: string): void {
+	const text = stringAt(message, key);
+	if (text) counted.push(text);
 }
 
 /** Reasoning as Kimi writes it among the parts of a content. */
@@ -137,8 +144,8 @@ function isThinkPart(part: unknown): part is JsonObject {
 	return isJsonObject(part) && part.type === "think";
 }
 
-function readThinkParts(content: unknown, path: Path): ThinkingBlock[] {
-	if (!Array.isArray(content)) return [];
+function readThinkParts(content: unknown, path: Path): readonly ThinkingBlock[] {
+	if (!Array.isArray(content)) return none;
 	return content.flatMap((part: unknown, index): ThinkingBlock[] =>
 		isThinkPart(part)
 			? [{ path: [...path, index], text: asCountedText(part.think), bound: Boolean(stringAt(part, "encrypted")) }]
@@ -146,13 +153,17 @@ function readThinkParts(content: unknown, path: Path): ThinkingBlock[] {
 	);
 }
 
+const detailsKeys = ["reasoning_details", "thinking_blocks"] as const;
+
 /**
  * Reasoning that gateways hand through beside the content: OpenRouter's `reasoning_details`, LiteLLM's
  * `thinking_blocks`. They want it back as it was with the calls that it led to, so it stays.
  */
-function readReasoningDetails(message: JsonObject, path: Path): ThinkingBlock[] {
-	return ["reasoning_details", "thinking_blocks"].flatMap((key) => {
-		const blocks = Object.hasOwn(message, key) ? message[key] : undefined;
+function readReasoningDetails(message: JsonObject, path: Path): readonly ThinkingBlock[] {
+	const keys = detailsKeys.filter((key) => Object.hasOwn(message, key));
+	if (keys.length === 0) return none;
+	return keys.flatMap((key) => {
+		const blocks = message[key];
 		if (!Array.isArray(blocks)) return [];
 		return blocks.flatMap((block: unknown, index): ThinkingBlock[] => {
 			if (!isJsonObject(block)) return [];
