@@ -70,6 +70,29 @@ describe("a conversation that was seen before", () => {
 		expect(edits).toBeGreaterThan(1_000);
 	});
 
+	let grown = 0;
+	test.prop([conversations, oneCall, fc.integer({ min: 2, max: 6 })], { numRuns: 250 })(
+		"gets that answer as it goes on, turn by turn",
+		async ({ document }, one, steps) => {
+			const memory = emptyMemory();
+			let editsBefore = 0;
+			for (let step = 1; step <= steps; step += 1) {
+				const share = 0.4 + (0.6 * step) / steps;
+				const again = await call(one, front(document, share), memory);
+				expect(again).toEqual(await call(one, front(document, share)));
+				if (editsBefore > 0 && again.edits.length > editsBefore) grown += 1;
+				editsBefore = again.edits.length;
+				deface(again.conversation);
+				deface(again.edits);
+				deface(again.report);
+			}
+		},
+	);
+
+	it("got more edits in that property", () => {
+		expect(grown).toBeGreaterThan(100);
+	});
+
 	it("is the same where it was given in the same objects", async () => {
 		const messages = [
 			{ role: "system", content: "S" },
