@@ -36,8 +36,9 @@ export function detectError(text: string): ErrorRule | undefined {
 	if (anyCaseWords.test(text)) {
 		for (const [rule, pattern] of anyCaseRules) if (pattern.test(text)) return rule;
 	}
-	// Only a `{` can open what the JSON rules look for; a list has no keys.
-	if (!text.trimStart().startsWith("{")) return undefined;
+	// Only a `{` can open what the JSON rules look for; a list has no keys. The word itself was found above but where
+	// letters of it are escaped.
+	if (!text.includes("\\u") || !text.trimStart().startsWith("{")) return undefined;
 	let value: unknown;
 	try {
 		value = JSON.parse(text);
