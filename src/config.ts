@@ -29,7 +29,15 @@ export interface Config {
  * sources.
  */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
-	const path = await findPolicyFile(sources);
+	return loadConfigOf(await findPolicyFile(sources), sources);
+}
+
+/**
+ * The same with a policy file that was looked for before; null where there is none.
+ *
+ * @throws PalimpsestError as `loadConfig`.
+ */
+export async function loadConfigOf(path: string | null, sources: ConfigSources): Promise<Config> {
 	const ofFile = path === null ? undefined : await readPolicyFile(path);
 	if (path !== null && ofFile) refuseFoundCode(ofFile, path, sources);
 	const layers = [

@@ -20,7 +20,8 @@
  * - `summary_refused`: a summary that may not stand in a conversation: empty, no smaller than what it would replace, too
  *   large, or with the markup of a tool call; the conversation was left as it was.
  * - `strategy_failed`: a compaction strategy of the user's own failed, or returned what is no conversation.
- * - `rate_limit` … `unknown`: a model could not be asked; see {@link SummariserErrorCode}.
+ * - `rate_limit` … `unknown`: a model could not be asked; see {@link SummariserErrorCode}. Over HTTP `timeout` and
+ *   `rate_limit` are also a call past its time, and too many calls at once.
  * - `internal`: a defect of ours.
  */
 export type ErrorCode =

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { type Config, type ConfigSources, loadConfig } from "../config.ts";
+import { type Config, type ConfigSources, loadConfig, loadConfigOf } from "../config.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { PolicyLayer } from "../policy/policy-layer.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -58,7 +58,7 @@ export async function createPolicySource(options: PolicySourceOptions): Promise<
 		latest += 1;
 		const turn = latest;
 		await first;
-		const next = await loadConfig({ ...options, policyFile: watched });
+		const next = await loadConfigOf(watched, options);
 		if (closed || turn !== latest) return;
 		const changed = JSON.stringify(next.layers) !== JSON.stringify(config.layers);
 		config = next;
@@ -76,7 +76,7 @@ export async function createPolicySource(options: PolicySourceOptions): Promise<
 		closed = true;
 		endWatch();
 	};
-	const first = loadConfig(found === null ? options : { ...options, policyFile: found });
+	const first = found === null ? loadConfig(options) : loadConfigOf(found, options);
 	try {
 		config = await first;
 	} catch (error) {

@@ -38,8 +38,10 @@ export function findOnce<Finding>(
 	return found;
 }
 
-/** What was found out about the beginning of messages, where that is known. */
+/** What was found out about messages, or else about their beginning, where that is known. */
 export function findEarlier<Finding>(findings: Findings<Finding>, messages: MessageList): Earlier<Finding> | undefined {
+	const own = findings.get(messages);
+	if (own !== undefined) return { messages, finding: own };
 	const earlier = earlierLists.get(messages);
 	const finding = earlier && findings.get(earlier);
 	return earlier && finding !== undefined ? { messages: earlier, finding } : undefined;

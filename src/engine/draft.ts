@@ -48,7 +48,8 @@ export function startDraft(before: readonly Size[], earlier?: Draft): Draft {
 			const present = byMessage[edit.message];
 			if (!present) return settle(edit.message, [edit]);
 			if (edit.reason === "drop") {
-				return settle(edit.message, [...present.filter((one) => one.reason === "drop"), edit]);
+				// What drops a message stands alone there, so that the first edit tells.
+				return settle(edit.message, present[0]?.reason === "drop" ? [...present, edit] : [edit]);
 			}
 			if (present.some((one) => one.reason === "drop")) return false;
 			const overlapping = present.filter((one) => overlap(one.path, edit.path));

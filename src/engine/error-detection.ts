@@ -10,17 +10,22 @@ export type ErrorRule =
 	| "json_error_key"
 	| "json_error_status";
 
-const textRules: readonly (readonly [ErrorRule, RegExp])[] = [
-	["traceback", /Traceback/],
-	["exception", /Exception/],
-	["error_line", /^Error/m],
-	["error_key_text", /"error"/],
+interface TextRule {
+	readonly rule: ErrorRule;
+	readonly pattern: RegExp;
+}
+
+const textRules: readonly TextRule[] = [
+	{ rule: "traceback", pattern: /Traceback/ },
+	{ rule: "exception", pattern: /Exception/ },
+	{ rule: "error_line", pattern: /^Error/m },
+	{ rule: "error_key_text", pattern: /"error"/ },
 ];
 /** Tried after those. */
-const anyCaseRules: readonly (readonly [ErrorRule, RegExp])[] = [
-	["timeout", /timeout/i],
-	["connect_error", /connect_error/i],
-	["connection_refused", /connection refused/i],
+const anyCaseRules: readonly TextRule[] = [
+	{ rule: "timeout", pattern: /timeout/i },
+	{ rule: "connect_error", pattern: /connect_error/i },
+	{ rule: "connection_refused", pattern: /connection refused/i },
 ];
 
 // Every old result is looked at, and most are none: one search takes half as long as three.
@@ -32,9 +37,9 @@ const anyCaseWords = /timeout|connect_error|connection refused/i;
  * judged by the words alone.
  */
 export function detectError(text: string): ErrorRule | undefined {
-	for (const [rule, pattern] of textRules) if (pattern.test(text)) return rule;
+	for (const { rule, pattern } of textRules) if (pattern.test(text)) return rule;
 	if (anyCaseWords.test(text)) {
-		for (const [rule, pattern] of anyCaseRules) if (pattern.test(text)) return rule;
+		for (const { rule, pattern } of anyCaseRules) if (pattern.test(text)) return rule;
 	}
 	// Only a `{` can open what the JSON rules look for; a list has no keys. The word itself was found above but where
 	// letters of it are escaped.

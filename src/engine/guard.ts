@@ -1,14 +1,16 @@
 import type { Policy } from "../policy/schema.ts";
+import { addEdits } from "./add-edits.ts";
 import type { Archiving } from "./archiving.ts";
 import { findEarlier } from "./continuation.ts";
 import { type Draft, startDraft } from "./draft.ts";
 import type { Edit, Plan, Size } from "./edit.ts";
-import { addEdits, type EditingStep, startLadder } from "./ladder-start.ts";
+import { type EditingStep, startLadder } from "./ladder-start.ts";
 import { type Measurement, measure, type TokenMeter } from "./measure.ts";
 import type { PlanMemory } from "./plan-memory.ts";
 import { subtractSizes } from "./size.ts";
 import { type DropParameters, planDrop } from "./strategies/drop.ts";
-import { planMask } from "./strategies/mask.ts";
+import { planLastingDrop } from "./strategies/lasting-drop.ts";
+import { planMask, type Replaying } from "./strategies/mask.ts";
 import type { MaskResultParameters } from "./strategies/mask-result.ts";
 import { planTruncate } from "./strategies/truncate.ts";
 import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
@@ -54,14 +56,19 @@ export interface GuardParameters {
 /**
  * Plans how to bring a conversation within its budget (seed 5, L2): the steps of the policy's ladder one after the
  * other until it fits at the upper end of the scale. With `truncate_when = "always"` large results are cut even where
- * all fits (seed 5, L1).
+ * all fits (seed 5, L1). With a `target_ratio` what is dropped is found by replaying the history, so that it stays dropped
+ * and the next calls append.
  */
 export function planGuard(parameters: GuardParameters): GuardPlan {
 	const { transcript, policy, budget, memory, scale = exactScale } = parameters;
 	const { measurement = measure(transcript, parameters.meter) } = parameters;
 	const excess = (size: Size) => Math.max(0, scaleTokens(size, scale).high - budget);
-	const isTaken = (step: LadderStep["step"], left: Size) =>
-		excess(left) > 0 || (step === "truncate" && policy.guard.truncate_when === "always");
+	const isTaken = (step: LadderStep["step"], left: Size) => {
+		if (step === "truncate" && policy.guard.truncate_when === "always") return true;
+		// What was dropped at an earlier call stays so, though less may do by now.
+		const isLasting = step === "drop" && policy.guard.target_ratio !== null;
+		return excess(isLasting ? measurement.total : left) > 0;
+	};
 	const ladder = policy.guard.ladder;
 
 	const { messages } = transcript;
@@ -85,7 +92,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		const isEnough = (dropped: Size) => excess(subtractSizes(left, dropped)) === 0;
 		const count =
 			step === "drop"
-				? addDrops(draft, { transcript, policy: policy.guard, originalSizes: measurement.messages, isEnough })
+				? addDrops(draft, { ...parameters, measurement, isEnough })
 				: addEdits(draft, planEditing(step, parameters));
 		if (count === 0) continue;
 		left = subtractSizes(measurement.total, draft.saved());
@@ -97,10 +104,23 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 }
 
 /** Drops messages; answers how many. */
-function addDrops(draft: Draft, parameters: Omit<DropParameters, "currentSizes">): number {
+function addDrops(
+	draft: Draft,
+	parameters: GuardParameters & Pick<DropParameters, "isEnough"> & { readonly measurement: Measurement },
+): number {
+	const { policy, measurement } = parameters;
+	const edits =
+		policy.guard.target_ratio === null
+			? planDrop({
+					...parameters,
+					policy: policy.guard,
+					originalSizes: measurement.messages,
+					currentSizes: draft.sizes(),
+				})
+			: planLastingDrop({ ...parameters, replaying: replayingOf(parameters) });
 	let count = 0;
 	let last = -1;
-	for (const edit of planDrop({ ...parameters, currentSizes: draft.sizes() })) {
+	for (const edit of edits) {
 		if (!draft.add(edit)) continue;
 		// The values of one message stand side by side.
 		if (edit.message !== last) count += 1;
@@ -109,12 +129,20 @@ function addDrops(draft: Draft, parameters: Omit<DropParameters, "currentSizes">
 	return count;
 }
 
+/** The replay behind masking, with the budget in tokens of the meter. */
+function replayingOf({ policy, meter, budget, scale = exactScale }: GuardParameters): Replaying {
+	const tokens = budget / scale.high;
+	const slack = tokens * (1 - (policy.guard.target_ratio ?? 1));
+	return { meter, prices: policy.prices, budget: tokens, slack };
+}
+
 function planEditing(step: EditingStep, parameters: GuardParameters): readonly Edit[] {
 	const { transcript, policy, wording, isPlaceholder, meter, memory, archiving } = parameters;
 	const { countTokens } = meter;
 	if (step === "mask") {
-		return planMask({ ...parameters, policy: policy.mask, media: policy.media, wording, isPlaceholder, countTokens })
-			.edits;
+		const replaying = replayingOf(parameters);
+		const { mask, media } = policy;
+		return planMask({ ...parameters, policy: mask, media, wording, isPlaceholder, countTokens, replaying }).edits;
 	}
 	const limits = {
 		maxChars: policy.guard.max_tool_result_chars,

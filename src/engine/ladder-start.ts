@@ -1,3 +1,4 @@
+import { addEdits } from "./add-edits.ts";
 import { type Draft, startDraft } from "./draft.ts";
 import type { Edit, Size } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
@@ -62,20 +63,6 @@ export function startLadder(measurement: Measurement, earlier?: LadderStart): La
 			return { steps, measurement, draft };
 		},
 	};
-}
-
-/** Adds edits of results to a draft, from a position on; answers how many results they changed. */
-export function addEdits(draft: Draft, edits: readonly Edit[], from = 0): number {
-	let count = 0;
-	let last: unknown;
-	for (let index = from; index < edits.length; index += 1) {
-		const edit = edits[index] as Edit;
-		if (!draft.add(edit)) continue;
-		// The edits of one result stand side by side.
-		if (edit.result !== last) count += 1;
-		last = edit.result;
-	}
-	return count;
 }
 
 /** Whether a step is the earlier one with more edits, and none that a later step of then would have come before. */

@@ -109,9 +109,7 @@ export function measure({ messages, surroundings }: Transcript, meter: TokenMete
 
 /** Whether all messages were measured by this meter before, so that measuring them again costs nothing. */
 export function isMeasured({ messages }: Transcript, meter: TokenMeter): boolean {
-	const sizes = sizesBy(meter);
-	if (sizes.has(messages)) return true;
-	const measured = findEarlier(sizes, messages)?.messages.length ?? 0;
+	const measured = findEarlier(sizesBy(meter), messages)?.messages.length ?? 0;
 	for (let index = messages.length - 1; index >= measured; index -= 1) {
 		if (!sizeOfMessage.isKnown(messages[index] as Message, meter)) return false;
 	}

@@ -8,20 +8,25 @@ const longestValue = 64;
 const plainValue = /^[\w.:-]{0,64}$/;
 /** Longest description of an image, a recording or a document: its type, its size and its dimensions. */
 const longestMedia = 2 * longestValue;
+/** Longest digest, in characters. */
+const longestDigest = 2_000;
 
 /**
  * Makes a value from a conversation safe to stand in a template: a tool name is untrusted text. Control characters,
  * line breaks and brackets go, and the length is bounded.
  */
 export function cleanValue(value: string): string {
-	if (plainValue.test(value)) return value;
-	const cleaned = value
+	return plainValue.test(value) ? value : cleanText(value, longestValue);
+}
+
+function cleanText(text: string, longest: number): string {
+	const cleaned = text
 		.toWellFormed()
 		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
 		.replace(/[[\](){}<>]/g, "")
 		.trim();
 	const characters = Array.from(cleaned);
-	return characters.length <= longestValue ? cleaned : `${characters.slice(0, longestValue - 1).join("")}…`;
+	return characters.length <= longest ? cleaned : `${characters.slice(0, longest - 1).join("")}…`;
 }
 
 /** What a placeholder tells of the result that it stands for. */
@@ -33,20 +38,27 @@ export interface PlaceholderValues {
 	readonly originalChars: number;
 	/** Where the original is archived; `undefined` where it is not. */
 	readonly ref?: string | undefined;
+	/** Some of what the text held, as `digestOf` gives it; `undefined` or empty for none. */
+	readonly digest?: string | undefined;
 }
 
 /** What stands for {ref} where nothing is archived. */
 export const noRef = "-";
+/** What stands for {digest} in a template that has one where none is given. */
+const noDigest = "-";
 
-/** Writes the placeholder for one masked result. */
+/** Writes the placeholder for one masked result: in the wording for one with a digest where it has one. */
 export function writePlaceholder(
-	wording: { readonly placeholder: string; readonly unknownTool: string },
+	wording: { readonly placeholder: string; readonly digestPlaceholder?: string; readonly unknownTool: string },
 	values: PlaceholderValues,
 ): string {
-	return fillTemplate(wording.placeholder, {
+	const digest = cleanText(values.digest ?? "", longestDigest);
+	const template = digest === "" ? wording.placeholder : (wording.digestPlaceholder ?? wording.placeholder);
+	return fillTemplate(template, {
 		...describeCall(wording, values),
 		original_chars: String(values.originalChars),
 		ref: values.ref ?? noRef,
+		digest: digest === "" ? noDigest : digest,
 	});
 }
 
@@ -90,16 +102,22 @@ export function placeholderReader(templates: readonly string[]): (text: string) 
 		original_chars: "\\d+",
 		media: value(longestMedia),
 		ref: refGrammar,
+		digest: value(longestDigest),
 	};
 	const readers = templates.map((template) => {
 		const variables = template.match(/\{\w+\}/g)?.length ?? 0;
 		// A text longer than any placeholder need not be matched at all; a character may be two UTF-16 code units.
-		const longest = template.length + variables * 2 * longestMedia;
+		const forDigest = template.includes("{digest}") ? 2 * longestDigest : 0;
+		const longest = template.length + variables * 2 * longestMedia + forDigest;
 		// What stands before the first variable tells most texts apart without the pattern.
 		const opening = template.split(/\{\w+\}/, 1)[0] ?? "";
 		return { pattern: templatePattern(template, grammar), longest, opening };
 	});
+	// Every old result is asked about, and hardly one is a placeholder: its first character tells.
+	const startsAnyhow = readers.some(({ opening }) => opening === "");
+	const firsts = new Set(readers.map(({ opening }) => opening.charCodeAt(0)));
 	return (text) => {
+		if (!startsAnyhow && !firsts.has(text.charCodeAt(0))) return undefined;
 		for (const { pattern, longest, opening } of readers) {
 			if (text.length > longest || !text.startsWith(opening)) continue;
 			const found = pattern.exec(text);

@@ -1,5 +1,6 @@
 import { budgetOf } from "../engine/budget.ts";
 import { type Consumer, largestConsumers } from "../engine/consumers.ts";
+import { type Economics, economicsOf } from "../engine/economics.ts";
 import { type LadderStep, planGuard } from "../engine/guard.ts";
 import { type Report, reportOf } from "../engine/report.ts";
 import { scaleTokens } from "../engine/token-scale.ts";
@@ -50,6 +51,8 @@ export interface GuardReport extends Report, CountingReport {
 	}[];
 	/** The messages of the input that take the most tokens. */
 	readonly largest: readonly Consumer[];
+	/** What the edits cost and save where the provider caches prompts. */
+	readonly economics: Economics;
 	/** Present where the policy says from how many messages a conversation counts as too long. */
 	readonly max_messages?: { readonly limit: number; readonly messages: number; readonly reached: boolean };
 	/** Present where the last answer was given: what was done about it. */
@@ -188,6 +191,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 			})),
 			...longConversation(transcript, policy),
 			...(followUp.report ? { follow_up: followUp.report } : {}),
+			economics: economicsOf(done, { measurement, prices: policy.prices, scale }),
 			...(thinking ? { thinking } : {}),
 			...droppedGroupsReport(settled),
 		},

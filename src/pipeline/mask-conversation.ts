@@ -1,3 +1,4 @@
+import { type Economics, economicsOf } from "../engine/economics.ts";
 import { measure } from "../engine/measure.ts";
 import { type Report, reportOf } from "../engine/report.ts";
 import { planMask } from "../engine/strategies/mask.ts";
@@ -29,6 +30,8 @@ import { tokenMeter } from "./token-meter.ts";
 export interface MaskReport extends Report, CountingReport {
 	/** Results outside the window that were left as they are, by reason. */
 	readonly kept: Readonly<Record<KeptReason, number>>;
+	/** What the edits cost and save where the provider caches prompts. */
+	readonly economics: Economics;
 	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
 	readonly thinking?: ThinkingReport;
 }
@@ -87,6 +90,7 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 		countTokens: meter.countTokens,
 		memory: planMemoryOf({ policy, encoding: estimate.encoding, archive, originals }),
 		archiving: archivingOf(archive, conversation),
+		replaying: { meter, prices: policy.prices },
 	});
 	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens: meter.countTokens });
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
@@ -111,6 +115,7 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 			notes: [...report.notes, ...estimate.notes],
 			...countingReport(estimate),
 			kept: { ...kept },
+			economics: economicsOf(done, { measurement, prices: policy.prices, scale }),
 			...(thinking ? { thinking } : {}),
 		},
 		...(settled.kind === "kept_promises" ? {} : { error: settled.error }),

@@ -28,13 +28,16 @@ const mostReaders = 16;
 
 function readerOf(ownPlaceholder: string): ReadPlaceholderText {
 	// With a reference first: a name or an id might hold what looks like one.
-	const templates = Object.values(locales).flatMap(({ archived, placeholder, media_placeholder, recall_hint }) => [
+	const templates = Object.values(locales).flatMap(({ archived, recall_hint, ...plain }) => [
 		archived.placeholder,
+		archived.digest_placeholder,
 		archived.media_placeholder,
 		archived.placeholder + recall_hint,
+		archived.digest_placeholder + recall_hint,
 		archived.media_placeholder + recall_hint,
-		placeholder,
-		media_placeholder,
+		plain.placeholder,
+		plain.digest_placeholder,
+		plain.media_placeholder,
 	]);
 	return placeholderReader([...new Set([ownPlaceholder, ...templates])]);
 }

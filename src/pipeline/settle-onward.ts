@@ -4,6 +4,7 @@ import type { CountTokens } from "../engine/measure.ts";
 import { pairResults } from "../engine/pairing.ts";
 import type { Transcript } from "../engine/transcript.ts";
 import { verify } from "../engine/verify.ts";
+import type { LocatedMessages } from "../formats/format.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 import { writeValue } from "./write-value.ts";
 
@@ -19,7 +20,7 @@ const settledPlans: Findings<SettledPlan> = new WeakMap();
 
 /** Takes note that a plan kept every promise, so that only what differs from it is verified as the conversation goes on. */
 export function rememberSettled({ transcript, located }: ReadConversation, plan: Plan, countTokens: CountTokens): void {
-	const starts = startsOf(plan, located.base.length, located.messages.length);
+	const starts = startsOf(plan, located);
 	if (starts) settledPlans.set(transcript.messages, { plan, countTokens, starts });
 }
 
@@ -35,7 +36,7 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 	const { base, messages } = located;
 	const earlier = findEarlier(settledPlans, transcript.messages);
 	const isKnown = earlier?.finding.countTokens === countTokens && !format.links && base.length <= 1;
-	const starts = isKnown ? startsOf(plan, base.length, messages.length) : undefined;
+	const starts = isKnown ? startsOf(plan, located) : undefined;
 	if (!earlier || !starts) return undefined;
 
 	const changed = changedValues(plan, starts, earlier);
@@ -120,13 +121,15 @@ function keepsPromises(
 const ownReasons: ReadonlySet<EditReason> = new Set(["mask", "truncate", "drop", "thinking"]);
 
 /** `undefined` where the edits do not stand in the order of the values, or one is no edit of a message by itself. */
-function startsOf(plan: Plan, depth: number, values: number): Uint32Array | undefined {
+function startsOf(plan: Plan, { base, messages }: LocatedMessages): Uint32Array | undefined {
+	const values = messages.length;
 	const starts = new Uint32Array(values + 1);
 	let value = 0;
 	for (let position = 0; position < plan.length; position += 1) {
 		const { reason, path } = plan[position] as Edit;
-		const at = path[depth];
-		if (!ownReasons.has(reason) || typeof at !== "number" || at < value || at >= values) return undefined;
+		const at = path[base.length];
+		const isInside = typeof at === "number" && at < values && base.every((segment, depth) => segment === path[depth]);
+		if (!ownReasons.has(reason) || !isInside || at < value) return undefined;
 		for (; value < at; value += 1) starts[value + 1] = position;
 	}
 	starts.fill(plan.length, value + 1);

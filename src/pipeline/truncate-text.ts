@@ -9,6 +9,7 @@ import { type CountingReport, countingReport } from "./counting-report.ts";
 import type { Log } from "./log-event.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { tokenMeter } from "./token-meter.ts";
+import { truncateJsonContent } from "./truncate-json-content.ts";
 
 /** What a truncation did. Characters are UTF-16 code units. */
 export interface TruncateReport extends CountingReport {
@@ -18,7 +19,7 @@ export interface TruncateReport extends CountingReport {
 	/** Least and most tokens of the text as it is answered. */
 	readonly band: { readonly low: number; readonly high: number };
 	readonly omitted_chars: number;
-	/** Half-open range of the original that was left out; null where nothing was. */
+	/** Half-open range of the original that was left out; null where nothing was, and of the `content` of a JSON object. */
 	readonly omitted: { readonly start: number; readonly end: number } | null;
 	/** Where the whole text is archived; only with an archive, and where it was cut. */
 	readonly ref?: string;
@@ -102,7 +103,9 @@ async function cutAndKeep(
 	const limit = archive && isPlaceholder(text) ? text.length : maxChars;
 	const { head_chars: headChars, tail_chars: tailChars } = policy.truncate;
 	const marker = wordings(policy, archive ? "archived" : "not_archived").truncateMarker;
-	const cut = truncateHeadTail(text, { maxChars: limit, headChars, tailChars, marker }, archive?.refOf);
+	const limits = { maxChars: limit, headChars, tailChars, marker };
+	const inJson = policy.truncate.json_content ? truncateJsonContent(text, limits, archive?.refOf) : undefined;
+	const cut = inJson ?? truncateHeadTail(text, limits, archive?.refOf);
 	if (!archive || !cut.truncated) return { cut };
 	const [ref] = await refusePlaceholders(archive, isPlaceholder).put([{ kind: "text", text }]);
 	return { cut, ref };

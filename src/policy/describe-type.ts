@@ -7,6 +7,8 @@ export interface FieldSchema {
 	readonly anyOf?: readonly FieldSchema[];
 	readonly items?: FieldSchema;
 	readonly properties?: Readonly<Record<string, FieldSchema>>;
+	/** What the values of a table take whose keys are free; `false` where they are not. */
+	readonly additionalProperties?: FieldSchema | boolean;
 	readonly minimum?: number;
 	readonly maximum?: number;
 	readonly exclusiveMinimum?: number;

@@ -14,6 +14,7 @@ export const otherVariables = {
 	PALIMPSEST_POLICY: "the path of the policy file",
 	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
 	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
+	PALIMPSEST_AUTH_TOKENS: "who may use the server over HTTP, as the lines of the file of `--auth-tokens`",
 	PALIMPSEST_LLM_URL: "the base URL of a chat-completions endpoint that is asked for summaries",
 	PALIMPSEST_LLM_MODEL: "its model",
 	PALIMPSEST_LLM_KEY: "its key, where it needs one",

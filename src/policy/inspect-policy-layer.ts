@@ -73,12 +73,17 @@ function describeIssue(issue: z.core.$ZodIssue, root: unknown): string {
 	let schema: FieldSchema | undefined = acceptedFields();
 	let value = root;
 	for (const key of issue.path) {
-		schema = typeof key === "number" ? listOf(schema)?.items : schema?.properties?.[String(key)];
+		schema = typeof key === "number" ? listOf(schema)?.items : fieldOf(schema, String(key));
 		value = (value as Record<PropertyKey, unknown> | undefined)?.[key];
 	}
 	const takesText = [schema, ...(schema?.anyOf ?? [])].some((one) => one?.type === "string" && one.enum === undefined);
 	const got = describeValue(value, { quoteText: !takesText });
 	return `${label(issue.path)}expected ${describeType(schema ?? {})}, got ${got}`;
+}
+
+function fieldOf(schema: FieldSchema | undefined, key: string): FieldSchema | undefined {
+	const others = schema?.additionalProperties;
+	return schema?.properties?.[key] ?? (typeof others === "object" ? others : undefined);
 }
 
 function listOf(schema: FieldSchema | undefined): FieldSchema | undefined {

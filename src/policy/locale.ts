@@ -3,12 +3,15 @@ import type { LocaleName } from "./schema.ts";
 /** The wordings of one locale. Blank lines around a marker are part of it. */
 export interface LocaleWordings {
 	readonly placeholder: string;
+	/** The placeholder that names some of what the result held, in the variable {digest} beside its own. */
+	readonly digest_placeholder: string;
 	/** In place of a masked image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
 	readonly media_placeholder: string;
 	readonly truncation_marker: string;
-	/** The same three where the original is archived, with the variable {ref} beside their own. */
+	/** The same four where the original is archived, with the variable {ref} beside their own. */
 	readonly archived: {
 		readonly placeholder: string;
+		readonly digest_placeholder: string;
 		readonly media_placeholder: string;
 		readonly truncation_marker: string;
 	};
@@ -22,11 +25,15 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 	fr: {
 		placeholder:
 			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]",
+		digest_placeholder:
+			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, mentions={digest})]",
 		media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name})]",
 		truncation_marker: "\n\n[... {omitted_chars} caractères omis ...]\n\n",
 		archived: {
 			placeholder:
 				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, réf={ref})]",
+			digest_placeholder:
+				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, réf={ref}, mentions={digest})]",
 			media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name}, réf={ref})]",
 			truncation_marker: "\n\n[... {omitted_chars} caractères omis, réf={ref} ...]\n\n",
 		},
@@ -36,11 +43,15 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 	en: {
 		placeholder:
 			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars})]",
+		digest_placeholder:
+			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, mentions={digest})]",
 		media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name})]",
 		truncation_marker: "\n\n... [{omitted_chars} characters truncated] ...\n\n",
 		archived: {
 			placeholder:
 				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, ref={ref})]",
+			digest_placeholder:
+				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, ref={ref}, mentions={digest})]",
 			media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name}, ref={ref})]",
 			truncation_marker: "\n\n... [{omitted_chars} characters truncated, ref={ref}] ...\n\n",
 		},
@@ -49,10 +60,12 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 	},
 	zh: {
 		placeholder: "历史 tool_call已隐藏",
+		digest_placeholder: "历史 tool_call已隐藏 (提及={digest})",
 		media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name})]",
 		truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符] ...\n\n",
 		archived: {
 			placeholder: "历史 tool_call已隐藏 (ref={ref})",
+			digest_placeholder: "历史 tool_call已隐藏 (ref={ref}, 提及={digest})",
 			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}, ref={ref})]",
 			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符, ref={ref}] ...\n\n",
 		},

@@ -1,13 +1,13 @@
 import type { PolicyLayer } from "./policy-layer.ts";
 import type { PresetName } from "./schema.ts";
 
-/** A named starting point: what one of the documents that this product follows asks for. */
+/** A named starting point: what one of the documents that this product follows asks for, or what was measured. */
 export interface Preset {
 	/** One line for people. */
 	readonly description: string;
-	/** The document that the numbers come from. */
+	/** Where the numbers come from. */
 	readonly source: string;
-	/** Only what that document defines; all else stands at the schema's defaults. */
+	/** Only what that defines; all else stands at the schema's defaults. */
 	readonly policy: PolicyLayer;
 }
 
@@ -71,8 +71,24 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				max_messages: 50,
 			},
 			compaction: { strategy: "llm-summary", at_messages: 30, keep_last_messages: 5 },
-			truncate: { max_chars: 8_000, head_chars: 4_000, tail_chars: 4_000 },
+			truncate: { max_chars: 8_000, head_chars: 4_000, tail_chars: 4_000, json_content: true },
 			tokens: { message_overhead: 4 },
+		},
+	},
+	balanced: {
+		description:
+			"Masks by use instead of age, and only when that pays where the provider caches prompts; one knob, `mask.thrift`.",
+		source: "Measurements on recorded conversations, in docs/evidence.md.",
+		policy: {
+			locale: "en",
+			mask: {
+				window_turns: 5,
+				keep_errors: true,
+				error_detection: "structural",
+				selection: "use",
+				cadence: "break_even",
+			},
+			guard: { target_ratio: 0.7 },
 		},
 	},
 };

@@ -1,33 +1,14 @@
 import { z } from "zod";
 import { compactionSection } from "./compaction-section.ts";
+import { maskSection } from "./mask-section.ts";
 import { messageNumber, tokenNumber } from "./numbers.ts";
-import { markerVariables, placeholderVariables, templateSchema } from "./template.ts";
+import { pricesSection } from "./prices-section.ts";
+import { markerVariables, templateSchema } from "./template.ts";
 
 /** The conditions under which the guard's first rung truncates large results. */
 const truncateWhen = z.enum(["always", "over_budget"]);
 
 const characters = z.int().min(0).max(1_000_000_000);
-
-const mask = z.strictObject({
-	enabled: z.boolean().default(true).describe("Whether old tool results are masked at all."),
-	window_turns: z
-		.int()
-		.default(8)
-		.describe("Tool turns, counted from the end, whose results stay intact. 0 or less masks nothing."),
-	keep_errors: z.boolean().default(true).describe("Whether results that look like errors stay."),
-	keep_last_k_per_tool: z
-		.int()
-		.min(0)
-		.nullable()
-		.default(null)
-		.describe("The last K results of each tool name stay, window or not. 0 or absent: off."),
-	placeholder_template: templateSchema(placeholderVariables)
-		.nullable()
-		.default(null)
-		.describe(
-			"What stands in place of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}. Absent: the locale's wording.",
-		),
-});
 
 const guard = z.strictObject({
 	ladder: z
@@ -53,6 +34,15 @@ const guard = z.strictObject({
 		.max(1)
 		.default(1)
 		.describe("Share of the window that may be used, before the reserve is taken off."),
+	target_ratio: z
+		.number()
+		.gt(0)
+		.max(1)
+		.nullable()
+		.default(null)
+		.describe(
+			"Share of the budget to which a conversation over it is brought down, so that the next calls append instead of cutting again. Absent: just under the budget, as it is at each call.",
+		),
 	truncate_when: truncateWhen
 		.default("always")
 		.describe(
@@ -97,6 +87,10 @@ const truncate = z.strictObject({
 		.describe(
 			"What stands between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
 		),
+	json_content: z
+		.boolean()
+		.default(false)
+		.describe("Whether of a JSON object with a long `content` that text alone is cut, and `_truncated: true` put in."),
 });
 
 const tokenCounting = z.strictObject({
@@ -157,7 +151,13 @@ const archive = z.strictObject({
 });
 
 /** The names that `preset` takes; each is described in `presets.ts`. */
-export const presetNames = ["observation-masking", "tool-result-hiding", "context-guard", "context-trim"] as const;
+export const presetNames = [
+	"observation-masking",
+	"tool-result-hiding",
+	"context-guard",
+	"context-trim",
+	"balanced",
+] as const;
 
 /** The locales of every placeholder, marker and notice. */
 export const localeNames = ["fr", "en", "zh"] as const;
@@ -198,7 +198,7 @@ export const policySchema = z.strictObject({
 			"Where what is taken out cannot be archived: change nothing and say why, or take it out all the same, with placeholders that promise nothing.",
 		),
 	limits: limits.prefault({}).describe("Sizes past which input is refused."),
-	mask: mask.prefault({}).describe("Masking of old tool results."),
+	mask: maskSection.prefault({}).describe("Masking of old tool results."),
 	guard: guard.prefault({}).describe("Keeping a conversation within the model's context window."),
 	truncate: truncate.prefault({}).describe("Cutting one large text."),
 	compaction: compactionSection
@@ -206,12 +206,15 @@ export const policySchema = z.strictObject({
 		.describe("Putting a summary in the place of old messages, or hiding old results."),
 	archive: archive.prefault({}).describe("Keeping what is taken out. Where it is kept is said by `--archive`."),
 	tokens: tokenCounting.prefault({}).describe("Counting of tokens."),
+	prices: pricesSection.prefault({}).describe("What tokens cost."),
 });
 
 /** A complete, valid policy. */
 export type Policy = z.output<typeof policySchema>;
 /** The masking part of a policy. */
 export type MaskPolicy = Policy["mask"];
+/** The prices of a policy. */
+export type Prices = Policy["prices"];
 /** The guard part of a policy. */
 export type GuardPolicy = Policy["guard"];
 /** The compaction part of a policy. */

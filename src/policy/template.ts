@@ -1,7 +1,7 @@
 import { z } from "zod";
 
 /** Variables that a placeholder template may use. */
-export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref"] as const;
+export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref", "digest"] as const;
 /** Variables that a truncation marker may use. */
 export const markerVariables = ["omitted_chars", "original_chars", "ref"] as const;
 

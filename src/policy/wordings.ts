@@ -5,6 +5,8 @@ import type { Policy } from "./schema.ts";
 export interface Wordings {
 	/** Variables: `placeholderVariables`. */
 	readonly placeholder: string;
+	/** The same for a result of which a digest is given; the policy's own template is one for both. */
+	readonly digestPlaceholder: string;
 	/** In place of a masked image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
 	readonly mediaPlaceholder: string;
 	/** Between head and tail of a result that the guard cut. Variables: `markerVariables`. */
@@ -23,7 +25,8 @@ export type Originals = "not_archived" | "archived" | "recallable";
 
 /**
  * The effective wordings of a policy, with or without the reference under which an original is archived. A template of
- * the policy's own stays as it is; without an archive its {ref} is filled with a dash.
+ * the policy's own stays as it is; without an archive its {ref} is filled with a dash, and so is its {digest} where none
+ * is given.
  */
 export function wordings(policy: Policy, originals: Originals = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
@@ -31,6 +34,7 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 	const hint = originals === "recallable" ? locale.recall_hint : "";
 	return {
 		placeholder: policy.mask.placeholder_template ?? ofLocale.placeholder + hint,
+		digestPlaceholder: policy.mask.placeholder_template ?? ofLocale.digest_placeholder + hint,
 		mediaPlaceholder: ofLocale.media_placeholder + hint,
 		guardMarker: policy.guard.marker_template ?? ofLocale.truncation_marker,
 		truncateMarker: policy.truncate.marker_template ?? ofLocale.truncation_marker,

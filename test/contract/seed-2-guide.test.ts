@@ -21,7 +21,7 @@ placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_ca
 describe("Seed 2: the guide", () => {
 	it("the seed's own file works: `[observation_masking.schema1]` is read as an alias of `[mask]`", () => {
 		const policy = resolvePolicy([parsePolicyText(seedFile, "the seed's file")]);
-		expect(policy.mask).toEqual({
+		expect(policy.mask).toMatchObject({
 			enabled: false,
 			window_turns: 8,
 			keep_errors: true,

@@ -99,6 +99,16 @@ describe("settling a conversation that goes on", () => {
 		expect(settled).toEqual(anew);
 	});
 
+	it("edits nothing where a path leads elsewhere in a request body", () => {
+		const memory = createConversationMemory({ conversations: 2, chars: 1_000_000 });
+		const read = (turns: number) =>
+			readConversation({ messages: conversation(turns), others: conversation(1) }, memory);
+		const edit = replace(["messages", 2, "content"]);
+		settle({ source: read(3), plan: [edit], countTokens: roughCount });
+		const plan = [edit, replace(["others", 4, "content"])];
+		expect(settle({ source: read(4), plan, countTokens: roughCount }).kind).toBe("broken_promise");
+	});
+
 	it("keeps the wrapping of a request body", () => {
 		const memory = createConversationMemory({ conversations: 2, chars: 1_000_000 });
 		const settleBody = (turns: number, plan: Plan) => {

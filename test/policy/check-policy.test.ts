@@ -98,7 +98,7 @@ describe("checkPolicyLayer", () => {
 
 	it("refuses templates with an unknown variable, and names those known", () => {
 		expect(problems({ mask: { placeholder_template: "{tool}" }, guard: { marker_template: "{tool_name}" } })).toEqual([
-			"mask.placeholder_template: unknown variable {tool}; known: {tool_call_id}, {tool_name}, {original_chars}, {ref}",
+			"mask.placeholder_template: unknown variable {tool}; known: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}",
 			"guard.marker_template: unknown variable {tool_name}; known: {omitted_chars}, {original_chars}, {ref}",
 		]);
 	});
@@ -128,6 +128,7 @@ placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_ca
 		);
 		expect(Object.keys(layer)).toEqual(["mask"]);
 		expect(resolvePolicy([layer]).mask).toEqual({
+			...resolvePolicy([]).mask,
 			enabled: false,
 			window_turns: 8,
 			keep_errors: true,

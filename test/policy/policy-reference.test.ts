@@ -27,7 +27,8 @@ function leaves(node: Node, key: string): [string, Node][] {
 }
 
 function flatten(value: unknown, key: string): [string, unknown][] {
-	if (typeof value !== "object" || value === null || Array.isArray(value)) return [[key, value]];
+	const isTable = typeof value === "object" && value !== null && !Array.isArray(value);
+	if (!isTable || Object.keys(value).length === 0) return [[key, value]];
 	return Object.entries(value).flatMap(([name, inner]) => flatten(inner, key === "" ? name : `${key}.${name}`));
 }
 

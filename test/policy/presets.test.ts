@@ -25,8 +25,17 @@ describe("presets", () => {
 			enabled: true,
 			window_turns: 8,
 			keep_errors: true,
+			error_detection: "seed",
 			keep_last_k_per_tool: null,
+			tools: {},
+			digest_tokens: 0,
 			placeholder_template: null,
+			selection: "age",
+			keep_tokens: null,
+			thrift: "medium",
+			cadence: "every_turn",
+			stride_turns: 10,
+			patience: null,
 		});
 		expect(policy.guard).toMatchObject({
 			ladder: ["truncate", "mask", "drop"],
@@ -46,13 +55,7 @@ describe("presets", () => {
 	it("tool-result-hiding keeps 5 groups, errors hidden too, in Chinese", () => {
 		const policy = resolvePolicy([{ preset: "tool-result-hiding" }]);
 		expect(policy.locale).toBe("zh");
-		expect(policy.mask).toEqual({
-			enabled: true,
-			window_turns: 5,
-			keep_errors: false,
-			keep_last_k_per_tool: null,
-			placeholder_template: null,
-		});
+		expect(policy.mask).toEqual({ ...defaults.mask, window_turns: 5, keep_errors: false });
 		expect(wordings(policy).placeholder).toBe("历史 tool_call已隐藏");
 		expect(policy.guard).toEqual(defaults.guard);
 		expect(policy.truncate).toEqual(defaults.truncate);
@@ -68,6 +71,7 @@ describe("presets", () => {
 			context_window_override: null,
 			reserve_tokens: 8192,
 			budget_ratio: 1,
+			target_ratio: null,
 			truncate_when: "always",
 			max_tool_result_chars: 50_000,
 			truncate_head_chars: 2000,
@@ -83,6 +87,7 @@ describe("presets", () => {
 			head_chars: 2000,
 			tail_chars: 2000,
 			marker_template: null,
+			json_content: false,
 		});
 		expect(wordings(policy).guardMarker).toBe("\n\n... [{omitted_chars} characters truncated] ...\n\n");
 	});
@@ -97,6 +102,7 @@ describe("presets", () => {
 			context_window_override: null,
 			reserve_tokens: 0,
 			budget_ratio: 0.8,
+			target_ratio: null,
 			truncate_when: "over_budget",
 			max_tool_result_chars: 2000,
 			truncate_head_chars: 500,
@@ -113,11 +119,26 @@ describe("presets", () => {
 			head_chars: 4000,
 			tail_chars: 4000,
 			marker_template: null,
+			json_content: true,
 		});
 		expect(policy.tokens.message_overhead).toBe(4);
 		expect(wordings(policy)).toMatchObject({
 			guardMarker: "\n\n[... contenu tronqué ...]\n\n",
 			truncateMarker: "\n\n[... {omitted_chars} caractères omis ...]\n\n",
 		});
+	});
+
+	it("balanced masks by use when it pays, keeps errors until they are settled, and guards with hysteresis, in English", () => {
+		const policy = resolvePolicy([{ preset: "balanced" }]);
+		expect(policy.locale).toBe("en");
+		expect(policy.mask).toEqual({
+			...defaults.mask,
+			window_turns: 5,
+			error_detection: "structural",
+			selection: "use",
+			cadence: "break_even",
+		});
+		expect(policy.guard).toEqual({ ...defaults.guard, target_ratio: 0.7 });
+		expect(policy.prices).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 5 });
 	});
 });

@@ -1,3 +1,4 @@
+import { locateCallArguments } from "../call-arguments.ts";
 import type { PairedResult } from "../pairing.ts";
 import { cleanValue, writeMediaPlaceholder } from "../placeholder.ts";
 import { type MediaNode, type Message, resultText } from "../transcript.ts";
@@ -27,23 +28,29 @@ export function messageParts(message: Message, paired: readonly PairedResult[]):
 	};
 	const { counted, calls } = message;
 	const thoughts = message.thinking.map((block) => block.text);
+	const places = locateCallArguments(message);
+	const callAt = new Map(places.map((place, call) => [place, call]));
 	let nextCall = 0;
+	const addCallsBefore = (end: number) => {
+		// One that the format counts otherwise is shown by its name.
+		for (const skipped of calls.slice(nextCall, end)) add("call", nameOf(skipped.name), "");
+		nextCall = end;
+	};
 	for (let index = 0; index < counted.length; index += 1) {
-		const text = counted[index] ?? "";
-		// Formats count a call as its name, then its arguments; one that they count otherwise is shown by its name.
-		const found = calls.findIndex((call, at) => at >= nextCall && (call.name ?? "") === text);
-		if (found !== -1 && index + 1 < counted.length) {
-			for (const skipped of calls.slice(nextCall, found)) add("call", nameOf(skipped.name), "");
-			add("call", nameOf(calls[found]?.name), counted[index + 1] ?? "");
-			nextCall = found + 1;
+		const call = callAt.get(index + 1);
+		if (call !== undefined) {
+			addCallsBefore(call);
 			index += 1;
+			add("call", nameOf(calls[call]?.name), counted[index] ?? "");
+			nextCall = call + 1;
 			continue;
 		}
+		const text = counted[index] ?? "";
 		const thought = thoughts.indexOf(text);
 		if (thought === -1) add("text", "", text);
 		else thoughts.splice(thought, 1);
 	}
-	for (const call of calls.slice(nextCall)) add("call", nameOf(call.name), "");
+	addCallsBefore(calls.length);
 	const mediaInResults = message.results.flatMap((result) => result.media);
 	if (message.mediaTokens > mediaInResults.reduce((sum, media) => sum + media.tokens, 0)) add("text", "", "[media]");
 	for (const { result, call } of paired) {

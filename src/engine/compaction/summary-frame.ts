@@ -55,7 +55,8 @@ export function frameSummary(given: {
 }): string {
 	const { plain, archived, end } = frameWordings[given.locale];
 	const heading = given.ref === undefined ? plain : fillTemplate(archived, { ref: given.ref });
-	const summary = ends.reduce((text, one) => text.replaceAll(one, ""), given.summary).trim();
+	// In other brackets, since what is taken out may leave an end that was written around it.
+	const summary = ends.reduce((text, one) => text.replaceAll(one, `(${one.slice(1, -1)})`), given.summary).trim();
 	return `${heading}\n${summary}\n${end}`;
 }
 

@@ -36,7 +36,8 @@ export function planDrop(parameters: DropParameters): RemoveEdit[] {
 		for (const index of group.messages) {
 			gone.add(currentSizes[index] ?? nothing);
 			const message = transcript.messages[index];
-			if (message) edits.push(...dropMessage(message, index, originalSizes[index] ?? nothing));
+			if (!message) continue;
+			for (const edit of dropMessage(message, index, originalSizes[index] ?? nothing)) edits.push(edit);
 		}
 	}
 	return edits;
@@ -45,7 +46,8 @@ export function planDrop(parameters: DropParameters): RemoveEdit[] {
 // What takes out a message is the same in every call that drops it.
 const drops = new WeakMap<Message, readonly RemoveEdit[]>();
 
-function dropMessage(message: Message, index: number, size: Size): readonly RemoveEdit[] {
+/** The edits that take out a message of a size. */
+export function dropMessage(message: Message, index: number, size: Size): readonly RemoveEdit[] {
 	const known = drops.get(message);
 	if (known?.[0]?.before === size && known[0].message === index) return known;
 	const edits = message.paths.map((path, position): RemoveEdit => {

@@ -17,6 +17,7 @@ export interface MaskResultParameters {
 	readonly media: "keep" | "mask";
 	readonly wording: {
 		readonly placeholder: string;
+		readonly digestPlaceholder?: string;
 		readonly mediaPlaceholder: string;
 		readonly unknownTool: string;
 	};
@@ -24,6 +25,10 @@ export interface MaskResultParameters {
 	readonly countTokens: CountTokens;
 	/** Given where originals are archived, so that placeholders name them. */
 	readonly archiving?: Archiving | undefined;
+	/** Whether a result is an error that stays; without it the seed's rules decide: the format's flag, or words. */
+	readonly isError?: ((paired: PairedResult) => boolean) | undefined;
+	/** What the placeholder of a result says of what it held; by default nothing. */
+	readonly digest?: ((paired: PairedResult) => string) | undefined;
 }
 
 /** The edits that mask one result, with the copies that a record keeps of it; or why it stays. */
@@ -33,22 +38,31 @@ export function maskResult(paired: PairedResult, parameters: MaskResultParameter
 	const masksMedia = media === "mask" && result.media.length > 0;
 	if (!result.whole && !masksMedia) return "not_text";
 	if (result.texts.some((node) => isPlaceholder(node.text))) return "already_masked";
-	if (policy.keep_errors && (result.isError === true || detectError(resultText(result)) !== undefined)) return "error";
+	if (policy.keep_errors && (parameters.isError ?? looksLikeError)(paired)) return "error";
 	const edits = result.whole ? maskText(paired, parameters) : maskMedia(paired, parameters);
 	return edits.length > 0 ? edits : "not_smaller";
 }
 
-function maskText(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
+function looksLikeError({ result }: PairedResult): boolean {
+	return result.isError === true || detectError(resultText(result)) !== undefined;
+}
+
+function maskText(paired: PairedResult, parameters: MaskResultParameters): ReplaceEdit[] {
+	const { wording, countTokens, archiving } = parameters;
 	const { result, call, message } = paired;
 	if (!result.whole) return [];
 	const takenOut = takeOut("result", resultText(result), archiving);
-	const placeholder = writePlaceholder(wording, {
+	const values = {
 		toolCallId: result.callId ?? "",
 		toolName: call?.name,
 		originalChars: resultCharacters(result),
 		ref: takenOut?.ref,
-	});
+	};
 	const before = sizeOfResult(result, countTokens);
+	const digest = parameters.digest?.(paired);
+	let placeholder = writePlaceholder(wording, { ...values, digest });
+	// A result too short for a placeholder with a digest may be long enough for one without.
+	if (digest && countTokens(placeholder) >= before.tokens) placeholder = writePlaceholder(wording, values);
 	const after = sizeOf(placeholder, countTokens);
 	if (after.tokens >= before.tokens) return [];
 	const { path, write } = result.whole;

@@ -1,11 +1,16 @@
+import type { MaskPolicy, Prices } from "../../policy/schema.ts";
 import { findOnce } from "../continuation.ts";
 import type { ReplaceEdit } from "../edit.ts";
+import type { TokenMeter } from "../measure.ts";
 import { type PairedResult, pairResults } from "../pairing.ts";
 import { type PlanMemory, planOnce } from "../plan-memory.ts";
+import { readHistory } from "../replay/history.ts";
+import { replay } from "../replay/replay.ts";
 import { isToolTurn, toolTurns } from "../tool-turns.ts";
 import type { Message, Transcript } from "../transcript.ts";
 import { markUnsent } from "./mark-unsent.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
+import { withDigest } from "./with-digest.ts";
 
 /** The masking of a conversation: its edits, and what was left alone and why. */
 export interface MaskPlan {
@@ -13,20 +18,34 @@ export interface MaskPlan {
 	readonly kept: Readonly<Record<KeptReason, number>>;
 }
 
+/** How a history is replayed. */
+export interface Replaying {
+	readonly meter: TokenMeter;
+	readonly prices: Prices;
+	/** Tokens of the context past which everything goes that may, whatever the cadence. Absent: none. */
+	readonly budget?: number | undefined;
+	/** Tokens by which a context that stays over the budget grows before everything goes again. Absent: none. */
+	readonly slack?: number | undefined;
+}
+
 /** What masking needs to know. */
 export interface MaskParameters extends MaskResultParameters {
 	readonly transcript: Transcript;
 	readonly memory?: PlanMemory | undefined;
+	/** What a policy with memory is replayed by; without it all that is older than the window goes. */
+	readonly replaying?: Replaying | undefined;
 }
 
 /**
  * Plans the masking of old tool results (seeds 1 and 2): the results of the last `window_turns` tool turns stay, those
  * of older turns give way to a placeholder. Nothing else of the conversation changes. The edits for a history are a
- * subset of the edits for the same history with more messages behind it.
+ * subset of the edits for the same history with more messages behind it. Where the policy says otherwise what goes and
+ * when, the history is replayed under it, and its last state is the plan.
  */
 export function planMask(parameters: MaskParameters): MaskPlan {
-	const { transcript, policy, memory } = parameters;
+	const { transcript, policy, memory, replaying } = parameters;
 	if (!policy.enabled || policy.window_turns <= 0) return nothingMasked;
+	if (replaying && hasMemory(policy)) return planByReplay(parameters, replaying);
 	// What is the last result of its tool is so no longer when the conversation goes on.
 	if (!memory || (policy.keep_last_k_per_tool ?? 0) > 0) return maskFrom(parameters, undefined);
 	return findOnce(memory.masked, transcript.messages, (earlier) => {
@@ -37,6 +56,32 @@ export function planMask(parameters: MaskParameters): MaskPlan {
 
 const nothingKept = { orphan: 0, not_text: 0, already_masked: 0, last_of_its_tool: 0, error: 0, not_smaller: 0 };
 const nothingMasked: MaskPlan = { edits: [], kept: nothingKept };
+
+/** Whether what goes depends on more of the history than how old each result is. */
+function hasMemory(policy: MaskPolicy): boolean {
+	const { cadence, selection, keep_tokens, tools, keep_errors, error_detection } = policy;
+	const isPlain = cadence === "every_turn" && selection === "age" && (keep_tokens ?? 0) === 0;
+	return !isPlain || Object.keys(tools).length > 0 || (keep_errors && error_detection !== "seed");
+}
+
+/** What a policy with memory has done by the end of the history. */
+function planByReplay(parameters: MaskParameters, { meter, ...how }: Replaying): MaskPlan {
+	const { transcript, policy } = parameters;
+	const history = readHistory({ ...parameters, meter });
+	const schedule = replay(history, { ...how, mask: policy });
+	const kept = { ...nothingKept };
+	const firstKeptTurn = toolTurns(transcript).length - policy.window_turns;
+	const edits = history.results.flatMap(({ turn, outcome, staysUntil }, place): readonly ReplaceEdit[] => {
+		if (schedule[place] !== Number.POSITIVE_INFINITY && typeof outcome !== "string") {
+			return markUnsent(transcript, outcome);
+		}
+		if (turn === undefined) kept.orphan += 1;
+		else if (turn < firstKeptTurn && typeof outcome === "string") kept[outcome] += 1;
+		else if (turn < firstKeptTurn && staysUntil === Number.POSITIVE_INFINITY) kept.error += 1;
+		return [];
+	});
+	return { edits, kept };
+}
 
 /** A masking that can be gone on from when messages follow. */
 export interface MaskedSoFar extends MaskPlan {
@@ -60,7 +105,10 @@ function maskFrom(parameters: MaskParameters, earlier: MaskedSoFar | undefined):
 	const paired = pairResults(transcript);
 	const lastOfTheirTool = lastResultsOfEachTool(paired, policy.keep_last_k_per_tool ?? 0);
 
-	const mask = (one: PairedResult) => maskResult(one, parameters);
+	const withDigests = withDigest(parameters);
+	const mask = (one: PairedResult) => maskResult(one, withDigests);
+	// What a digest says depends on what stands before.
+	const known = withDigests.digest ? undefined : memory?.masks;
 	const kept = { ...(earlier?.kept ?? nothingKept) };
 	const edits = earlier ? earlier.edits.slice() : [];
 	const inWindow: PairedResult[] = [];
@@ -73,7 +121,7 @@ function maskFrom(parameters: MaskParameters, earlier: MaskedSoFar | undefined):
 			inWindow.push(one);
 			return;
 		}
-		const outcome = lastOfTheirTool.has(one.result) ? "last_of_its_tool" : planOnce(memory?.masks, one, mask);
+		const outcome = lastOfTheirTool.has(one.result) ? "last_of_its_tool" : planOnce(known, one, mask);
 		if (typeof outcome === "string") kept[outcome] += 1;
 		else edits.push(...markUnsent(transcript, outcome));
 	};

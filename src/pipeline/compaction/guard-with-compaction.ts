@@ -7,6 +7,8 @@ import { compactConversation } from "./compact-conversation.ts";
 import type { CompactionResult, SummaryReport } from "./compact-report.ts";
 import type { CompactRequest } from "./compact-request.ts";
 import { composeEdits } from "./compose-edits.ts";
+import { messageOrigins } from "./message-origins.ts";
+import { stepsOf, tracksOf } from "./trace-path.ts";
 
 /** A conversation to guard, and how it is compacted first where it has too many messages and the policy allows it. */
 export type GuardWithCompactionRequest = GuardRequest &
@@ -43,20 +45,32 @@ export async function guardWithCompaction(
 	if (!long.max_messages?.reached) return guardConversation(request);
 
 	const compacted = await tryToCompact(request);
-	if (compacted.kind === "failed" || !compacted.outcome.report.changed) {
+	const goOnWithout = async (compaction: AutoCompaction) => {
 		const guarded = await guardConversation(request);
-		const compaction = compacted.kind === "failed" ? compacted.compaction : compactionOf(compacted.outcome);
 		return { ...guarded, report: { ...guarded.report, compaction } };
-	}
+	};
+	if (compacted.kind === "failed") return goOnWithout(compacted.compaction);
 	const { outcome } = compacted;
-	const guarded = await guardConversation({ ...request, conversation: outcome.conversation });
-	const { report } = guarded;
 	const compaction = compactionOf(outcome);
-	if (guarded.error) {
-		// What was compacted is no outcome by itself: the guard promises to fit.
-		return { ...guarded, conversation, edits: [], report: { ...report, compaction } };
-	}
+	if (!outcome.report.changed) return goOnWithout(compaction);
+	// The usage was reported for the conversation before it was compacted.
+	const guarded = await guardConversation({ ...request, conversation: outcome.conversation, usage: undefined });
+	const { report } = guarded;
+	// What was compacted is no outcome by itself: the guard promises to fit.
+	if (guarded.error) return goOnWithout(failure(guarded.error));
 	const between = readConversation(outcome.conversation);
+	const tracks = tracksOf(source.document, stepsOf(outcome.edits, source.document));
+	const origins = messageOrigins(source, between, tracks);
+	const replaced = new Set(
+		outcome.edits.flatMap(({ kind, reason, message }) => (kind === "replace" && reason === "summary" ? [message] : [])),
+	);
+	/** A summary is no message of the input. */
+	const before = (message: number) => (replaced.has(origins[message]) ? -1 : (origins[message] ?? -1));
+	const groups = (report.dropped_groups ?? []).map(({ ref, messages }) => ({
+		ref,
+		messages: messages.map(before).filter((message) => message >= 0),
+	}));
+	const dropped = [...(outcome.report.dropped_groups ?? []), ...groups];
 	return {
 		...guarded,
 		edits: composeEdits({ source, between, first: outcome.edits, second: guarded.edits }),
@@ -64,10 +78,16 @@ export async function guardWithCompaction(
 			...report,
 			changed: true,
 			messages: { before: outcome.report.messages.before, after: report.messages.after },
+			tool_turns: outcome.report.tool_turns,
+			tool_results: outcome.report.tool_results,
 			chars: { before: outcome.report.chars.before, after: report.chars.after },
 			tool_chars: { before: outcome.report.tool_chars.before, after: report.tool_chars.after },
 			tokens: { before: outcome.report.tokens.before, after: report.tokens.after },
 			masked_tool_results: outcome.report.masked_tool_results + report.masked_tool_results,
+			largest: report.largest
+				.map((one) => ({ ...one, message: before(one.message) }))
+				.filter(({ message }) => message >= 0),
+			...(dropped.length > 0 ? { dropped_groups: dropped } : {}),
 			...long,
 			compaction,
 		},
@@ -79,10 +99,7 @@ type Attempt =
 	| { readonly kind: "failed"; readonly compaction: AutoCompaction };
 
 async function tryToCompact(request: GuardWithCompactionRequest): Promise<Attempt> {
-	const failed = ({ code, message }: PalimpsestError): Attempt => ({
-		kind: "failed",
-		compaction: { result: "failed", code, message },
-	});
+	const failed = (error: PalimpsestError): Attempt => ({ kind: "failed", compaction: failure(error) });
 	try {
 		const { lastResponse: _, usage: __, compaction, ...shared } = request;
 		const outcome = await compactConversation({ ...shared, ...(await compaction()), force: true });
@@ -96,4 +113,8 @@ async function tryToCompact(request: GuardWithCompactionRequest): Promise<Attemp
 function compactionOf({ report }: Awaited<ReturnType<typeof compactConversation>>): AutoCompaction {
 	const { strategy, result, summary } = report;
 	return { strategy, result, ...(summary ? { summary } : {}) };
+}
+
+function failure({ code, message }: PalimpsestError): AutoCompaction {
+	return { result: "failed", code, message };
 }

@@ -1,6 +1,5 @@
 import { checkSummary } from "../../engine/compaction/check-summary.ts";
 import type { PickedRange } from "../../engine/compaction/pick-range.ts";
-import { frameSummary } from "../../engine/compaction/summary-frame.ts";
 import type { TokenMeter } from "../../engine/measure.ts";
 import type { Transcript } from "../../engine/transcript.ts";
 import { PalimpsestError } from "../../errors.ts";
@@ -8,6 +7,7 @@ import type { Policy } from "../../policy/schema.ts";
 import { summariseInParts } from "../../summarise/summarise-in-parts.ts";
 import type { SummaryProgress } from "../../summarise/summariser.ts";
 import { showRange } from "./show-range.ts";
+import { summaryOverhead } from "./summary-overhead.ts";
 import type { SummarySource } from "./summary-source.ts";
 
 /** A summary as it may be put in. */
@@ -31,9 +31,6 @@ export interface SummaryParameters {
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
-/** Longest reference in a frame, so that what a frame costs is known before there is one. */
-const anyRef = "0".repeat(20);
-
 /**
  * Gets the summary of a range, from a model or as the caller gave it, and checks it.
  *
@@ -43,11 +40,10 @@ const anyRef = "0".repeat(20);
 export async function obtainSummary(parameters: SummaryParameters): Promise<ObtainedSummary> {
 	const { rangeTokens, policy, meter } = parameters;
 	const answer = await askFor(parameters);
-	const frame = frameSummary({ summary: "", locale: policy.locale, ref: anyRef });
 	const checked = checkSummary({
 		text: answer.text,
 		replacedTokens: rangeTokens,
-		overheadTokens: meter.countTokens(frame) + meter.messageOverhead,
+		overheadTokens: summaryOverhead(policy.locale, meter),
 		countTokens: meter.countTokens,
 	});
 	if (checked.kind === "accepted") return { ...answer, text: checked.text };

@@ -11,6 +11,7 @@ import type { CompactRequest, StrategyOfCall } from "./compact-request.ts";
 import type { OpenedCompaction } from "./open-compaction.ts";
 import type { PlannedCompaction } from "./plan-compaction.ts";
 import { strategyLlm } from "./strategy-llm.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /**
  * Lets a strategy of the user's own rewrite the messages, and makes edits of the difference.
@@ -65,8 +66,10 @@ function contextOf(request: CompactRequest, opened: OpenedCompaction): Compactio
 }
 
 async function run(strategy: CompactionStrategy, name: string, context: CompactionContext): Promise<unknown> {
+	context.signal?.throwIfAborted();
 	try {
-		return await strategy.compact(context);
+		// A strategy need not heed the signal.
+		return await unlessAborted(strategy.compact(context), context.signal);
 	} catch (error) {
 		context.signal?.throwIfAborted();
 		if (error instanceof PalimpsestError) throw error;

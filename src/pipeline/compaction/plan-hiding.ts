@@ -8,7 +8,7 @@ import type { Wordings } from "../../policy/wordings.ts";
 
 /**
  * Plans the hiding of old tool results (seed 3): those of the last `keep_tool_groups` tool turns stay, all others give way
- * to a placeholder, errors too. No edits where nothing is left to hide.
+ * to a placeholder, errors too. No edits where nothing that is sent is left to hide.
  */
 export function planHiding(what: {
 	readonly transcript: Transcript;
@@ -21,5 +21,9 @@ export function planHiding(what: {
 	const { policy, ...rest } = what;
 	const { keep_tool_groups: window_turns } = policy.compaction;
 	const mask = { ...policy.mask, enabled: true, window_turns, keep_errors: false, keep_last_k_per_tool: null };
-	return planMask({ ...rest, policy: mask, media: policy.media }).edits;
+	const { messages } = what.transcript;
+	// What is no longer sent takes no room, and hiding it would put the summary off for nothing.
+	return planMask({ ...rest, policy: mask, media: policy.media }).edits.filter(
+		({ message }) => messages[message]?.sent !== false,
+	);
 }

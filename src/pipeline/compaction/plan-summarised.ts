@@ -12,6 +12,7 @@ import type { OpenedCompaction } from "./open-compaction.ts";
 import type { PlannedCompaction } from "./plan-compaction.ts";
 import { rangeJson } from "./range-json.ts";
 import { showRange } from "./show-range.ts";
+import { isTooShortToSummarise } from "./summary-overhead.ts";
 import { rangeOfToken, summaryToken } from "./summary-token.ts";
 
 /**
@@ -30,6 +31,7 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	const { tokens: rangeTokens } = before.total();
 
 	if (answer.kind === "none") return { kind: "guard" };
+	if (answer.kind !== "given" && isTooShortToSummarise(rangeTokens, policy.locale, meter)) return { kind: "unchanged" };
 	if (answer.kind === "caller") return { kind: "request", request: callerRequest(request, opened, range, rangeTokens) };
 	const { transcript } = source;
 	const asked = { source: answer, transcript, range, rangeTokens, policy, meter, signal, onProgress };

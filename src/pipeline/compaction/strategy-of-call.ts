@@ -38,7 +38,7 @@ export async function strategyOfCall(what: {
 		llm: strategyLlm({ answer, policy, signal }),
 		countTokens: meter.countTokens,
 		locale: policy.locale,
-		log: (message) => log?.({ level: "info", message, data: { event: "strategy", strategy } }),
+		log: (level, message) => log?.({ level, message, data: { event: "strategy", strategy } }),
 	};
 	return { kind: "external", name: strategy, strategy: await load(strategy, dependencies) };
 }

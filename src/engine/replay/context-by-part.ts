@@ -1,0 +1,46 @@
+import type { ReplayHistory, ReplayResult } from "./history.ts";
+import type { Schedule } from "./replay.ts";
+
+/** What one LLM call was sent, in tokens by part; together its input. */
+export interface ContextParts {
+	/** System messages, and what each request carries beside the messages. */
+	readonly system: number;
+	/** User messages, and those of roles that no format defines. */
+	readonly user: number;
+	readonly assistant: number;
+	/** Tool results that stand as they came, with the frame of the messages that hold them. */
+	readonly results: number;
+	/** What stands in the place of masked ones. */
+	readonly placeholders: number;
+}
+
+const partOfRole = { system: "system", user: "user", other: "user", assistant: "assistant", tool: "results" } as const;
+
+/** What each call of a history is sent under a schedule, part by part, in the order of its `calls`. */
+export function contextByPart(history: ReplayHistory, schedule: Schedule): ContextParts[] {
+	const { transcript, messageTokens, results, firstResult, calls, surroundingTokens } = history;
+	const now = { system: surroundingTokens, user: 0, assistant: 0, results: 0, placeholders: 0 };
+	const maskedBy = results
+		.map((_, place) => place)
+		.filter((place) => schedule[place] !== Number.POSITIVE_INFINITY)
+		.sort((a, b) => (schedule[a] as number) - (schedule[b] as number));
+	let arrived = 0;
+	let masked = 0;
+	return calls.map((call) => {
+		for (; arrived < call; arrived += 1) {
+			let own = messageTokens[arrived] as number;
+			for (let place = firstResult[arrived] as number; place < (firstResult[arrived + 1] as number); place += 1) {
+				const { tokens } = results[place] as ReplayResult;
+				now.results += tokens;
+				own -= tokens;
+			}
+			now[partOfRole[transcript.messages[arrived]?.role ?? "other"]] += own;
+		}
+		for (; (schedule[maskedBy[masked] ?? -1] ?? Number.POSITIVE_INFINITY) <= call; masked += 1) {
+			const { tokens, saves } = results[maskedBy[masked] as number] as ReplayResult;
+			now.results -= tokens;
+			now.placeholders += tokens - saves;
+		}
+		return { ...now };
+	});
+}

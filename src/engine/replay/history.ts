@@ -1,0 +1,123 @@
+import type { ReplaceEdit } from "../edit.ts";
+import { sizeOfResult, type TokenMeter } from "../measure.ts";
+import { type PairedResult, pairResults } from "../pairing.ts";
+import { type PlanMemory, planOnce } from "../plan-memory.ts";
+import { type KeptReason, type MaskResultParameters, maskResult } from "../strategies/mask-result.ts";
+import { withDigest } from "../strategies/with-digest.ts";
+import { toolTurns } from "../tool-turns.ts";
+import type { Message, Transcript } from "../transcript.ts";
+import { findErrors } from "../use/error-resolution.ts";
+
+/** A tool result as a replay sees it. */
+export interface ReplayResult {
+	/** Index of the message that holds it. */
+	readonly message: number;
+	/** Number of its tool turn, from 0; `undefined` for an orphan. */
+	readonly turn: number | undefined;
+	readonly toolName: string | undefined;
+	/** Tokens of its texts. */
+	readonly tokens: number;
+	/** Tokens that masking it saves; 0 where it cannot be masked or the policy keeps it. */
+	readonly saves: number;
+	/** What masks it, or why it stays whatever else happens. */
+	readonly outcome: readonly ReplaceEdit[] | KeptReason;
+	/** Its placeholder where that says something of what it held; else empty. */
+	readonly digest: string;
+	/** Of an error that stays until it is settled: the message that settles it, `Infinity` where none does; else -1. */
+	readonly staysUntil: number;
+}
+
+/** A conversation as the sequence of LLM calls that it was. Tokens are those of the meter, unscaled. */
+export interface ReplayHistory {
+	readonly transcript: Transcript;
+	/** Tokens of each message, results included, before any edit. */
+	readonly messageTokens: readonly number[];
+	/** Tokens that each request carries before its first message. */
+	readonly surroundingTokens: number;
+	/** In the order of `pairResults`, which is that of the messages. */
+	readonly results: readonly ReplayResult[];
+	/** For each message, the place of its first result in `results`; one more than messages, to end the last. */
+	readonly firstResult: Int32Array;
+	/** For each message, 1 where it opens a tool turn. */
+	readonly opensTurn: Uint8Array;
+	/**
+	 * Indexes of the messages that open an answer. Each was one LLM call, whose input is all that stands before it. An
+	 * answer that a format splits over several assistant messages in a row, without results between, was one call.
+	 */
+	readonly calls: readonly number[];
+}
+
+/** What reading a history needs to know: how its results would be masked, and how it is counted. */
+export interface HistoryParameters extends MaskResultParameters {
+	readonly transcript: Transcript;
+	readonly meter: TokenMeter;
+	readonly memory?: PlanMemory | undefined;
+}
+
+/**
+ * Reads a conversation for replaying. Messages that a session no longer sends, since a compaction of its own took their
+ * place, count as sent throughout: they were when they came, and what was decided about them then may not depend on
+ * what became of them later.
+ */
+export function readHistory(parameters: HistoryParameters): ReplayHistory {
+	const { transcript, meter, memory } = parameters;
+	const { messages } = transcript;
+	const turns = toolTurns(transcript);
+	const turnAt = new Map(turns.map((message, turn) => [message, turn]));
+	const opensTurn = new Uint8Array(messages.length);
+	for (const message of turns) opensTurn[message] = 1;
+	const firstResult = new Int32Array(messages.length + 1);
+	messages.forEach((message, index) => {
+		firstResult[index + 1] = (firstResult[index] as number) + message.results.length;
+	});
+	const { keep_errors, error_detection } = parameters.policy;
+	const isStructural = keep_errors && error_detection === "structural";
+	const errors = isStructural ? findErrors(transcript) : [];
+	const how = withDigest(isStructural ? { ...parameters, isError: () => false } : parameters);
+	const mask = (one: PairedResult) => maskResult(one, how);
+	// What a digest says depends on what stands before.
+	const known = how.digest ? undefined : memory?.masks;
+	const results = pairResults(transcript).map((one, place): ReplayResult => {
+		const turn = one.caller === undefined ? undefined : turnAt.get(one.caller);
+		const outcome = turn === undefined ? "orphan" : planOnce(known, one, mask);
+		return {
+			message: one.message,
+			turn,
+			toolName: one.call?.name,
+			tokens: sizeOfResult(one.result, meter.countTokens).tokens,
+			saves: typeof outcome === "string" ? 0 : tokensSaved(outcome),
+			outcome,
+			digest: how.digest && typeof outcome !== "string" ? JSON.stringify(outcome[0]?.replacement) : "",
+			staysUntil: errors[place] ? (errors[place].resolvedFrom ?? Number.POSITIVE_INFINITY) : -1,
+		};
+	});
+	return {
+		transcript,
+		messageTokens: messages.map((message) => tokensOf(message, meter)),
+		surroundingTokens: transcript.surroundings.reduce((sum, text) => sum + meter.countTokens(text), 0),
+		results,
+		firstResult,
+		opensTurn,
+		calls: callsOf(messages),
+	};
+}
+
+function callsOf(messages: readonly Message[]): number[] {
+	return messages.flatMap(({ role }, index) => (role === "assistant" && !isOpen(messages[index - 1]) ? [index] : []));
+}
+
+/** Whether a message is an answer that the next may go on with: of the assistant, without results to answer to. */
+export function isOpen(message: Message | undefined): boolean {
+	return message?.role === "assistant" && message.results.length === 0;
+}
+
+function tokensOf(message: Message, { countTokens, messageOverhead }: TokenMeter): number {
+	let tokens = messageOverhead + message.mediaTokens;
+	for (const text of message.counted) tokens += countTokens(text);
+	for (const result of message.results) tokens += sizeOfResult(result, countTokens).tokens;
+	return tokens;
+}
+
+function tokensSaved(edits: readonly ReplaceEdit[]): number {
+	return edits.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.before.tokens - edit.after.tokens), 0);
+}

@@ -1,0 +1,106 @@
+import type { MaskPolicy, Prices } from "../../policy/schema.ts";
+import { findStale } from "../use/staleness.ts";
+import { startBreakEven } from "./break-even.ts";
+import type { ReplayHistory } from "./history.ts";
+import { startSelector } from "./selector.ts";
+import { patienceOf } from "./thrift.ts";
+import { findUses } from "./uses.ts";
+import { startView, type View } from "./view.ts";
+import { walk } from "./walk.ts";
+
+/**
+ * When each result was masked, in the order of `pairResults`: the number of messages that stood before the call that
+ * was sent its placeholder first; `Infinity` for those that never were.
+ */
+export type Schedule = ArrayLike<number>;
+
+/** A policy to replay. */
+export interface ReplayPolicy {
+	readonly mask: MaskPolicy;
+	readonly prices: Prices;
+	/** Tokens of the context past which everything goes that may, whatever the cadence. Absent: none. */
+	readonly budget?: number | undefined;
+	/** Tokens by which a context that stays over the budget grows before everything goes again. Absent: none. */
+	readonly slack?: number | undefined;
+}
+
+/**
+ * Replays a history: lets a policy act at each moment at which an answer may have been asked for, and keeps what it
+ * did. What it answers for a history is what it answered for any beginning of it, and what was done since: nothing
+ * masked is ever unmasked.
+ */
+export function replay(
+	history: ReplayHistory,
+	{ mask, prices, budget = Number.POSITIVE_INFINITY, slack = 0 }: ReplayPolicy,
+): Schedule {
+	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
+	if (!mask.enabled || mask.window_turns <= 0) return schedule;
+	const view = startView(history);
+	const byUse = mask.selection === "use";
+	const selector = startSelector({
+		history,
+		policy: mask,
+		uses: byUse ? findUses(history.transcript) : undefined,
+		stale: byUse ? findStale(history.transcript) : undefined,
+	});
+	const cadence = startCadence({ history, mask, prices, view, turns: selector.turns });
+	let carried: readonly number[] = [];
+	let ceiling = budget;
+	walk(history, {
+		beforeAnswer(index) {
+			const candidates = selector.candidates(index);
+			const isTooMuch = view.total() > ceiling;
+			const first = candidates.length === 0 ? 0 : cadence.choose(candidates, isTooMuch);
+			const gone = new Set(candidates.slice(first));
+			carried = candidates.slice(0, first);
+			for (const place of gone) {
+				schedule[place] = index;
+				view.mask(place);
+			}
+			if (gone.size > 0) selector.drop(gone);
+			if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+		},
+		call() {
+			cadence.called(view.call(), carried);
+		},
+		append(index) {
+			view.append(index);
+			selector.append(index);
+		},
+	});
+	return schedule;
+}
+
+interface Cadence {
+	readonly choose: (candidates: readonly number[], isTooMuch: boolean) => number;
+	readonly called: ReturnType<typeof startBreakEven>["called"];
+}
+
+function startCadence(what: {
+	readonly history: ReplayHistory;
+	readonly mask: MaskPolicy;
+	readonly prices: Prices;
+	readonly view: View;
+	readonly turns: () => number;
+}): Cadence {
+	const { history, mask, prices, view, turns } = what;
+	switch (mask.cadence) {
+		case "every_turn":
+			return { choose: () => 0, called() {} };
+		case "stride": {
+			// Counted from the window's first turn, which is when a result may go for the first time.
+			let last = 0;
+			const choose = (candidates: readonly number[], isTooMuch: boolean) => {
+				const boundary = turns() - mask.window_turns;
+				if (boundary - last < mask.stride_turns && !isTooMuch) return candidates.length;
+				last = boundary;
+				return 0;
+			};
+			return { choose, called() {} };
+		}
+		case "break_even": {
+			const rule = startBreakEven(history, { view, prices, patience: patienceOf(mask) });
+			return { choose: (candidates, isTooMuch) => rule.choose(candidates, isTooMuch), called: rule.called };
+		}
+	}
+}

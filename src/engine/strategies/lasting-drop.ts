@@ -1,0 +1,142 @@
+import type { RemoveEdit, Size } from "../edit.ts";
+import { groupMessages } from "../groups.ts";
+import type { GuardParameters } from "../guard.ts";
+import type { Measurement } from "../measure.ts";
+import { pairResults } from "../pairing.ts";
+import { readHistory } from "../replay/history.ts";
+import { replay } from "../replay/replay.ts";
+import { startSum } from "../size.ts";
+import { exactScale, scaleTokens } from "../token-scale.ts";
+import { dropMessage } from "./drop.ts";
+import type { Replaying } from "./mask.ts";
+import { planTruncate } from "./truncate.ts";
+
+/** What dropping by replay needs to know. */
+export interface LastingDropParameters extends GuardParameters {
+	readonly measurement: Measurement;
+	readonly replaying: Replaying;
+}
+
+const nothing: Size = { chars: 0, tokens: 0 };
+
+/**
+ * Plans the dropping of the oldest whole groups (seed 5, L2) with hysteresis: walks through the history, and each time
+ * that it is over the budget, drops until `target_ratio` of it is reached or only what must stay is left. What was
+ * dropped stays so when the conversation goes on, and the calls after it append instead of cutting again. What must
+ * stay is what `planDrop` leaves, at that point of the history.
+ */
+export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[] {
+	const { transcript, policy, budget, measurement, scale = exactScale } = parameters;
+	const { messages } = transcript;
+	const highTokens = (size: Size) => scaleTokens(size, scale).high;
+	const target = budget * (policy.guard.target_ratio ?? 1);
+	const lighter = reliefs(parameters);
+	const sizes = [...measurement.messages];
+	const view = startSum(measurement.total);
+	for (const size of sizes) view.subtract(size);
+	const relieve = (message: number, relief: Size) => {
+		view.subtract(sizes[message] ?? nothing);
+		sizes[message] = less(sizes[message] ?? nothing, relief);
+		view.add(sizes[message] ?? nothing);
+	};
+
+	const pinned = pinnedMessages(parameters);
+	const groups = groupMessages(transcript, pairResults(transcript)).filter(
+		({ messages: members }) => !members.some((index) => pinned[index]),
+	);
+	const isDropped = new Uint8Array(messages.length);
+	const movable = messages.flatMap((message, index) =>
+		message.role === "system" || message.sent === false ? [] : [index],
+	);
+	let arrived = 0;
+	let waiting = groups;
+	const edits: RemoveEdit[] = [];
+	for (let end = 1; end <= messages.length; end += 1) {
+		view.add(sizes[end - 1] ?? nothing);
+		if (movable[arrived] === end - 1) arrived += 1;
+		for (const { message, relief } of lighter.get(end) ?? []) if (isDropped[message] === 0) relieve(message, relief);
+		if (highTokens(view.total()) <= budget) continue;
+		const firstKept = movable[Math.max(0, arrived - policy.guard.keep_last_messages)] ?? 0;
+		const still: typeof groups = [];
+		for (let place = 0; place < waiting.length; place += 1) {
+			const group = waiting[place] as (typeof groups)[number];
+			if ((group.messages[0] ?? 0) >= firstKept || highTokens(view.total()) <= target) {
+				for (; place < waiting.length; place += 1) still.push(waiting[place] as (typeof groups)[number]);
+			} else if (group.messages.some((index) => index >= firstKept)) still.push(group);
+			else {
+				for (const index of group.messages) {
+					view.subtract(sizes[index] ?? nothing);
+					isDropped[index] = 1;
+				}
+			}
+		}
+		waiting = still;
+	}
+	messages.forEach((message, index) => {
+		if (isDropped[index] === 1) edits.push(...dropMessage(message, index, measurement.messages[index] ?? nothing));
+	});
+	return edits;
+}
+
+function less(size: Size, relief: Size): Size {
+	return { ...size, chars: size.chars - relief.chars, tokens: size.tokens - relief.tokens };
+}
+
+/** What never goes, by message: system messages, what is no longer sent anyway, the pinned task. */
+function pinnedMessages({ transcript, policy }: LastingDropParameters): readonly boolean[] {
+	const { messages, opensWithUser } = transcript;
+	const hasTask = policy.guard.pin_task || opensWithUser;
+	const task = hasTask ? messages.findIndex(({ role, sent }) => role === "user" && sent !== false) : -1;
+	return messages.map(({ role, sent }, index) => role === "system" || sent === false || index === task);
+}
+
+/** By how much messages become lighter, by the number of messages there are when they do: truncated, then masked. */
+function reliefs(parameters: LastingDropParameters) {
+	const { transcript, policy, meter, wording, isPlaceholder, memory, archiving, replaying } = parameters;
+	const { ladder, max_tool_result_chars, truncate_head_chars, truncate_tail_chars } = policy.guard;
+	const { countTokens } = meter;
+	const byMoment = new Map<number, { message: number; relief: Size }[]>();
+	const add = (moment: number, message: number, relief: Size) => {
+		const list = byMoment.get(moment);
+		if (list) list.push({ message, relief });
+		else byMoment.set(moment, [{ message, relief }]);
+	};
+	const truncated = new Map<unknown, number>();
+	if (ladder.includes("truncate")) {
+		const limits = { maxChars: max_tool_result_chars, headChars: truncate_head_chars, tailChars: truncate_tail_chars };
+		const edits = planTruncate({
+			transcript,
+			limits: { ...limits, marker: wording.guardMarker },
+			countTokens,
+			isPlaceholder,
+			memory,
+			archiving,
+		});
+		for (const { message, unsent, before, after } of edits) {
+			if (unsent) continue;
+			add(message + 1, message, { chars: before.chars - after.chars, tokens: before.tokens - after.tokens });
+			truncated.set(message, (truncated.get(message) ?? 0) + before.tokens - after.tokens);
+		}
+	}
+	if (!ladder.includes("mask")) return byMoment;
+	const history = readHistory({
+		transcript,
+		meter,
+		policy: policy.mask,
+		media: policy.media,
+		wording,
+		isPlaceholder,
+		countTokens,
+		memory,
+		archiving,
+	});
+	const schedule = replay(history, { ...replaying, mask: policy.mask });
+	history.results.forEach(({ message, saves }, place) => {
+		const moment = schedule[place] as number;
+		if (moment === Number.POSITIVE_INFINITY || transcript.messages[message]?.sent === false) return;
+		// A placeholder takes the place of what truncation left, which has saved its part already.
+		const tokens = Math.max(0, saves - (truncated.get(message) ?? 0));
+		add(moment, message, { chars: 0, tokens });
+	});
+	return byMoment;
+}

@@ -1,0 +1,132 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { createCompactionSource } from "../../src/config/create-compaction-source.ts";
+import type { CompactionContext, StrategyDependencies } from "../../src/engine/compaction/strategy.ts";
+import { compact } from "../../src/library.ts";
+import { tools } from "../../src/mcp/create-server.ts";
+import { policyOfCall } from "../../src/mcp/policy-input.ts";
+import type { ToolContext } from "../../src/mcp/tool.ts";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { deepFreeze } from "../support/deep-freeze.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { standInSummariser } from "../support/stand-in-summariser.ts";
+
+const conversation = deepFreeze(agentConversation(8));
+
+describe("“`CompactionStrategy.compact(ctx) → messages | null`” (seed 3, section 1)", () => {
+	it("“with `ctx = {history, token_count, max_context_size, reserved_context_size, llm, …}`”", async () => {
+		const seen: CompactionContext[] = [];
+		const strategy = {
+			compact(context: CompactionContext) {
+				seen.push(context);
+				return null;
+			},
+		};
+		const summariser = standInSummariser();
+		const options = { strategy, summariser, contextWindow: 9_000, reserveTokens: 700, force: true };
+		const { report } = await compact(conversation, options);
+		expect(seen).toEqual([
+			{
+				history: conversation,
+				format: "openai-chat",
+				token_count: report.tokens.before,
+				max_context_size: 9_000,
+				reserved_context_size: 700,
+				llm: { name: "stand-in", complete: expect.any(Function) },
+				signal: undefined,
+			},
+		]);
+		expect(await seen[0]?.llm?.complete("Say something.", { maxTokens: 50 })).toContain("Mend the parser.");
+		expect(summariser.requests).toMatchObject([{ prompt: "Say something.", maxTokens: 50 }]);
+	});
+
+	it("the messages that it gives take the place of the history, those that stay as they were", async () => {
+		const strategy = { compact: ({ history }: CompactionContext) => [...history.slice(0, 2), ...history.slice(-4)] };
+		const { conversation: after, report } = await compact(conversation, { strategy });
+		expect(after).toEqual([...conversation.slice(0, 2), ...conversation.slice(-4)]);
+		expect(report.result).toBe("rewritten");
+		expect(after[0]).toBe(conversation[0]);
+	});
+
+	it("“`null` is ‘no change’”: the very conversation comes back", async () => {
+		const outcome = await compact(conversation, { strategy: { compact: async () => null } });
+		expect(outcome.conversation).toBe(conversation);
+		expect(outcome).toMatchObject({ edits: [], report: { changed: false, result: "unchanged" } });
+	});
+});
+
+describe('“`[compaction] strategy = "name"` or `"module#Export"`” (seed 3, section 2)', () => {
+	let folder: string;
+	beforeAll(async () => {
+		folder = await scratchFolder();
+		await mkdir(join(folder, "node_modules/own"), { recursive: true });
+		await writeFile(join(folder, "node_modules/own/package.json"), '{ "type": "module", "exports": "./index.js" }');
+		const module = `
+			export class Own { constructor(given) { this.given = given; } compact() { return null; } }
+			export class NotOne { squeeze() { return null; } }
+		`;
+		await writeFile(join(folder, "node_modules/own/index.js"), module);
+	});
+	const source = () => createCompactionSource({ environment: {}, policyFile: () => null, workingDirectory: folder });
+	const named = (strategy: string) => policyOf({ compaction: { strategy } });
+	const dependencies: StrategyDependencies = {
+		llm: undefined,
+		countTokens: (text) => text.length,
+		locale: "zh",
+		log: () => undefined,
+	};
+
+	it("“an external class from an import path”; “its constructor gets its dependencies injected”", async () => {
+		const made = await source().loadStrategy("own#Own", dependencies);
+		expect(await made.compact({} as CompactionContext)).toBeNull();
+		expect((made as unknown as { given: StrategyDependencies }).given).toBe(dependencies);
+	});
+
+	it("“it is checked to be a strategy when the server starts”: a server makes this check before it serves", async () => {
+		// That the server does: test/e2e/compact-strategy.test.ts, with a real one that does not start.
+		await source().check(named("own#Own"));
+		await source().check(named("hiding-then-summary"));
+		await expect(source().check(named("own#NotOne"))).rejects.toMatchObject({ code: "invalid_policy" });
+		await expect(source().check(named("not-there#Own"))).rejects.toMatchObject({ code: "invalid_policy" });
+	});
+
+	it("“in the **configuration only**, never in a tool argument”", () => {
+		const tool = tools.find(({ name }) => name === "compact_conversation");
+		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "llm-summary" }).success).toBe(true);
+		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "own#Own" }).success).toBe(false);
+		const context = { layers: [] } as unknown as ToolContext;
+		expect(() => policyOfCall(context, { compaction: { strategy: "own#Own" } })).toThrow(/configuration alone/);
+		expect(policyOfCall(context, { compaction: { strategy: "llm-summary" } }).compaction.strategy).toBe("llm-summary");
+	});
+
+	it("“A library caller passes a strategy object.”: a name of code is refused, with what to do", async () => {
+		class Own {
+			compact() {
+				return null;
+			}
+		}
+		expect((await compact(conversation, { strategy: new Own() })).report.strategy).toBe("Own");
+		const policy = { compaction: { strategy: "own#Own" } };
+		await expect(compact(conversation, { policy })).rejects.toThrow(/`strategy: new Own\(\)`/);
+	});
+});
+
+describe("“An external strategy's output is verified like our own: call/result pairing intact, or it is refused and the original stands.”", () => {
+	it.each<[string, (history: readonly unknown[]) => readonly unknown[]]>([
+		["a result without its call", (history) => history.toSpliced(2, 1)],
+		["a call without its result", (history) => history.toSpliced(3, 1)],
+		["a result under another id", (history) => history.with(3, { ...(history[3] as object), tool_call_id: "other" })],
+		["a result in front of its call", (history) => history.toSpliced(2, 2, history[3], history[2])],
+		["a system message less", (history) => history.slice(1)],
+	])("%s is refused", async (_, change) => {
+		const strategy = { compact: ({ history }: CompactionContext) => change(history) };
+		const outcome = await compact(conversation, { strategy });
+		expect(outcome.error?.code).toBe("strategy_failed");
+		expect(outcome.conversation).toBe(conversation);
+		expect(outcome).toMatchObject({ edits: [], report: { changed: false, result: "unchanged" } });
+	});
+
+	// Every further kind of bad output: test/pipeline/external-strategy.test.ts; at random: test/properties/compact.test.ts.
+});

@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { guard } from "../../src/library.ts";
+import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { deepFreeze } from "../support/deep-freeze.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { assistant, openaiMessages, user } from "../support/script.ts";
+import { standInSummariser } from "../support/stand-in-summariser.ts";
+
+// “Token limit and trimming → preset `context-trim`; 4 tokens of overhead a message; the caller's list is never changed”:
+// test/contract/preset-context-trim.test.ts, sentence by sentence.
+
+const contextWindow = 1_000_000;
+const trim: PolicyLayer = { preset: "context-trim" };
+const allowed: PolicyLayer = { ...trim, guard: { auto_compact: true } };
+const chat = (count: number) =>
+	deepFreeze(
+		openaiMessages(
+			user("The task."),
+			...Array.from({ length: count - 1 }, (_, index) =>
+				index % 2 ? user(`And ${index}? ${"Go on, please. ".repeat(20)}`) : assistant(`It is ${index}.`),
+			),
+		),
+	);
+
+describe("“`max_messages` with auto-compaction: `guard_context` reports it and, when allowed, compacts.” (seed 4, task 3)", () => {
+	it("« compression: auto_threshold 30, auto_keep 5, max_messages 50 » are the preset's numbers", () => {
+		const { guard: guarded, compaction } = policyOf(trim);
+		expect(guarded).toMatchObject({ max_messages: 50, auto_compact: false });
+		expect(compaction).toMatchObject({ strategy: "llm-summary", at_messages: 30, keep_last_messages: 5 });
+	});
+
+	it("« message_count >= max_messages »: at 50 it is reached, at 49 it is not", async () => {
+		const at = async (count: number) => (await guard(chat(count), { policy: trim, contextWindow })).report;
+		expect((await at(50)).max_messages).toEqual({ limit: 50, messages: 50, reached: true });
+		expect((await at(49)).max_messages).toEqual({ limit: 50, messages: 49, reached: false });
+	});
+
+	it("not allowed, nothing is compacted, and nobody asked", async () => {
+		const summariser = standInSummariser();
+		const conversation = chat(60);
+		const outcome = await guard(conversation, { policy: trim, contextWindow, summariser });
+		expect(outcome.conversation).toBe(conversation);
+		expect(outcome.report.compaction).toBeUndefined();
+		expect(summariser.requests).toEqual([]);
+	});
+
+	it("« ET auto_enabled … compression automatique, --keep 5 »: a summary, the task and the last 5 messages are left", async () => {
+		const summariser = standInSummariser();
+		const conversation = chat(50);
+		const { conversation: after, report } = await guard(conversation, { policy: allowed, contextWindow, summariser });
+		expect(after).toHaveLength(7);
+		expect(after[0]).toBe(conversation[0]);
+		expect(after.slice(-5)).toEqual(conversation.slice(-5));
+		expect(report.compaction).toMatchObject({ strategy: "llm-summary", result: "summarised" });
+		expect(report).toMatchObject({ changed: true, fits: true, messages: { before: 50, after: 7 } });
+		expect((await guard(chat(49), { policy: allowed, contextWindow, summariser })).report.compaction).toBeUndefined();
+	});
+
+	it("where that fails the guard goes on without, and says so", async () => {
+		const summariser = standInSummariser(" ");
+		const { conversation, report } = await guard(chat(50), { policy: allowed, contextWindow, summariser });
+		expect(conversation).toHaveLength(50);
+		expect(report.compaction).toMatchObject({ result: "failed", code: "summary_refused" });
+		expect(report.fits).toBe(true);
+	});
+
+	it("with nobody but the caller to ask, it says that a summary is wanted, and changes nothing", async () => {
+		const { conversation, report } = await guard(chat(50), { policy: allowed, contextWindow });
+		expect(conversation).toHaveLength(50);
+		expect(report.compaction).toEqual({ strategy: "llm-summary", result: "summary_requested" });
+	});
+});
+
+describe("“for the caller, `guard_context` takes `last_response`” (seed 4, task 5)", () => {
+	const followUp =
+		"[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
+	const conversation = deepFreeze(agentConversation(3).concat(openaiMessages(user("Et alors ?"))));
+	const answered = (message: object, finish_reason = "length") => ({ choices: [{ index: 0, finish_reason, message }] });
+	const call = (json: string) => ({ id: "c", type: "function", function: { name: "ls", arguments: json } });
+	const guarded = async (lastResponse: unknown) => guard(conversation, { policy: trim, contextWindow, lastResponse });
+
+	it("“where it was cut with no usable tool call, returns the conversation with the partial answer and the follow-up request appended”", async () => {
+		const outcome = await guarded(answered({ role: "assistant", content: "Une longue rép" }));
+		expect(outcome.conversation).toEqual([
+			...conversation,
+			{ role: "assistant", content: "Une longue rép" },
+			{ role: "user", content: followUp },
+		]);
+		expect(outcome.report.follow_up).toEqual({ appended: true, broken_calls: 0 });
+		expect(outcome.edits.map(({ kind, reason }) => `${kind} ${reason}`)).toEqual(["insert append", "insert append"]);
+	});
+
+	it("“a cut tool call with broken JSON arguments is reported, never passed on”", async () => {
+		const message = { role: "assistant", content: "Je regarde.", tool_calls: [call('{"path": "a.t')] };
+		const outcome = await guarded(answered(message));
+		expect(outcome.report.follow_up).toEqual({ appended: true, broken_calls: 1 });
+		expect(JSON.stringify(outcome.conversation)).not.toContain('a.t\\"');
+		expect(outcome.conversation.slice(-2)).toEqual([
+			{ role: "assistant", content: "Je regarde." },
+			{ role: "user", content: followUp },
+		]);
+	});
+
+	it("« if not response.tool_calls »: one that can be run is run, and nothing is appended", async () => {
+		const outcome = await guarded(
+			answered({ role: "assistant", content: null, tool_calls: [call('{"path": "a.txt"}')] }),
+		);
+		expect(outcome.conversation).toBe(conversation);
+		expect(outcome.report.follow_up).toEqual({ appended: false, why: "has_usable_call", broken_calls: 0 });
+	});
+
+	it('« if response.finish_reason == "length" »: one that was not cut is left alone', async () => {
+		const outcome = await guarded(answered({ role: "assistant", content: "Voilà." }, "stop"));
+		expect(outcome.conversation).toBe(conversation);
+		expect(outcome.report.follow_up).toMatchObject({ appended: false, why: "not_cut" });
+	});
+});

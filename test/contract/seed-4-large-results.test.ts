@@ -1,0 +1,85 @@
+import { describe, expect, it } from "vitest";
+import { truncate } from "../../src/library.ts";
+import { truncateJsonContent } from "../../src/pipeline/truncate-json-content.ts";
+import { wordings } from "../../src/policy/wordings.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { textOfLength } from "../support/sample-text.ts";
+
+// “Large results: 8 000 chars, half and half”: test/contract/preset-context-trim.test.ts.
+
+const policy = policyOf({ preset: "context-trim" });
+const limits = {
+	maxChars: policy.truncate.max_chars,
+	headChars: policy.truncate.head_chars,
+	tailChars: policy.truncate.tail_chars,
+	marker: wordings(policy, "not_archived").truncateMarker,
+};
+const cutOf = (text: string) => truncateJsonContent(text, limits);
+const long = textOfLength(20_000);
+/** As the seed has it. */
+const expected = `${long.slice(0, 4_000)}\n\n[... 12000 caractères omis ...]\n\n${long.slice(-4_000)}`;
+
+describe("“in a JSON result only the text inside `content`, with `_truncated: true`” (seed 4, task 4)", () => {
+	it('« content[:half] + … + content[-half:] », « result["_truncated"] = True »', () => {
+		const cut = cutOf(JSON.stringify({ success: true, content: long, path: "a.txt" }));
+		expect(JSON.parse(cut?.text ?? "")).toEqual({ success: true, content: expected, path: "a.txt", _truncated: true });
+		expect(cut).toMatchObject({ truncated: true, omittedChars: 12_000 });
+	});
+
+	it("is what `truncate_output` does under context-trim, and under no other preset", async () => {
+		const text = JSON.stringify({ ok: true, content: long });
+		const cut = await truncate(text, { policy: { preset: "context-trim" } });
+		expect(JSON.parse(cut.text)).toEqual({ ok: true, content: expected, _truncated: true });
+		const seed5 = await truncate(text, { policy: { preset: "context-guard" }, maxChars: 8_000 });
+		expect(() => JSON.parse(seed5.text)).toThrow();
+	});
+
+	it("all else stays to the byte: spacing, numbers, escapes, repeated keys, white space around it", () => {
+		const around = (content: string, flag: string) =>
+			` {\n  "n": 1.0e3, "big": 12345678901234567890,\t"\\u0061": "\\u00e9", "n": 2, "content": ${content}, "z" : [ ]${flag}\n}\n`;
+		const cut = cutOf(around(JSON.stringify(long), ""));
+		expect(cut?.text).toBe(around(JSON.stringify(expected), ', "_truncated": true'));
+		const tight = cutOf(`{"content":${JSON.stringify(long)}}`);
+		expect(tight?.text).toBe(`{"content":${JSON.stringify(expected)},"_truncated":true}`);
+	});
+
+	it("a flag that is there and says otherwise is set", () => {
+		const cut = cutOf(JSON.stringify({ _truncated: false, content: long }));
+		expect(cut?.text).toBe(JSON.stringify({ _truncated: true, content: expected }));
+	});
+
+	it.each([8_001, 8_010, 8_036, 8_060, 8_100])(
+		"never longer than before, and cut once only (%i characters)",
+		(length) => {
+			for (const content of [textOfLength(length), '\n\u0001"\\é'.repeat(length / 5 + 1), "🦊".repeat(length / 2)]) {
+				const text = JSON.stringify({ content });
+				const cut = cutOf(text);
+				if (content.length <= 8_000) {
+					expect(cut).toBeUndefined();
+					continue;
+				}
+				expect(cut?.truncated).toBe(true);
+				expect(cut?.text.length).toBeLessThan(text.length);
+				const { content: left, _truncated } = JSON.parse(cut?.text ?? "");
+				expect(_truncated).toBe(true);
+				expect(left.isWellFormed()).toBe(true);
+				expect(left).toMatch(/caractères omis/);
+				const again = cutOf(cut?.text ?? "");
+				// Within the limit nothing is cut at all.
+				expect(again?.truncated ?? (cut?.text.length ?? 0) > 8_000).toBe(false);
+			}
+		},
+	);
+
+	it.each([
+		['« isinstance(result.get("content"), str) »: a list', JSON.stringify({ content: [long] })],
+		["no content", JSON.stringify({ text: long })],
+		["« len(content) > MAX »: content within the limit", JSON.stringify({ content: "short", more: long })],
+		["a list", JSON.stringify([{ content: long }])],
+		["no JSON", `{ "content": "${long}`],
+		["plain text", long],
+		["« len(result_str) <= MAX »: all within the limit", JSON.stringify({ content: "short" })],
+	])("%s is left to what cuts any text", (_, text) => {
+		expect(cutOf(text)).toBeUndefined();
+	});
+});

@@ -1,0 +1,38 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { expect, it } from "vitest";
+import { z } from "zod";
+import { bindTools } from "../../src/mcp/bind-tools.ts";
+import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
+
+it("“Nothing is rebuilt that has not changed: tool list and schemas once per server” (seed 4, task 7.1)", async () => {
+	const reads = { description: 0, inputSchema: 0 };
+	const tool: Tool = {
+		name: "test_tool",
+		title: "Test",
+		annotations: pureTool,
+		outputSchema: z.looseObject({}),
+		handle: () => Promise.reject(new Error("Not called here.")),
+		get description() {
+			reads.description += 1;
+			return "A tool of a test.";
+		},
+		get inputSchema() {
+			reads.inputSchema += 1;
+			return z.object({ text: z.string() });
+		},
+	};
+	const server = new McpServer({ name: "test", version: "1.0.0" });
+	bindTools(server, { tools: [tool], contextOfCall: () => ({}) as ToolContext });
+	const bound = { ...reads };
+	expect(bound.inputSchema).toBeGreaterThan(0);
+	const client = new Client({ name: "test", version: "1.0.0" });
+	const [near, far] = InMemoryTransport.createLinkedPair();
+	await Promise.all([server.connect(far), client.connect(near)]);
+	const lists = [await client.listTools(), await client.listTools(), await client.listTools()];
+	await client.close();
+	expect(reads).toEqual(bound);
+	expect(lists[2]).toEqual(lists[0]);
+	expect(lists[0]?.tools[0]?.inputSchema.properties).toHaveProperty("text");
+});

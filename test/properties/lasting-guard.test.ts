@@ -1,0 +1,116 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Edit } from "../../src/engine/edit.ts";
+import { planGuard } from "../../src/engine/guard.ts";
+import { pairResults } from "../../src/engine/pairing.ts";
+import type { Transcript } from "../../src/engine/transcript.ts";
+import { placeholdersOf } from "../../src/pipeline/placeholders-of.ts";
+import type { Policy } from "../../src/policy/schema.ts";
+import { wordings } from "../../src/policy/wordings.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { beginningOf, turnsOf } from "../support/replay-history.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+
+const seen = { dropped: 0, masked: 0, fitting: 0, quiet: 0 };
+
+function guard(transcript: Transcript, policy: Policy, budget: number) {
+	return planGuard({
+		transcript,
+		policy,
+		budget,
+		meter: { countTokens: roughCount, messageOverhead: 4 },
+		wording: wordings(policy),
+		isPlaceholder: placeholdersOf(policy),
+	});
+}
+
+/** The placeholders by place, but for those in dropped messages. */
+function placeholders(plan: readonly Edit[]): ReadonlyMap<string, string> {
+	return new Map(
+		plan.flatMap((edit) =>
+			edit.kind === "replace" && edit.reason === "mask"
+				? [[JSON.stringify(edit.path), JSON.stringify(edit.replacement)] as const]
+				: [],
+		),
+	);
+}
+
+const outputs = fc.array(fc.integer({ min: 10, max: 1_500 }), { minLength: 10, maxLength: 40 });
+const words = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 40, maxLength: 40 });
+const layers = fc.record({
+	preset: fc.constantFrom("balanced", "observation-masking", "context-guard"),
+	guard: fc.record({
+		target_ratio: fc.constantFrom(0.5, 0.7, 0.9),
+		keep_last_messages: fc.integer({ min: 1, max: 6 }),
+		pin_task: fc.boolean(),
+		max_tool_result_chars: fc.constantFrom(400, 50_000),
+		truncate_head_chars: fc.constant(100),
+		truncate_tail_chars: fc.constant(100),
+	}),
+} as const);
+
+test.prop([outputs, words, layers, fc.integer({ min: 400, max: 4_000 })], { numRuns: 60, endOnFailure: true })(
+	"with a target, what the guard did stays done when the conversation goes on, and it fits wherever it can",
+	(sizes, lengths, layer, budget) => {
+		const transcript = transcriptFrom(
+			turnsOf(
+				sizes.map((size, turn) => `result ${turn} `.padEnd(size * 4, "x y ")),
+				lengths.map((length) => "say ".repeat(length)),
+			),
+		);
+		const policy = policyOf(layer);
+		let before: ReturnType<typeof placeholders> = new Map();
+		let gone = new Set<number>();
+		for (let end = 3; end <= transcript.messages.length; end += 1) {
+			const { plan, fits } = guard(beginningOf(transcript, end), policy, budget);
+			const now = placeholders(plan);
+			const dropped = new Set(plan.flatMap((edit) => (edit.reason === "drop" ? [edit.message] : [])));
+			for (const message of gone) expect(dropped.has(message)).toBe(true);
+			for (const [path, replacement] of before) {
+				const message = Number(JSON.parse(path)[0]);
+				if (!dropped.has(message)) expect(now.get(path)).toBe(replacement);
+			}
+			for (const { message, caller } of pairResults(transcript)) {
+				if (message < end && caller !== undefined) expect(dropped.has(message)).toBe(dropped.has(caller));
+			}
+			seen.fitting += fits && dropped.size > 0 ? 1 : 0;
+			seen.masked += now.size;
+			seen.quiet += dropped.size > 0 && dropped.size === gone.size ? 1 : 0;
+			before = now;
+			gone = dropped;
+		}
+		seen.dropped += gone.size;
+	},
+);
+
+describe("hysteresis", () => {
+	const turns = Array.from({ length: 40 }, (_, turn) => `result ${turn} `.padEnd(400, "x y "));
+	const transcript = transcriptFrom(turnsOf(turns));
+	const actsOf = (policy: Policy) => {
+		let acts = 0;
+		let before = 0;
+		for (let end = 3; end <= transcript.messages.length; end += 2) {
+			const { plan, fits } = guard(beginningOf(transcript, end), policy, 1_500);
+			expect(fits).toBe(true);
+			if (plan.length !== before) acts += 1;
+			before = plan.length;
+		}
+		return acts;
+	};
+
+	it("cuts a few times where the guard without a target cuts at nearly every call", () => {
+		const ladder = ["drop"] as const;
+		const often = actsOf(policyOf({ guard: { ladder: [...ladder], target_ratio: null } }));
+		const rarely = actsOf(policyOf({ guard: { ladder: [...ladder], target_ratio: 0.7 } }));
+		expect(often).toBeGreaterThan(20);
+		expect(rarely).toBeLessThan(often / 2);
+	});
+});
+
+afterAll(() => {
+	expect(seen.dropped).toBeGreaterThan(100);
+	expect(seen.masked).toBeGreaterThan(100);
+	expect(seen.fitting).toBeGreaterThan(500);
+	expect(seen.quiet).toBeGreaterThan(200);
+});

@@ -1,0 +1,123 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, expect } from "vitest";
+import { contextByPart } from "../../src/engine/replay/context-by-part.ts";
+import type { ReplayHistory } from "../../src/engine/replay/history.ts";
+import { meterSchedule } from "../../src/engine/replay/meter-schedule.ts";
+import { replay, type Schedule } from "../../src/engine/replay/replay.ts";
+import { readConversation } from "../../src/formats/read-conversation.ts";
+import type { Policy } from "../../src/policy/schema.ts";
+import { conversations } from "../support/conversation-arbitrary.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { beginningOf, historyOf } from "../support/replay-history.ts";
+
+const seen = { beginnings: 0, late: 0, calls: 0, broken: 0, byCadence: { every_turn: 0, stride: 0, break_even: 0 } };
+
+const toolRules = fc.constantFrom({}, { ls: "never" }, { read_file: "always" }, { grep: { keep_last: 1 } } as const);
+const prices = fc.constantFrom([0.1, 1.25], [0.1, 1], [0.5, 1], [1, 1], [0, 2]);
+const policies: fc.Arbitrary<Policy> = fc
+	.record({
+		window_turns: fc.integer({ min: 1, max: 3 }),
+		keep_errors: fc.boolean(),
+		error_detection: fc.constantFrom("seed", "structural"),
+		keep_last_k_per_tool: fc.constantFrom(null, 0, 1),
+		tools: toolRules,
+		selection: fc.constantFrom("age", "use"),
+		keep_tokens: fc.constantFrom(null, 0, 200, 1_000),
+		cadence: fc.constantFrom("every_turn", "stride", "break_even"),
+		stride_turns: fc.integer({ min: 1, max: 4 }),
+		patience: fc.constantFrom(0, 0.2, 1),
+		digest_tokens: fc.constantFrom(0, 20),
+		prices,
+		budget: fc.constantFrom(undefined, 500, 2_000),
+	})
+	.map(({ prices: [cache_read = 0, cache_write = 0], budget, ...mask }) => ({
+		...policyOf({ mask: mask as Policy["mask"], prices: { cache_read, cache_write } }),
+		budget,
+	}));
+
+const run = (history: ReplayHistory, policy: Policy & { budget?: number | undefined }) =>
+	replay(history, { mask: policy.mask, prices: policy.prices, budget: policy.budget, slack: 100 });
+
+function editsOf(history: ReplayHistory, schedule: Schedule): Map<string, unknown> {
+	return new Map(
+		history.results.flatMap(({ outcome }, place) => {
+			if (schedule[place] === Number.POSITIVE_INFINITY || typeof outcome === "string") return [];
+			return outcome.map((edit) => [JSON.stringify(edit.path), edit.replacement] as const);
+		}),
+	);
+}
+
+test.prop([conversations, policies], { numRuns: 400 })(
+	"what was masked stays masked, with the same placeholder, when the conversation goes on",
+	({ document }, policy) => {
+		const { transcript } = readConversation(document);
+		let before = new Map<string, unknown>();
+		for (let end = 1; end <= transcript.messages.length; end += 1) {
+			const history = historyOf(beginningOf(transcript, end), policy);
+			const now = editsOf(history, run(history, policy));
+			for (const [path, replacement] of before) {
+				expect(now.has(path)).toBe(true);
+				expect(now.get(path)).toEqual(replacement);
+			}
+			seen.beginnings += before.size > 0 ? 1 : 0;
+			seen.late += now.size > before.size && before.size > 0 ? 1 : 0;
+			before = now;
+		}
+		seen.byCadence[policy.mask.cadence] += before.size;
+	},
+);
+
+test.prop([conversations, policies], { numRuns: 400 })(
+	"the meter bills what adding up every call anew comes to",
+	({ document }, policy) => {
+		const { transcript } = readConversation(document);
+		const history = historyOf(transcript, policy);
+		const schedule = run(history, policy);
+		const { cache_read, cache_write } = policy.prices;
+		let billed = 0;
+		let last: readonly string[] = [];
+		for (const call of history.calls) {
+			const sent = contextOf(history, schedule, call);
+			let same = 0;
+			while (same < last.length && same < sent.length && last[same] === sent[same]) same += 1;
+			const sizes = sent.map((one) => Number(one.slice(0, one.indexOf(" "))));
+			const sum = (list: readonly number[]) => list.reduce((all, one) => all + one, 0);
+			billed += sum(sizes.slice(0, same)) * cache_read + sum(sizes.slice(same)) * cache_write;
+			seen.calls += 1;
+			seen.broken += same < last.length ? 1 : 0;
+			last = sent;
+		}
+		const bill = meterSchedule(history, schedule, policy.prices);
+		expect(bill.billed).toBeCloseTo(billed, 6);
+		expect(bill.calls).toHaveLength(history.calls.length);
+		const parts = contextByPart(history, schedule).map((one) => Object.values(one));
+		for (const values of parts) expect(Math.min(...values)).toBeGreaterThanOrEqual(0);
+		expect(parts.map((values) => values.reduce((all, one) => all + one, 0))).toEqual(
+			bill.calls.map(({ input }) => input),
+		);
+	},
+);
+
+/** What a call is sent, the naive way: for each message its tokens and what stands there, surroundings first. */
+function contextOf(history: ReplayHistory, schedule: Schedule, call: number): string[] {
+	const parts = [`${history.surroundingTokens} surroundings`];
+	for (let message = 0; message < call; message += 1) {
+		let tokens = history.messageTokens[message] ?? 0;
+		const masked: number[] = [];
+		history.results.forEach((result, place) => {
+			if (result.message !== message || (schedule[place] ?? 0) > call) return;
+			tokens -= result.saves;
+			masked.push(place);
+		});
+		parts.push(`${tokens} message ${message} masked ${masked.join()}`);
+	}
+	return parts;
+}
+
+afterAll(() => {
+	expect(seen.beginnings).toBeGreaterThan(1_000);
+	expect(seen.late).toBeGreaterThan(300);
+	expect(seen.calls).toBeGreaterThan(2_000);
+	expect(seen.broken).toBeGreaterThan(200);
+	for (const masked of Object.values(seen.byCadence)) expect(masked).toBeGreaterThan(100);
+});

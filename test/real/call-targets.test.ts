@@ -1,0 +1,98 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { pairResults } from "../../src/engine/pairing.ts";
+import { argumentsOfCall, resultTargets } from "../../src/engine/use/result-targets.ts";
+import { findStale } from "../../src/engine/use/staleness.ts";
+import type { CallTarget, TargetKind } from "../../src/engine/use/target.ts";
+import { hasRealData } from "../support/real-conversations.ts";
+import { realTranscripts } from "./real-transcripts.ts";
+
+const kinds: readonly TargetKind[] = ["read", "write", "list", "search", "run", "other"];
+/** Tools that run commands or work on files, as these conversations name them. */
+const shells = new Set(["bash", "Bash", "exec_command", "run_shell_command", "run_commands"]);
+const readers = new Set(["read", "Read", "ReadFile", "read_file", "read_files", "view", "ViewCode"]);
+const writers = new Set(
+	"edit Edit editor replace write Write WriteFile write_file create StrReplaceFile apply_patch".split(" "),
+);
+
+type Row = Record<TargetKind | "calls" | "withPath" | "withRange", number>;
+const rows = new Map<string, Row>();
+const seen = { results: 0, withoutArguments: 0 };
+const stale = new Map<string, { results: number; chars: number }>();
+
+function add(name: string, target: CallTarget): void {
+	const row = rows.get(name) ?? {
+		calls: 0,
+		read: 0,
+		write: 0,
+		list: 0,
+		search: 0,
+		run: 0,
+		other: 0,
+		withPath: 0,
+		withRange: 0,
+	};
+	rows.set(name, row);
+	row.calls += 1;
+	row[target.kind] += 1;
+	if (target.paths.length > 0) row.withPath += 1;
+	if (target.range) row.withRange += 1;
+}
+
+const sum = (names: ReadonlySet<string>, of: (row: Row) => number) =>
+	[...rows].reduce((total, [name, row]) => total + (names.has(name) ? of(row) : 0), 0);
+
+describe.skipIf(!hasRealData)("what real calls are about, by their arguments", () => {
+	for (const { transcript } of realTranscripts()) {
+		const targets = resultTargets(transcript);
+		const outdated = findStale(transcript);
+		for (const [place, { call, caller, result }] of pairResults(transcript).entries()) {
+			const message = caller === undefined ? undefined : transcript.messages[caller];
+			if (!call || !message) continue;
+			seen.results += 1;
+			if (argumentsOfCall(message, call) === undefined) seen.withoutArguments += 1;
+			add(call.name ?? "?", targets[place] as CallTarget);
+			const reason = outdated[place]?.reason ?? "(up to date)";
+			const count = stale.get(reason) ?? { results: 0, chars: 0 };
+			stale.set(reason, count);
+			count.results += 1;
+			count.chars += result.texts.reduce((total, { text }) => total + text.length, 0);
+		}
+	}
+
+	it("finds the arguments of each call, in every format", () => {
+		expect(seen.results).toBeGreaterThan(4_000);
+		expect(seen.withoutArguments).toBe(0);
+	});
+
+	it("gives a target to every call of a file tool, and to 99 of 100 calls of a shell", () => {
+		const calls = ({ calls: count }: Row) => count;
+		expect(sum(shells, calls)).toBeGreaterThan(2_500);
+		expect(sum(shells, ({ other }) => other)).toBeLessThan(sum(shells, calls) / 100);
+		expect(sum(readers, calls)).toBeGreaterThan(500);
+		expect(sum(readers, ({ read, withPath }) => Math.min(read, withPath))).toBe(sum(readers, calls));
+		expect(sum(writers, calls)).toBeGreaterThan(400);
+		expect(sum(writers, ({ write, withPath }) => Math.min(write, withPath))).toBe(sum(writers, calls));
+	});
+
+	it("finds results out of date for every reason", () => {
+		for (const reason of ["identical", "reread", "covered", "edited", "repeated"]) {
+			expect(stale.get(reason)?.results ?? 0, reason).toBeGreaterThan(5);
+		}
+	});
+
+	afterAll(() => {
+		const shown = [...rows].filter(([, row]) => row.other < row.calls).sort(([, a], [, b]) => b.calls - a.calls);
+		const columns = ["calls", ...kinds, "withPath", "withRange"] as const;
+		const line = (name: string, cells: readonly unknown[]) =>
+			`${name.padEnd(26)}${cells.map((cell) => `${cell}`.padStart(10)).join("")}\n`;
+		process.stdout.write(line("tool", columns));
+		for (const [name, row] of shown)
+			process.stdout.write(
+				line(
+					name,
+					columns.map((column) => row[column]),
+				),
+			);
+		for (const [reason, { results, chars }] of stale) process.stdout.write(line(reason, [results, chars]));
+	});
+});

@@ -1,0 +1,88 @@
+import { afterAll, describe, expect, it } from "vitest";
+import { detectError } from "../../src/engine/error-detection.ts";
+import { pairResults } from "../../src/engine/pairing.ts";
+import { errorInText } from "../../src/engine/structural-errors.ts";
+import { resultText } from "../../src/engine/transcript.ts";
+import { resultTargets } from "../../src/engine/use/result-targets.ts";
+import { hasRealData } from "../support/real-conversations.ts";
+import { realTranscripts } from "./real-transcripts.ts";
+
+/** What a detector says of results whose flag is known. */
+interface Tally {
+	results: number;
+	errors: number;
+	found: number;
+	wrong: number;
+	/** Characters of results that are taken for errors and are none, which masking would keep. */
+	wrongChars: number;
+	chars: number;
+}
+
+const tallies = new Map<string, { structural: Tally; seed: Tally }>();
+const start = (): Tally => ({ results: 0, errors: 0, found: 0, wrong: 0, wrongChars: 0, chars: 0 });
+
+function add(tally: Tally, { isError, isFound, chars }: { isError: boolean; isFound: boolean; chars: number }): void {
+	tally.results += 1;
+	tally.chars += chars;
+	if (isError) tally.errors += 1;
+	if (isFound && isError) tally.found += 1;
+	if (isFound && !isError) {
+		tally.wrong += 1;
+		tally.wrongChars += chars;
+	}
+}
+
+const precision = ({ found, wrong }: Tally) => found / Math.max(1, found + wrong);
+const recall = ({ found, errors }: Tally) => found / Math.max(1, errors);
+
+/**
+ * The flag of a result where the format has one: Claude Code sets `is_error` where a call failed, and often leaves it out
+ * where none did.
+ */
+function flagOf(format: string, isError: boolean | undefined): boolean | undefined {
+	return isError ?? (format === "claude-code" ? false : undefined);
+}
+
+describe.skipIf(!hasRealData)("errors among real results, found without looking at the flag", () => {
+	let conversation = 0;
+	for (const { format, transcript } of realTranscripts()) {
+		conversation += 1;
+		const targets = resultTargets(transcript);
+		const half = conversation % 2 === 0 ? "(one half)" : "(other half)";
+		for (const [place, { result }] of pairResults(transcript).entries()) {
+			const isError = flagOf(format, result.isError);
+			if (isError === undefined) continue;
+			const text = resultText(result);
+			const structural = errorInText(text, targets[place]) !== undefined;
+			const seed = detectError(text) !== undefined;
+			for (const row of [format, half, "(all)"]) {
+				const both = tallies.get(row) ?? { structural: start(), seed: start() };
+				tallies.set(row, both);
+				add(both.structural, { isError, isFound: structural, chars: text.length });
+				add(both.seed, { isError, isFound: seed, chars: text.length });
+			}
+		}
+	}
+
+	it.each(["(all)", "(one half)", "(other half)", "claude-code", "pi"])("better on both than the seed's: %s", (row) => {
+		const { structural, seed } = tallies.get(row) ?? { structural: start(), seed: start() };
+		expect(structural.errors).toBeGreaterThan(20);
+		expect(precision(structural)).toBeGreaterThan(Math.max(0.6, precision(seed)));
+		expect(recall(structural)).toBeGreaterThan(Math.max(0.9, recall(seed)));
+		expect(structural.wrongChars).toBeLessThan(seed.wrongChars / 10);
+	});
+
+	afterAll(() => {
+		const share = (value: number) => value.toFixed(2).padStart(5);
+		const lines = [...tallies].map(([row, { structural, seed }]) => {
+			const kept = (tally: Tally) =>
+				`${((100 * tally.wrongChars) / Math.max(1, tally.chars)).toFixed(1).padStart(5)} %`;
+			const figures = [structural, seed].map(
+				(tally) => `${share(precision(tally))} ${share(recall(tally))} ${kept(tally)}`,
+			);
+			return `${row.padEnd(20)} ${`${structural.results}`.padStart(6)} ${`${structural.errors}`.padStart(6)}   ${figures.join("   ")}`;
+		});
+		const head = `${"".padEnd(20)} ${"results".padStart(6)} errors   structural: precision, recall, chars kept in vain   seed: the same`;
+		process.stdout.write(`${[head, ...lines].join("\n")}\n`);
+	});
+});

@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { clairvoyantRecall } from "../../src/engine/replay/clairvoyant-recall.ts";
+import { type ReplayHistory, readHistory } from "../../src/engine/replay/history.ts";
+import { measureRecall } from "../../src/engine/replay/measure-recall.ts";
+import { meterSchedule } from "../../src/engine/replay/meter-schedule.ts";
+import { optimalBill } from "../../src/engine/replay/optimum.ts";
+import { replay } from "../../src/engine/replay/replay.ts";
+import { toolTurns } from "../../src/engine/tool-turns.ts";
+import type { Transcript } from "../../src/engine/transcript.ts";
+import { readConversation } from "../../src/formats/read-conversation.ts";
+import { placeholdersOf } from "../../src/pipeline/placeholders-of.ts";
+import { tokenMeter } from "../../src/pipeline/token-meter.ts";
+import type { Policy } from "../../src/policy/schema.ts";
+import { wordings } from "../../src/policy/wordings.ts";
+import { policyOf } from "./policy-of.ts";
+import { hasRealData, realDataFolder } from "./real-conversations.ts";
+
+/** A policy replayed over one conversation. */
+export interface Replayed {
+	readonly billed: number;
+	readonly inputTokens: number;
+	readonly identifiers: { readonly used: number; readonly inView: number; readonly inDigest: number };
+	readonly lines: { readonly used: number; readonly inView: number };
+}
+
+const { meter } = await tokenMeter(policyOf(), undefined);
+const histories = new Map<Transcript, Map<string, ReplayHistory>>();
+
+/** The conversations that policies are measured on: all real ones with at least 20 tool turns. */
+export const developmentSet: readonly Transcript[] = hasRealData
+	? readdirSync(join(realDataFolder, "conversations"), { recursive: true, encoding: "utf8" })
+			.filter((name) => name.endsWith(".json"))
+			.sort()
+			.map((name) => JSON.parse(readFileSync(join(realDataFolder, "conversations", name), "utf8")))
+			.map((document) => readConversation(document).transcript)
+			.filter((transcript) => toolTurns(transcript).length >= 20)
+	: [];
+
+/** The history of a conversation under a policy, with the real counter; made once for policies that mask alike. */
+export function historyUnder(transcript: Transcript, policy: Policy): ReplayHistory {
+	const { keep_errors, error_detection, digest_tokens } = policy.mask;
+	const key = JSON.stringify([policy.locale, keep_errors, error_detection, digest_tokens]);
+	const known = histories.get(transcript) ?? new Map<string, ReplayHistory>();
+	histories.set(transcript, known);
+	const history =
+		known.get(key) ??
+		readHistory({
+			transcript,
+			policy: policy.mask,
+			media: policy.media,
+			wording: wordings(policy, "archived"),
+			isPlaceholder: placeholdersOf(policy),
+			countTokens: meter.countTokens,
+			meter,
+		});
+	known.set(key, history);
+	return history;
+}
+
+/** Replays a policy over the set. */
+export function replayAll(policy: Policy): readonly Replayed[] {
+	return developmentSet.map((transcript) => {
+		const history = historyUnder(transcript, policy);
+		const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+		const { billed, inputTokens } = meterSchedule(history, schedule, policy.prices);
+		return { billed, inputTokens, ...measureRecall(history, schedule) };
+	});
+}
+
+/** The least bill of each conversation for a window, as the policy's error rule lets results go. */
+export function optimaOf(policy: Policy): readonly number[] {
+	return developmentSet.map((transcript) =>
+		optimalBill(historyUnder(transcript, policy), policy.mask.window_turns, policy.prices),
+	);
+}
+
+/** The recall of somebody who knew what is to come, conversation by conversation with the input tokens given. */
+export function clairvoyantOf(policy: Policy, replayed: readonly Replayed[], kind: "identifiers" | "lines"): number {
+	const inView = developmentSet.map((transcript, index) => {
+		const inputTokens = replayed[index]?.inputTokens ?? 0;
+		return clairvoyantRecall(historyUnder(transcript, policy), { inputTokens, kind });
+	});
+	return sum(inView) / sum(replayed.map((one) => one[kind].used));
+}
+
+/** The figures of a policy over the set, held against masking nothing. */
+export function figuresOf(replayed: readonly Replayed[], raw: readonly Replayed[]) {
+	const recall = (kind: "identifiers" | "lines") =>
+		sum(replayed.map((one) => one[kind].inView)) / sum(replayed.map((one) => one[kind].used));
+	const ratios = replayed.map(({ billed }, index) => billed / (raw[index]?.billed ?? 1));
+	return {
+		billed: sum(replayed.map(({ billed }) => billed)),
+		ratioToRaw: sum(replayed.map(({ billed }) => billed)) / sum(raw.map(({ billed }) => billed)),
+		worstRatioToRaw: Math.max(...ratios),
+		context: sum(replayed.map((one) => one.inputTokens)) / sum(raw.map((one) => one.inputTokens)),
+		identifiers: recall("identifiers"),
+		lines: recall("lines"),
+		inDigest: sum(replayed.map((one) => one.identifiers.inDigest)) / sum(replayed.map((one) => one.identifiers.used)),
+	};
+}
+
+export type Figures = ReturnType<typeof figuresOf>;
+
+/** A line of a table. */
+export function showFigures(name: string, figures: Figures, more = ""): string {
+	const { ratioToRaw, worstRatioToRaw, context, identifiers, lines, inDigest } = figures;
+	const cells = [ratioToRaw, worstRatioToRaw, context, identifiers, lines].map((value) => value.toFixed(3));
+	const digest = inDigest > 0 ? ` (+${inDigest.toFixed(3)} in digests)` : "";
+	return `| ${[name, ...cells].join(" | ")} |${more}${digest}\n`;
+}
+
+export function sum(values: readonly number[]): number {
+	return values.reduce((all, one) => all + one, 0);
+}
