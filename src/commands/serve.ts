@@ -3,15 +3,15 @@ import { archiveLocation } from "../config/archive-location.ts";
 import { createArchiveSource } from "../config/create-archive-source.ts";
 import { createCompactionSource } from "../config/create-compaction-source.ts";
 import { createPolicySource } from "../config/create-policy-source.ts";
+import { PalimpsestError } from "../errors.ts";
 import { serveStdio } from "../mcp/transports/stdio.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import type { LogLevel } from "../policy/schema.ts";
+import type { HttpServeOptions } from "./add-serve-options.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configSources, logToStderr, say } from "./shell.ts";
 
 /** The options of `palimpsest serve`. */
-export interface ServeOptions extends CommonOptions, ArchiveCommandOptions {
-	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
-	readonly http?: string | true;
+export interface ServeOptions extends CommonOptions, ArchiveCommandOptions, HttpServeOptions {
 	/** Folders whose files a call may name by path. */
 	readonly allowPath?: readonly string[];
 	/** Largest message taken from a client, in bytes; over HTTP, the largest body. */
@@ -20,6 +20,7 @@ export interface ServeOptions extends CommonOptions, ArchiveCommandOptions {
 
 /** `palimpsest serve`: an MCP server on standard input and output, or over HTTP. */
 export async function serve(options: ServeOptions): Promise<void> {
+	if (options.http === undefined) refuseHttpOptions(options);
 	const location = archiveLocation({ ...options, environment: process.env });
 	let level: () => LogLevel = () => "warning";
 	const log: Log = (event) => logToStderr(level)(event);
@@ -49,15 +50,11 @@ export async function serve(options: ServeOptions): Promise<void> {
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");
-	await serveOverHttp({
-		address: options.http,
-		policySource,
-		log,
-		archive,
-		compaction,
-		allowedPaths: options.allowPath,
-		bodyLimitBytes: options.maxMessageBytes,
-	});
+	const { http, allowPath: allowedPaths, maxMessageBytes: bodyLimitBytes } = options;
+	await serveOverHttp(
+		{ policySource, log, archive, compaction, allowedPaths, bodyLimitBytes },
+		{ ...options, http, location },
+	);
 }
 
 /**
@@ -67,4 +64,12 @@ export async function serve(options: ServeOptions): Promise<void> {
 function ownFolder(): string[] {
 	const folder = process.cwd();
 	return folder === path.parse(folder).root ? [] : [folder];
+}
+
+/** Whoever asks for authentication must not be served without any. */
+function refuseHttpOptions(options: HttpServeOptions): void {
+	const { publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope } = options;
+	const given = [publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope];
+	if (given.every((one) => one === undefined)) return;
+	throw new PalimpsestError("invalid_argument", "Expected --http beside the options for serving over HTTP.");
 }

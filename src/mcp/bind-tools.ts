@@ -37,7 +37,7 @@ export interface ToolBinding {
  * with one of our codes, where the SDK's own binding would answer with its own words.
  */
 export function bindTools(server: McpServer, { tools, contextOfCall, archive, spill }: ToolBinding): void {
-	const definitions = tools.map(toolDefinition);
+	const definitions = tools.map(definitionOf);
 	const byName = new Map(tools.map((tool) => [tool.name, { tool, strictInput: tool.inputSchema.strict() }]));
 	server.server.registerCapabilities({ tools: {} });
 	server.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
@@ -56,7 +56,8 @@ export function bindTools(server: McpServer, { tools, contextOfCall, archive, sp
 				: await tool.handle(input, context);
 			return await toolResult({ answer, spill, text: () => policyOfCall(context, input.policy).text });
 		} catch (error) {
-			if (!(error instanceof PalimpsestError)) {
+			// What ends a call that nobody waits for any more is no defect.
+			if (!(error instanceof PalimpsestError) && !extra.signal.aborted) {
 				const name = error instanceof Error ? error.name : typeof error;
 				context.log({
 					level: "error",
@@ -67,6 +68,15 @@ export function bindTools(server: McpServer, { tools, contextOfCall, archive, sp
 			return toolError(error);
 		}
 	});
+}
+
+// A process may make a server for each request.
+const definitionsOfTools = new WeakMap<Tool, ToolDefinition>();
+
+function definitionOf(tool: Tool): ToolDefinition {
+	const definition = definitionsOfTools.get(tool) ?? toolDefinition(tool);
+	definitionsOfTools.set(tool, definition);
+	return definition;
 }
 
 /** A tool's definition as clients list it. */

@@ -18,10 +18,10 @@ export function callProgress(call: ReportingCall): ((progress: SummaryProgress) 
 	let [last, expected] = [0, 0];
 	return (told) => {
 		// The protocol wants each number to be larger than the one before.
-		last = Math.max(last + 0.001, told.kind === "phase" ? told.elapsed : last);
+		last = round(Math.max(last + 0.001, told.kind === "phase" ? told.elapsed : last));
 		if (told.kind === "phase") expected = told.expected;
 		const total = Math.max(last, expected);
-		const params = { progressToken, progress: round(last), total: round(total), message: describe(told) };
+		const params = { progressToken, progress: last, total: round(total), message: describe(told) };
 		const retry = told.kind === "retry" ? { _meta: { "palimpsest/retry": retryOf(told) } } : {};
 		// A client that has gone away needs no progress.
 		sendNotification({ method: "notifications/progress", params: { ...params, ...retry } }).catch(() => undefined);

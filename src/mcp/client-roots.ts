@@ -9,8 +9,8 @@ const patience = 10_000;
 /** Roots of any scheme; the SDK's own schema would refuse all of a list in which one is no file. */
 const rootsListed = z.object({ roots: z.array(z.object({ uri: z.string() })) });
 
-/** The folders that a client offers as its roots; none where it offers none. Asked for once, and again when they change. */
-export function clientRoots(server: McpServer): () => Promise<readonly string[]> {
+/** The folders that a client offers as its roots; none where it offers none. Asked for once, and again when they change; no longer waited for once the client is `gone`. */
+export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promise<readonly string[]> {
 	let known: Promise<readonly string[]> | undefined;
 	server.server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
 		known = undefined;
@@ -18,7 +18,10 @@ export function clientRoots(server: McpServer): () => Promise<readonly string[]>
 	const ask = async (): Promise<readonly string[]> => {
 		if (!server.server.getClientCapabilities()?.roots) return [];
 		try {
-			const { roots } = await server.server.request({ method: "roots/list" }, rootsListed, { timeout: patience });
+			const { roots } = await server.server.request({ method: "roots/list" }, rootsListed, {
+				timeout: patience,
+				...(gone ? { signal: gone } : {}),
+			});
 			return roots.flatMap(({ uri }) => folderOf(uri) ?? []);
 		} catch {
 			// A client that fails to answer allows nothing; the next call asks again.

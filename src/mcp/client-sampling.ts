@@ -3,6 +3,7 @@ import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/proto
 import type { ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import type { SamplingOptions } from "../summarise/sampling.ts";
+import { startTimeLimit } from "../summarise/time-limit.ts";
 
 /** Asks the client's own model. */
 export type CreateMessage = SamplingOptions["createMessage"];
@@ -10,16 +11,26 @@ export type CreateMessage = SamplingOptions["createMessage"];
 /** Whatever a client answers; what it is worth is for the summariser to say. */
 const anyResult = z.looseObject({});
 
-/** How a client's own model is asked in the course of a call; `undefined` where the client declares none. */
+/**
+ * How a client's own model is asked in the course of a call; `undefined` where the client declares none. `gone` is
+ * aborted where nothing can come from the client any more.
+ */
 export function clientSampling(
 	server: McpServer,
 	extra: Pick<RequestHandlerExtra<ServerRequest, ServerNotification>, "sendRequest">,
+	gone: AbortSignal | undefined,
 ): CreateMessage | undefined {
 	if (!server.server.getClientCapabilities()?.sampling) return undefined;
-	return (params, { signal, timeoutMs }) =>
-		extra.sendRequest({ method: "sampling/createMessage", params }, anyResult, {
-			signal,
-			timeout: timeoutMs,
-			maxTotalTimeout: timeoutMs,
-		});
+	return async (params, { signal, timeoutMs }) => {
+		const linked = startTimeLimit([signal, gone]);
+		try {
+			return await extra.sendRequest({ method: "sampling/createMessage", params }, anyResult, {
+				signal: linked.signal,
+				timeout: timeoutMs,
+				maxTotalTimeout: timeoutMs,
+			});
+		} finally {
+			linked.end();
+		}
+	};
 }

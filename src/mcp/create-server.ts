@@ -41,6 +41,8 @@ export interface ServerOptions {
 	readonly archive?: ArchiveSource | undefined;
 	/** The model that the environment names, and strategies of the user's own. Outlives the server. */
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
+	/** Aborted, with the error of a connection that closed, where nothing can come from the client any more. */
+	readonly clientGone?: AbortSignal | undefined;
 	/** Folders whose files a call may name by path. */
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
@@ -62,7 +64,7 @@ export function createServer(options: ServerOptions): McpServer {
 		log(event);
 		logToClient(event);
 	};
-	const rootsOfClient = sharesFiles ? clientRoots(server) : async () => [];
+	const rootsOfClient = sharesFiles ? clientRoots(server, options.clientGone) : async () => [];
 	const files = createFileAccess({
 		workingDirectory: process.cwd(),
 		folders: allowedPaths,
@@ -76,7 +78,7 @@ export function createServer(options: ServerOptions): McpServer {
 			files,
 			signal: call.signal,
 			onProgress: callProgress({ ...call, progressToken: call._meta?.progressToken }),
-			sampling: clientSampling(server, call),
+			sampling: clientSampling(server, call, options.clientGone),
 			endpoint: compaction?.endpoint,
 			loadStrategy: compaction?.loadStrategy,
 		}),

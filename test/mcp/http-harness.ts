@@ -62,16 +62,18 @@ export interface Connected {
 }
 
 /** A real client, connected with its stream of notifications open. */
-export async function connect(url: string, face: Face): Promise<Connected> {
+export async function connect(url: string, face: Face, token?: string): Promise<Connected> {
 	const client = new Client({ name: "test", version: "1" });
 	let streamIsOpen = (): void => {};
 	const streamOpen = new Promise<void>((resolve) => {
 		streamIsOpen = resolve;
 	});
+	const requestInit: RequestInit = token === undefined ? {} : { headers: bearer(token) };
 	const transport =
 		face === "HTTP+SSE"
-			? new SSEClientTransport(new URL(`${url}/sse`))
+			? new SSEClientTransport(new URL(`${url}/sse`), { requestInit })
 			: new StreamableHTTPClientTransport(new URL(`${url}/mcp`), {
+					requestInit,
 					async fetch(target, init) {
 						const response = await fetch(target, init);
 						if (init?.method === "GET") streamIsOpen();
@@ -133,9 +135,18 @@ export const initialize = JSON.stringify({
 
 export const ping = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "ping" });
 
+/** The header of a bearer token. */
+export function bearer(token: string): Record<string, string> {
+	return { Authorization: `Bearer ${token}` };
+}
+
 /** Opens a session by hand and answers with its id. */
-export async function openSession(url: string): Promise<string> {
-	const { headers } = await send(`${url}/mcp`, { method: "POST", headers: jsonHeaders, body: initialize });
+export async function openSession(url: string, more: Readonly<Record<string, string>> = {}): Promise<string> {
+	const { headers } = await send(`${url}/mcp`, {
+		method: "POST",
+		headers: { ...jsonHeaders, ...more },
+		body: initialize,
+	});
 	return String(headers["mcp-session-id"]);
 }
 

@@ -5,7 +5,7 @@ import { answerConversation, type EditConversation } from "../answer-conversatio
 import { compactionOfCall } from "../compaction-of-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
-import { summaryRequestAnswer } from "../summary-request-answer.ts";
+import { summaryPlaceholder, summaryRequestAnswer } from "../summary-request-answer.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";
 
 /** Hides old results, or puts a summary in the place of old messages. */
@@ -30,6 +30,9 @@ export const compactConversation = defineTool({
 		const { summary, summary_token: token } = input;
 		if (token !== undefined && summary === undefined) {
 			throw new PalimpsestError("invalid_argument", "Expected `summary_token` only together with `summary`.");
+		}
+		if (summary?.trim() === summaryPlaceholder) {
+			throw new PalimpsestError("invalid_argument", `Expected your own summary in the place of ${summaryPlaceholder}.`);
 		}
 		const { compactConversation: compact } = await import("../../pipeline/compaction/compact-conversation.ts");
 		const policy = policyOfCall(context, input.policy);

@@ -1,5 +1,8 @@
 import { createServer as createHttpServer } from "node:http";
+import type { ArchiveSource } from "../../config/create-archive-source.ts";
 import { PalimpsestError } from "../../errors.ts";
+import { type Caller, callerOfToken } from "../auth/caller.ts";
+import type { Authentication } from "../auth/create-authentication.ts";
 import type { ServerOptions } from "../create-server.ts";
 import { createApplication } from "./http/create-application.ts";
 import { createCloser } from "./http/create-closer.ts";
@@ -7,18 +10,31 @@ import { createSessions } from "./http/create-sessions.ts";
 import { hostInUrl } from "./http/host-in-url.ts";
 import { isLoopback } from "./http/is-loopback.ts";
 import { listen } from "./http/listen.ts";
+import { defaultQuotas, type Quotas } from "./http/quotas.ts";
 import type { Address } from "./parse-address.ts";
 
 /** What an HTTP server is made from. The policy source stays the caller's: it outlives the server. */
 export interface HttpOptions extends ServerOptions {
-	/** Loopback only; port 0 takes a free one. */
+	/** Beyond loopback only with authentication; port 0 takes a free one. */
 	readonly address: Address;
+	/** Where clients reach the server, such as a proxy's `https://host`; beyond loopback only with authentication. */
+	readonly publicUrl?: URL | undefined;
+	/** Who is let in; absent: everybody on this machine. */
+	readonly authentication?: Authentication | undefined;
+	/** The archive of a principal; needed with authentication, where `archive` is nobody's. */
+	readonly archiveOf?: ((principal: string) => ArchiveSource | undefined) | undefined;
+	/** Whether each request stands alone, for several processes behind a balancer. */
+	readonly isStateless?: boolean | undefined;
+	/** What differs from `defaultQuotas`. */
+	readonly quotas?: { readonly [quota in keyof Quotas]?: Quotas[quota] | undefined } | undefined;
 	/** Largest request body, in bytes. Default 16 MiB. */
 	readonly bodyLimitBytes?: number | undefined;
 	/** Time without any request or open stream after which a session is closed. Default 30 minutes. */
 	readonly idleMilliseconds?: number | undefined;
-	/** Sessions open at the same time, of both transports together. Default 1 000. */
+	/** Sessions open at the same time, of both transports and all principals together. Default 1 000. */
 	readonly maxSessions?: number | undefined;
+	/** How long a client may take to send its headers, and its whole request, in ms. Default 15 s and 60 s. */
+	readonly patience?: { readonly headers: number; readonly request: number } | undefined;
 }
 
 /** A server that listens. */
@@ -31,37 +47,67 @@ export interface HttpService {
 }
 
 /**
- * Serves many clients over HTTP on this machine: Streamable HTTP at `/mcp`, the older HTTP+SSE at `/sse` and `/messages`,
- * and `/healthz`. Each session has a server of its own.
+ * Serves many clients over HTTP: Streamable HTTP at `/mcp`, the older HTTP+SSE at `/sse` and `/messages`, and `/healthz`.
+ * Each session has a server of its own.
  *
- * @throws PalimpsestError `invalid_argument` for an address beyond loopback, or one that cannot be had.
+ * @throws PalimpsestError `invalid_argument` for an address beyond loopback without authentication, or one that cannot be
+ * had.
  */
 export async function serveHttp(options: HttpOptions): Promise<HttpService> {
-	const { address, policySource, log, archive, compaction, allowedPaths } = options;
-	if (!isLoopback(address.host)) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`Expected a loopback address (localhost, 127.0.0.1 or ::1), got ${JSON.stringify(address.host)}. Serving beyond this machine needs authentication, which is not there yet.`,
-		);
-	}
+	const { address, publicUrl, authentication, archiveOf, log } = options;
+	refuseStrangers(options);
+	const given = Object.entries(options.quotas ?? {}).filter(([, quota]) => quota !== undefined);
+	const quotas = { ...defaultQuotas({ isAuthenticated: authentication !== undefined }), ...Object.fromEntries(given) };
 	const sessions = createSessions({
-		policySource,
+		policySource: options.policySource,
 		log,
-		archive,
-		compaction,
-		allowedPaths,
+		archive: authentication ? undefined : options.archive,
+		archiveOf,
+		compaction: options.compaction,
+		allowedPaths: options.allowedPaths,
 		idleMilliseconds: options.idleMilliseconds ?? 30 * 60_000,
 		maxSessions: options.maxSessions ?? 1_000,
+		quotas,
 	});
+	let port = address.port;
+	const ownUrl = () => `http://${hostInUrl(address.host)}:${port}`;
 	const application = createApplication({
 		host: address.host,
+		publicUrl,
+		baseUrl: () => publicUrl?.origin ?? ownUrl(),
 		sessions,
 		bodyLimitBytes: options.bodyLimitBytes ?? 16 * 1024 * 1024,
+		authentication,
+		quotas,
+		isStateless: options.isStateless ?? false,
 		log,
 	});
+	// A token that was taken back opens nothing more, and what it opened is closed.
+	authentication?.tokens?.onChange(() => {
+		const inForce = authentication.tokens?.current().map(callerOfToken) ?? [];
+		const isInForce = ({ principal, credential }: Caller) =>
+			inForce.some((one) => one.principal === principal && one.credential === credential);
+		void sessions.closeOf((caller) => caller.credential !== undefined && !isInForce(caller));
+	});
 	// Both times end when a request has come in whole; answers and streams may take as long as they like.
-	const server = createHttpServer({ requestTimeout: 60_000, headersTimeout: 15_000 }, application);
+	const { headers, request } = options.patience ?? { headers: 15_000, request: 60_000 };
+	const connectionsCheckingInterval = Math.min(5_000, headers);
+	const server = createHttpServer(
+		{ headersTimeout: headers, requestTimeout: request, connectionsCheckingInterval },
+		application,
+	);
 	const close = createCloser(server, sessions);
-	const port = await listen(server, address);
-	return { url: `http://${hostInUrl(address.host)}:${port}`, port, close };
+	port = await listen(server, address);
+	return { url: ownUrl(), port, close };
+}
+
+/** Whoever can reach the server can use it where it asks for no token. */
+function refuseStrangers({ address, publicUrl, authentication }: HttpOptions): void {
+	if (authentication) return;
+	const [beyond] = [address.host, publicUrl?.hostname ?? "localhost"].filter((host) => !isLoopback(host));
+	if (beyond === undefined) return;
+	throw new PalimpsestError(
+		"invalid_argument",
+		`Expected a loopback address (localhost, 127.0.0.1 or ::1), got ${JSON.stringify(beyond)}. Serving beyond this machine needs authentication: --auth-tokens FILE, PALIMPSEST_AUTH_TOKENS, or --auth-issuer URL with --auth-audience.`,
+	);
 }

@@ -1,4 +1,4 @@
-import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import type { CompactionSource } from "../../config/create-compaction-source.ts";
 import { createServer, type ServerOptions } from "../create-server.ts";
 import { createStdioTransport } from "./stdio/create-stdio-transport.ts";
@@ -25,7 +25,8 @@ export interface StdioOptions extends ServerOptions {
  */
 export async function serveStdio(options: StdioOptions): Promise<void> {
 	const { largestMessage = largestStdioMessage, log, policySource, archive, compaction } = options;
-	const server = createServer(options);
+	const clientGone = new AbortController();
+	const server = createServer({ ...options, clientGone: clientGone.signal });
 	const transport = createStdioTransport({
 		input: process.stdin,
 		output: process.stdout,
@@ -61,6 +62,7 @@ export async function serveStdio(options: StdioOptions): Promise<void> {
 		policySource.close();
 		archive?.end();
 		void compaction?.close();
+		clientGone.abort(new McpError(ErrorCode.ConnectionClosed, "Standard input ended"));
 	});
 	await server.connect(transport);
 }

@@ -9,7 +9,7 @@ export function answerError(log: Log): ErrorRequestHandler {
 	return (error, request, response, _next) => {
 		const clientLeft = request.destroyed && !request.complete;
 		const refusal = refusalOf(error);
-		if (refusal.status >= 500 && !clientLeft) {
+		if (refusal.status === 500 && !clientLeft) {
 			const name = error instanceof Error ? error.name : typeof error;
 			log({ level: "error", message: "A request failed", data: { event: "defect", transport: "http", error: name } });
 		}
@@ -21,6 +21,7 @@ export function answerError(log: Log): ErrorRequestHandler {
 function refusalOf(error: unknown): Refusal {
 	if (error instanceof PalimpsestError) {
 		if (error.code === "payload_too_large") return { status: 413, message: error.message };
+		if (error.code === "rate_limit") return { status: 503, message: error.message, headers: { "Retry-After": "1" } };
 		if (error.code === "invalid_json") return { status: 400, code: -32_700, message: error.message };
 	}
 	// Express marks what the client did wrong, such as a path that cannot be decoded.

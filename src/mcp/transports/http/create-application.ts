@@ -1,49 +1,80 @@
-import { hostHeaderValidation } from "@modelcontextprotocol/sdk/server/middleware/hostHeaderValidation.js";
-import express, { type Express, type RequestHandler } from "express";
+import express, { type Express } from "express";
 import type { Log } from "../../../pipeline/log-event.ts";
 import { version } from "../../../version.ts";
+import type { Authentication } from "../../auth/create-authentication.ts";
 import { answerError } from "./answer-error.ts";
+import { authenticate } from "./authenticate.ts";
+import { checkHost } from "./check-host.ts";
 import { checkOrigin } from "./check-origin.ts";
+import { createBodyReader } from "./create-body-reader.ts";
+import { createEventLog } from "./create-event-log.ts";
 import type { Sessions } from "./create-sessions.ts";
-import { hostInUrl } from "./host-in-url.ts";
+import { limitRequests } from "./limit-requests.ts";
 import { onlyMethods } from "./only-methods.ts";
+import type { Quotas } from "./quotas.ts";
 import { refuse } from "./refuse.ts";
+import { metadataRoutes, metadataUrlOf } from "./resource-metadata.ts";
+import { setSecurityHeaders } from "./set-security-headers.ts";
 import { sseRoutes } from "./sse-routes.ts";
+import { statelessRoutes } from "./stateless-routes.ts";
 import { streamableRoutes } from "./streamable-routes.ts";
 
 /** What an application is made from. */
 export interface ApplicationOptions {
 	/** The host that the server listens on. */
 	readonly host: string;
+	/** Where clients reach the server, where that is another address than its own. */
+	readonly publicUrl: URL | undefined;
+	/** Where they reach it in any case, without a slash at the end; known once the server listens. */
+	readonly baseUrl: () => string;
 	readonly sessions: Sessions;
 	readonly bodyLimitBytes: number;
+	/** `undefined`: everybody is let in. */
+	readonly authentication: Authentication | undefined;
+	readonly quotas: Quotas;
+	/** Whether each request stands alone; the older transport, which cannot do without sessions, is not there then. */
+	readonly isStateless: boolean;
 	readonly log: Log;
 }
 
-const setHeaders: RequestHandler = (_request, response, next) => {
-	response.setHeader("X-Content-Type-Options", "nosniff");
-	response.setHeader("Cache-Control", "no-store");
-	next();
-};
+/** Most that is held of bodies that are still coming, in bytes. */
+const bodiesAtOnce = 256 * 1024 * 1024;
 
 /**
  * Makes the Express application. Host and Origin are checked before any route, unknown paths included: a web page could
- * otherwise reach the server through a name that it points at this machine (DNS rebinding).
+ * otherwise reach the server through a name that it points at this machine (DNS rebinding). Then only health and what
+ * tells how to get a token are open to all.
  */
-export function createApplication({ host, sessions, bodyLimitBytes, log }: ApplicationOptions): Express {
+export function createApplication(options: ApplicationOptions): Express {
+	const { publicUrl, baseUrl, sessions, bodyLimitBytes, authentication, quotas, isStateless, log } = options;
 	const application = express();
 	application.disable("x-powered-by");
 	application.disable("etag");
-	application.use(setHeaders);
-	application.use(hostHeaderValidation(["localhost", "127.0.0.1", "[::1]", hostInUrl(host)]));
-	application.use(checkOrigin);
+	application.use(setSecurityHeaders);
+	application.use(checkHost(options));
+	application.use(checkOrigin(publicUrl));
 	application.all("/healthz", onlyMethods("GET", "HEAD"), (_request, response) => {
 		response.json({ status: "ok", version });
 	});
-	application.use(streamableRoutes(sessions, bodyLimitBytes));
-	application.use(sseRoutes(sessions, bodyLimitBytes));
+	application.use(metadataRoutes(authentication, baseUrl));
+	const { requestsPerMinute } = quotas;
+	if (authentication) {
+		const metadataUrl = metadataUrlOf(authentication, baseUrl);
+		application.use(authenticate({ authentication, requestsPerMinute, metadataUrlOf: metadataUrl, log }));
+	} else {
+		application.use(limitRequests({ perMinute: requestsPerMinute, principalOf: () => undefined }));
+	}
+	const bodies = createBodyReader({ bytesOfOne: bodyLimitBytes, bytesOfAll: Math.max(bodiesAtOnce, bodyLimitBytes) });
+	if (isStateless) {
+		application.use(statelessRoutes(sessions, bodies));
+	} else {
+		const eventLog = createEventLog({ bytesOfSession: 16 * 1024 * 1024, bytesOfAll: 64 * 1024 * 1024 });
+		application.use(streamableRoutes({ sessions, eventLog, bodies }));
+		application.use(sseRoutes(sessions, bodies));
+	}
+	const places = isStateless ? "/mcp (Streamable HTTP)" : "/mcp (Streamable HTTP) and /sse (HTTP+SSE)";
 	application.use((_request, response) =>
-		refuse(response, { status: 404, message: "Not found. MCP is at /mcp (Streamable HTTP) and /sse (HTTP+SSE)." }),
+		refuse(response, { status: 404, message: `Not found. MCP is at ${places}.` }),
 	);
 	application.use(answerError(log));
 	return application;

@@ -2,7 +2,12 @@ import type { ServerResponse } from "node:http";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { ArchiveSource } from "../../../config/create-archive-source.ts";
+import type { Caller } from "../../auth/caller.ts";
 import { createServer, type ServerOptions } from "../../create-server.ts";
+import { createCallLimits } from "./limit-calls.ts";
+import type { Quotas } from "./quotas.ts";
+import { type Refusal, tooManySessions, tooManySessionsOfPrincipal } from "./refuse.ts";
 
 /** One client with the server that is its own. */
 export interface Session {
@@ -13,13 +18,26 @@ export interface Session {
 	close(): Promise<void>;
 }
 
+/** What a session is opened with. */
+export interface SessionOpening {
+	readonly id: string;
+	readonly transport: Session["transport"];
+	/** Who opens it and has it alone; `undefined` where the server asks for no token. */
+	readonly caller: Caller | undefined;
+	/** Called when it is closed, in whatever way. */
+	readonly onClose?: () => void;
+}
+
 /** The sessions of one HTTP server. */
 export interface Sessions {
-	/** Whether no more are taken: the ceiling is reached, or the server is closing. */
-	isFull(): boolean;
-	find(id: string): Session | undefined;
+	/** Why no more are taken from a caller: a ceiling is reached, or the server is closing; else `undefined`. */
+	refusalFor(caller: Caller | undefined): Refusal | undefined;
+	/** A session of this caller's own; one of another principal is as unknown as one that is not there. */
+	find(id: string, caller: Caller | undefined): Session | undefined;
 	/** Makes a server of its own for a transport and connects the two. */
-	open(id: string, transport: Session["transport"]): Promise<Session>;
+	open(opening: SessionOpening): Promise<Session>;
+	/** Ends the sessions of the callers that are meant. */
+	closeOf(isMeant: (caller: Caller) => boolean): Promise<void>;
 	/** Ends every session and takes no more. */
 	closeAll(): Promise<void>;
 }
@@ -29,6 +47,13 @@ export interface SessionsOptions extends ServerOptions {
 	/** Time without any request or open stream after which a session is closed. */
 	readonly idleMilliseconds: number;
 	readonly maxSessions: number;
+	readonly quotas: Quotas;
+	/** The archive of a principal, where callers are told apart; else all have `archive`. */
+	readonly archiveOf?: ((principal: string) => ArchiveSource | undefined) | undefined;
+}
+
+interface Owned extends Session {
+	readonly caller: Caller | undefined;
 }
 
 // A timer for longer than this fires at once.
@@ -36,14 +61,17 @@ const longestTimer = 2 ** 31 - 1;
 
 /** Makes an empty set of sessions. */
 export function createSessions(options: SessionsOptions): Sessions {
-	const { log, idleMilliseconds, maxSessions } = options;
-	const sessions = new Map<string, Session>();
+	const { log, idleMilliseconds, maxSessions, quotas, archiveOf } = options;
+	const sessions = new Map<string, Owned>();
+	const callLimits = createCallLimits(quotas);
 	let closing = false;
 
-	const open: Sessions["open"] = async (id, transport) => {
-		const server = createServer(options);
+	const open: Sessions["open"] = async ({ id, transport, caller, onClose }) => {
+		const archive = caller && archiveOf ? archiveOf(caller.principal) : options.archive;
+		const server = createServer({ ...options, archive });
 		let held = 0;
 		let timer: NodeJS.Timeout | undefined;
+		let endCalls = (): void => {};
 		const close = () => server.close();
 		const restTimer = (): void => {
 			clearTimeout(timer);
@@ -64,10 +92,12 @@ export function createSessions(options: SessionsOptions): Sessions {
 		transport.onclose = () => {
 			clearTimeout(timer);
 			sessions.delete(id);
+			endCalls();
+			onClose?.();
 		};
 		server.server.onerror = (error) =>
 			log({ level: "info", message: "Bad message over HTTP", data: { event: "protocol", error: error.name } });
-		const session: Session = { transport, hold, close };
+		const session: Owned = { transport, caller, hold, close };
 		sessions.set(id, session);
 		restTimer();
 		// The SDK declares its optional members a little differently in class and interface.
@@ -75,16 +105,29 @@ export function createSessions(options: SessionsOptions): Sessions {
 			await close();
 			throw error;
 		});
+		endCalls = callLimits.watch(transport as Transport, caller?.principal ?? "");
 		return session;
 	};
 
+	const closeEach = async (isMeant: (session: Owned) => boolean): Promise<void> => {
+		await Promise.allSettled([...sessions.values()].filter(isMeant).map((session) => session.close()));
+	};
 	return {
-		isFull: () => closing || sessions.size >= maxSessions,
-		find: (id) => sessions.get(id),
+		refusalFor(caller) {
+			if (closing || sessions.size >= maxSessions) return tooManySessions;
+			if (!caller || quotas.sessions === 0) return undefined;
+			const own = [...sessions.values()].filter((session) => session.caller?.principal === caller.principal);
+			return own.length >= quotas.sessions ? tooManySessionsOfPrincipal : undefined;
+		},
+		find(id, caller) {
+			const session = sessions.get(id);
+			return session?.caller?.principal === caller?.principal ? session : undefined;
+		},
 		open,
+		closeOf: (isMeant) => closeEach(({ caller }) => caller !== undefined && isMeant(caller)),
 		async closeAll() {
 			closing = true;
-			await Promise.allSettled([...sessions.values()].map((session) => session.close()));
+			await closeEach(() => true);
 		},
 	};
 }

@@ -32,3 +32,10 @@ export const tooManySessions: Refusal = {
 	message: "No more sessions here for now. Close one that is no longer used, or try again later.",
 	headers: { "Retry-After": "30" },
 };
+
+/** The refusal of one session too many of one principal. */
+export const tooManySessionsOfPrincipal: Refusal = {
+	...tooManySessions,
+	status: 429,
+	message: "You have too many sessions here. Close one that is no longer used (DELETE), or try again later.",
+};

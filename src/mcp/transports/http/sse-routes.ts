@@ -1,27 +1,32 @@
 import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { type RequestHandler, type Response, Router } from "express";
+import { callerOf } from "../../auth/caller.ts";
+import type { BodyReader } from "./create-body-reader.ts";
 import type { Sessions } from "./create-sessions.ts";
 import { onlyMethods } from "./only-methods.ts";
-import { readJsonBody } from "./read-json-body.ts";
-import { refuse, tooManySessions, unknownSession } from "./refuse.ts";
+import { refuse, unknownSession } from "./refuse.ts";
 import { requireJson } from "./require-json.ts";
 
 const keepAliveMilliseconds = 15_000;
 
 /** The routes of the older HTTP+SSE transport: `/sse` opens a session and its stream, `/messages` takes its messages. */
-export function sseRoutes(sessions: Sessions, bodyLimitBytes: number): Router {
-	const stream: RequestHandler = async (_request, response) => {
-		if (sessions.isFull()) return refuse(response, tooManySessions);
+export function sseRoutes(sessions: Sessions, bodies: BodyReader): Router {
+	const stream: RequestHandler = async (request, response) => {
+		const caller = callerOf(request);
+		const refusal = sessions.refusalFor(caller);
+		if (refusal) return refuse(response, refusal);
+		// As the SDK's other transport says to proxies that would keep the stream until it ends.
+		response.setHeader("X-Accel-Buffering", "no");
 		const transport = new SSEServerTransport("/messages", response);
-		const session = await sessions.open(transport.sessionId, transport);
+		const session = await sessions.open({ id: transport.sessionId, transport, caller });
 		session.hold(response);
 		keepAlive(response);
 	};
 
 	const message: RequestHandler = async (request, response) => {
-		const session = sessions.find(String(request.query.sessionId));
+		const session = sessions.find(String(request.query.sessionId), callerOf(request));
 		if (!(session?.transport instanceof SSEServerTransport)) return refuse(response, unknownSession);
-		const body = await readJsonBody(request, bodyLimitBytes);
+		const body = await bodies.read(request);
 		try {
 			// Not the SDK's handlePostMessage, which caps bodies at 4 MB and answers in plain text.
 			await session.transport.handleMessage(body, { requestInfo: { headers: request.headers } });

@@ -1,29 +1,43 @@
 import { randomUUID } from "node:crypto";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { type Request, type RequestHandler, Router } from "express";
+import { callerOf } from "../../auth/caller.ts";
+import type { BodyReader } from "./create-body-reader.ts";
+import type { EventLog } from "./create-event-log.ts";
 import type { Session, Sessions } from "./create-sessions.ts";
 import { onlyMethods } from "./only-methods.ts";
-import { readJsonBody } from "./read-json-body.ts";
-import { refuse, tooManySessions, unknownSession } from "./refuse.ts";
+import { refuse, unknownSession } from "./refuse.ts";
 import { requireJson } from "./require-json.ts";
 
+/** What the routes of Streamable HTTP are made from. */
+export interface StreamableRoutesOptions {
+	readonly sessions: Sessions;
+	/** What a client whose connection broke is sent again. */
+	readonly eventLog: EventLog;
+	readonly bodies: BodyReader;
+}
+
 /** The routes of Streamable HTTP, at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. */
-export function streamableRoutes(sessions: Sessions, bodyLimitBytes: number): Router {
+export function streamableRoutes({ sessions, eventLog, bodies }: StreamableRoutesOptions): Router {
 	const post: RequestHandler = async (request, response) => {
 		if (namesSession(request)) {
 			const found = findSession(sessions, request);
 			if (!found) return refuse(response, unknownSession);
 			found.session.hold(response);
-			return found.transport.handleRequest(request, response, await readJsonBody(request, bodyLimitBytes));
+			return found.transport.handleRequest(request, response, await bodies.read(request));
 		}
-		if (sessions.isFull()) return refuse(response, tooManySessions);
-		const body = await readJsonBody(request, bodyLimitBytes);
+		const caller = callerOf(request);
+		const early = sessions.refusalFor(caller);
+		if (early) return refuse(response, early);
+		const body = await bodies.read(request);
 		// Asked again: others may have come while the body was read.
-		if (sessions.isFull()) return refuse(response, tooManySessions);
+		const refusal = sessions.refusalFor(caller);
+		if (refusal) return refuse(response, refusal);
 
 		const id = randomUUID();
-		const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
-		const session = await sessions.open(id, transport);
+		const events = eventLog.openSession();
+		const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id, eventStore: events });
+		const session = await sessions.open({ id, transport, caller, onClose: events.clear });
 		session.hold(response);
 		try {
 			await transport.handleRequest(request, response, body);
@@ -57,7 +71,7 @@ function findSession(
 	sessions: Sessions,
 	request: Request,
 ): { session: Session; transport: StreamableHTTPServerTransport } | undefined {
-	const session = sessions.find(String(request.headers["mcp-session-id"]));
+	const session = sessions.find(String(request.headers["mcp-session-id"]), callerOf(request));
 	// A session of the older transport has its own way in.
 	if (!(session?.transport instanceof StreamableHTTPServerTransport)) return undefined;
 	return { session, transport: session.transport };

@@ -1,0 +1,52 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { afterAll } from "vitest";
+import { builtCli } from "../support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+
+/** The built server over HTTP. */
+export interface HttpServer {
+	/** Such as `http://127.0.0.1:41234`. */
+	readonly url: string;
+	readonly folder: string;
+	/** All of standard error so far. */
+	stderr(): string;
+	/** Ends it as an operator does, and answers with its exit code. */
+	end(): Promise<number | null>;
+}
+
+const ends: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+	await Promise.all(ends.splice(0).map((end) => end()));
+});
+
+/** Starts the built server over HTTP on a free port. It is gone after the tests of the file. */
+export async function httpServer(
+	parameters: readonly string[] = [],
+	environment: Readonly<Record<string, string>> = {},
+): Promise<HttpServer> {
+	const folder = await scratchFolder();
+	const address = parameters.includes("--http") ? [] : ["--http", "127.0.0.1:0"];
+	const child = spawn(process.execPath, [builtCli, "serve", ...address, ...parameters], {
+		cwd: folder,
+		env: { ...cleanEnvironment(folder), ...environment },
+		stdio: ["ignore", "ignore", "pipe"],
+	});
+	const closed = once(child, "close");
+	let told = "";
+	const url = await new Promise<string>((found, failed) => {
+		child.stderr.on("data", (chunk: Buffer) => {
+			told += chunk.toString("utf8");
+			const [url] = /http:\/\/[^\s/]+(?=\/mcp)/.exec(told) ?? [];
+			if (url) found(url);
+		});
+		void closed.then(() => failed(new Error(`The server ended: ${told}`)));
+	});
+	const end = async () => {
+		child.kill("SIGTERM");
+		const [code] = await closed;
+		return code as number | null;
+	};
+	ends.push(end);
+	return { url, folder, stderr: () => told, end };
+}

@@ -1,0 +1,67 @@
+import type { ServerNotification } from "@modelcontextprotocol/sdk/types.js";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { callProgress } from "../../src/mcp/call-progress.ts";
+import type { SummaryProgress } from "../../src/summarise/summariser.ts";
+
+/** What a client that asked for progress is told. */
+function toldOf(progress: readonly SummaryProgress[]) {
+	const sent: ServerNotification[] = [];
+	const tell = callProgress({ progressToken: 0, sendNotification: async (one) => void sent.push(one) });
+	for (const one of progress) tell?.(one);
+	return sent.map(({ params }) => params as { progressToken: number; progress: number; total: number; _meta?: object });
+}
+
+const seconds = fc.double({ min: 0, max: 1_000, noNaN: true });
+const steps = fc.array(
+	fc.oneof(
+		fc.record({
+			kind: fc.constant("phase" as const),
+			phase: fc.constant("waiting" as const),
+			elapsed: seconds,
+			expected: seconds,
+		}),
+		fc.record({
+			kind: fc.constant("retry" as const),
+			attempt: fc.integer({ min: 1, max: 3 }),
+			max_retries: fc.constant(3),
+			delay: seconds,
+			code: fc.constant("timeout" as const),
+			status_code: fc.constant(undefined),
+		}),
+	),
+	{ minLength: 2, maxLength: 30 },
+);
+
+it("each number is larger than the one before, and no larger than the total, whatever the clock says", () => {
+	let retries = 0;
+	fc.assert(
+		fc.property(steps, (progress) => {
+			const told = toldOf(progress);
+			expect(told).toHaveLength(progress.length);
+			told.forEach(({ progress: number, total, progressToken }, index) => {
+				expect(progressToken).toBe(0);
+				expect(number).toBeGreaterThan(told[index - 1]?.progress ?? 0);
+				expect(total).toBeGreaterThanOrEqual(number);
+			});
+			retries += progress.filter((one) => one.kind === "retry").length;
+		}),
+	);
+	expect(retries).toBeGreaterThan(100);
+	const between = [0.0015, 0.0015, 0.0015, 1.4995, 0].map(
+		(elapsed) => ({ kind: "phase", phase: "waiting", elapsed, expected: 0 }) as const,
+	);
+	expect(new Set(toldOf(between).map(({ progress }) => progress)).size).toBe(between.length);
+});
+
+it("a retry is told in the words of seed 4 too, and nobody is told who did not ask", () => {
+	const retry = { kind: "retry", attempt: 2, max_retries: 3, delay: 4, code: "rate_limit", status_code: 429 } as const;
+	expect(toldOf([retry])[0]?._meta).toEqual({ "palimpsest/retry": { attempt: 2, max_retries: 3, delay: 4 } });
+	expect(callProgress({ progressToken: undefined, sendNotification: async () => undefined })).toBeUndefined();
+});
+
+it("a client that has gone away is no defect", async () => {
+	const tell = callProgress({ progressToken: "t", sendNotification: () => Promise.reject(new Error("gone")) });
+	tell?.({ kind: "phase", phase: "asking", elapsed: 0, expected: 1 });
+	await new Promise((resolve) => setImmediate(resolve));
+});
