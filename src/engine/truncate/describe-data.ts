@@ -1,0 +1,36 @@
+import { fillTemplate } from "../fill-template.ts";
+import { characterEdge } from "./character-edge.ts";
+import type { Draft, Marks, Shorten } from "./draft.ts";
+
+/** Longest sample that tells what data it is, in characters. */
+const longestSample = 120;
+/** Where in the data it is looked for. */
+const longestSearch = 4_096;
+
+/** Data that no model reads: what is said of it, and the first characters of it that can be read. */
+export function describeData(
+	text: string,
+	kind: "binary" | "base64" | "minified",
+	{ marks, notice }: { readonly marks: Marks; readonly notice: (keptChars: number) => string },
+): Shorten {
+	const { wording } = marks;
+	const lines = text.split("\n").length;
+	const said = fillTemplate(wording.data, { kind: wording.kinds[kind], total_chars: text.length, total_lines: lines });
+	const readable = /[\p{L}\p{N}\p{P}\p{S} ]{6,}/u.exec(text.slice(0, longestSearch));
+	return (maxChars): Draft => {
+		const top = notice(0);
+		const hasTop = said.length + top.length + 1 <= maxChars - 20;
+		const heading = said.length <= maxChars ? said : fillTemplate(wording.short, { omitted_chars: text.length });
+		const shown = hasTop ? `${top}\n${said}` : heading.length <= maxChars ? heading : "";
+		const room = Math.min(longestSample, maxChars - shown.length - 1);
+		const start = readable?.index ?? 0;
+		const end = characterEdge(text, start, Math.min(start + room, readable ? start + readable[0].length : text.length));
+		const notices = hasTop ? [top, said] : shown === "" ? [] : [shown];
+		if (room < 6 && shown !== "") return { text: shown, kept: [], notices };
+		const sample =
+			shown === "" ? text.slice(start, characterEdge(text, start, start + maxChars)) : text.slice(start, end);
+		const kept = sample === "" ? [] : [{ start, end: start + sample.length }];
+		if (shown === "" && sample === "") return { text: "…".slice(0, maxChars), kept, notices };
+		return { text: shown === "" ? sample : `${shown}\n${sample}`, kept, notices };
+	};
+}

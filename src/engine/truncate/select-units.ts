@@ -1,0 +1,174 @@
+import { assembleUnits, longestMarks, type NoticeKind } from "./assemble-units.ts";
+import { characterEdge } from "./character-edge.ts";
+import { chooseRuns } from "./choose-runs.ts";
+import type { Draft, Marks } from "./draft.ts";
+import type { TextUnits } from "./text-units.ts";
+
+/** How the units of a text are chosen. */
+export interface UnitChoice {
+	readonly units: TextUnits;
+	/** How much each unit is wanted; what is not above 0 is kept only at head and tail or to close a small gap. */
+	readonly priority: Float32Array;
+	/** Share of the room that is kept from the start and from the end, whatever the priorities. */
+	readonly headShare: number | ((maxChars: number) => number);
+	readonly tailShare: number;
+	readonly marks: Marks;
+	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
+}
+
+/** Rounds of filling the room that exact marks leave over. */
+const rounds = 3;
+
+/**
+ * Keeps head and tail of a text, and between them the units that are worth most together, as many as fit a number of
+ * characters with all notices and marks. Looks at each unit a fixed number of times.
+ */
+export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
+	const { units } = choice;
+	const longest = longestMarks(choice);
+	// A gap that starts or ends inside a line has a mark there too; most do not.
+	const gapCosts = units.count > units.lines ? [longest.gap, longest.gap + 2 * longest.inside] : [longest.gap];
+	return (maxChars) => {
+		const notice: NoticeKind = longest.full <= maxChars / 3 ? "full" : longest.short <= maxChars / 2 ? "short" : "none";
+		const room = maxChars - (notice === "none" ? 0 : longest[notice]);
+		for (const gapCost of gapCosts) {
+			const draft = select({ ...choice, notice, room, gapCost, maxChars });
+			if (draft !== undefined) return draft;
+		}
+		return bareStart(units, maxChars, choice.marks);
+	};
+}
+
+interface Selecting extends UnitChoice {
+	readonly notice: NoticeKind;
+	/** Characters beside the notice. */
+	readonly room: number;
+	readonly gapCost: number;
+	readonly maxChars: number;
+}
+
+/** One selection; `undefined` where it does not fit, or nothing does. */
+function select(selecting: Selecting): Draft | undefined {
+	const { units, priority, notice, room, gapCost, maxChars } = selecting;
+	const kept = new Uint8Array(units.count);
+	const chars = (unit: number) => (units.end[unit] as number) - (units.start[unit] as number) + 1;
+	let used = gapCost;
+	let chosen: number[] = [];
+	const keep = (unit: number, limit: number) => {
+		if (kept[unit] === 1) return true;
+		const hasBefore = unit === 0 || kept[unit - 1] === 1;
+		const hasAfter = unit === units.count - 1 || kept[unit + 1] === 1;
+		const cost = chars(unit) + (hasBefore ? 0 : gapCost) + (hasAfter ? 0 : gapCost) - gapCost;
+		if (used + cost > limit) return false;
+		used += cost;
+		kept[unit] = 1;
+		chosen.push(unit);
+		return true;
+	};
+	keepEnds(selecting, keep, () => used);
+	const worth = (unit: number) => priority[unit] as number;
+	const candidates = candidatesOf(selecting, kept);
+	const isForced = (unit: number) => kept[unit] === 1;
+	chosen = chooseRuns({ candidates, count: units.count, worth, cost: chars, isForced, gapCost, room });
+	for (const unit of chosen) kept[unit] = 1;
+	const assemble = () => assembleUnits({ ...selecting, kept: chosen.sort((a, b) => a - b), notice });
+	let draft = assemble();
+	if (chosen.length === 0 || draft.text.length > maxChars) return undefined;
+
+	const wanted = candidates.filter((unit) => kept[unit] === 0 && worth(unit) > 0);
+	wanted.sort((a, b) => worth(b) / chars(b) - worth(a) / chars(a) || a - b);
+	for (let round = 0; round < rounds; round += 1) {
+		used = draft.text.length - maxChars + room;
+		const before = chosen.length;
+		closeSmallGaps(selecting, [...chosen], (unit) => keep(unit, room));
+		for (const unit of wanted) keep(unit, room);
+		if (chosen.length === before) break;
+		const fuller = assemble();
+		// A gap that was closed gave back less than a mark can take at most.
+		if (fuller.text.length > maxChars) break;
+		draft = fuller;
+	}
+	return draft;
+}
+
+/** Keeps units from both ends up to their shares; the first of each where it takes no more than half of the room. */
+function keepEnds(
+	{ units, headShare: share, tailShare, room, maxChars }: Selecting,
+	keep: (unit: number, limit: number) => boolean,
+	used: () => number,
+): void {
+	const headShare = typeof share === "number" ? share : share(maxChars);
+	const last = units.count - 1;
+	const start = used();
+	for (let unit = 0; unit <= last; unit += 1) {
+		const limit = start + Math.max(room * headShare, unit === 0 && headShare > 0 ? room / 2 : 0);
+		if (!keep(unit, Math.min(limit, room))) break;
+	}
+	const middle = used();
+	for (let unit = last; unit >= 0; unit -= 1) {
+		const limit = middle + Math.max(room * tailShare, unit === last && tailShare > 0 ? room / 4 : 0);
+		if (!keep(unit, Math.min(limit, room))) break;
+	}
+}
+
+/** Steps into which priorities are put, so that the most wanted are found without sorting all. */
+const steps = 4_096;
+
+/** The units that are chosen from, in order: all of them, or of very many those most wanted and those kept already. */
+function candidatesOf({ priority, units: { start, end, count }, room }: Selecting, kept: Uint8Array): number[] {
+	if (count <= 8 * room) return Array.from({ length: count }, (_, unit) => unit);
+	let most = 0;
+	for (const one of priority) if (one > most) most = one;
+	const stepOf = (one: number) => Math.min(steps - 1, Math.floor((one / most) * steps));
+	const chars = new Float64Array(steps);
+	for (let unit = 0; unit < priority.length; unit += 1) {
+		const one = priority[unit] as number;
+		if (one > 0)
+			chars[stepOf(one)] = (chars[stepOf(one)] as number) + (end[unit] as number) - (start[unit] as number) + 1;
+	}
+	let lowest = steps - 1;
+	for (let sum = chars[lowest] as number; lowest > 0 && sum < 4 * room; sum += chars[lowest] as number) lowest -= 1;
+	const candidates: number[] = [];
+	let least = 0;
+	for (let unit = 0; unit < priority.length; unit += 1) {
+		const one = priority[unit] as number;
+		const step = one > 0 ? stepOf(one) : -1;
+		// Where a great many are wanted alike, the first of them fill the room.
+		if (kept[unit] === 1 || step > lowest) candidates.push(unit);
+		else if (step === lowest && least < 4 * room) {
+			candidates.push(unit);
+			least += 1;
+		}
+	}
+	return candidates;
+}
+
+/** Keeps what stands in gaps that take no more room than their mark. */
+function closeSmallGaps(
+	{ units, marks }: UnitChoice,
+	chosen: readonly number[],
+	keep: (unit: number) => boolean,
+): void {
+	const mark = marks.wording.gap.length;
+	chosen.forEach((unit, index) => {
+		const next = chosen[index + 1] ?? unit;
+		if (next - unit < 2 || next - unit > 4) return;
+		const chars = (units.end[next - 1] as number) - (units.start[unit + 1] as number);
+		if (chars <= mark) for (let between = unit + 1; between < next; between += 1) keep(between);
+	});
+}
+
+/** What can be kept where not even one unit fits with its marks: the start of the first that holds anything. */
+function bareStart({ text }: TextUnits, maxChars: number, { wording }: Marks): Draft {
+	const start = Math.max(0, text.search(/\S/));
+	const short = wording.short.replace("{omitted_chars}", `${text.length}`);
+	const hasNotice = short.length < maxChars / 2;
+	const room = hasNotice ? maxChars - short.length - 1 : maxChars;
+	const end = characterEdge(text, start, Math.min(text.length, start + room));
+	const kept = text.slice(start, end);
+	const notices = hasNotice ? [wording.short.replace("{omitted_chars}", `${text.length - kept.length}`)] : [];
+	// Where not even one character fits, there is at least a sign that there was something.
+	const body = kept === "" && !hasNotice ? "…".slice(0, maxChars) : kept;
+	const shown = [...notices, body].join("\n");
+	return { text: shown, kept: kept === "" ? [] : [{ start, end }], notices };
+}

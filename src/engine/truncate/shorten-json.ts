@@ -1,0 +1,234 @@
+import { fillTemplate } from "../fill-template.ts";
+import { addRange, type CharRange, type Draft, type Marks } from "./draft.ts";
+import { fillLevel } from "./fill-level.ts";
+import { type FocusWords, wordsOfLine } from "./focus-words.ts";
+import { type JsonSpans, valueKinds } from "./json-spans.ts";
+import { jsonStringEdge, jsonStringEdgeAfter } from "./json-string-edge.ts";
+import { type Entry, pickEntries } from "./pick-entries.ts";
+
+/** A JSON text to shorten. */
+export interface ShortenJsonParameters {
+	readonly spans: JsonSpans;
+	readonly marks: Marks;
+	readonly focus: FocusWords;
+	/** What the notice at the top says, given the characters that are kept. */
+	readonly noticeOf: (keptChars: number) => string;
+}
+
+/** Below this depth a value that does not fit is left out whole. */
+const deepest = 48;
+/** Characters at which an item is worth showing in part. */
+const showable = 160;
+/** Longest text of an item that is read for its words. */
+const longestRead = 20_000;
+
+/**
+ * Shortens JSON so that it stays valid: long lists become their first and last items (and those with words of the focus)
+ * and a count, long strings are cut, keys are kept as long as they fit. What is kept stands as it stood, white space
+ * between values aside. Marks are objects or keys named `_truncated`.
+ */
+export function shortenJson({ spans, marks, focus, noticeOf }: ShortenJsonParameters): (maxChars: number) => Draft {
+	const { text, kind, start, end, keyStart, keyEnd, next, size } = spans;
+	const { wording } = marks;
+	const markKey = freeKey(text);
+	const scores = new Map<number, readonly number[]>();
+	const longestCount = fillTemplate(wording.items, { omitted: size.length, total: size.length }).length;
+	const longestKeys = fillTemplate(wording.keys, { omitted: size.length, total: size.length }).length;
+	const longestInside = fillTemplate(wording.inside, { omitted_chars: text.length }).length;
+	const markLength = (value: number) =>
+		`{"${markKey}":""}`.length + (kind[value] === valueKinds.object ? longestKeys : longestCount);
+	const shortest = (value: number) => {
+		const isLeaf = kind[value] === valueKinds.string || kind[value] === valueKinds.other;
+		return Math.min(size[value] as number, isLeaf ? longestInside + 2 : markLength(value) + 2);
+	};
+	const keyLength = (value: number) => {
+		const key = (keyEnd[value] as number) - (keyStart[value] as number);
+		return key === 0 ? 0 : key + 1;
+	};
+	const wordsOf = (value: number) => {
+		const from = keyStart[value] || (start[value] as number);
+		const read = text.slice(from, Math.min(end[value] as number, from + longestRead));
+		return [...wordsOfLine(read)].filter((one) => focus.has(one));
+	};
+	/** How much each of some values has to do with the focus: words that stand in few of them count most. */
+	const scoresOf = (parent: number, children: readonly number[]): readonly number[] => {
+		const known = scores.get(parent);
+		if (known !== undefined || focus.size === 0) return known ?? [];
+		const found = children.map(wordsOf);
+		const times = new Map<string, number>();
+		for (const one of found.flat()) times.set(one, (times.get(one) ?? 0) + 1);
+		const rarity = (one: string) => Math.log(Math.max(1, children.length) / (times.get(one) ?? 1));
+		const scored = found.map((here) => here.reduce((sum, one) => sum + (focus.get(one) ?? 0) * rarity(one), 0));
+		scores.set(parent, scored);
+		return scored;
+	};
+
+	return (maxChars) => {
+		const parts: string[] = [];
+		const ranges: CharRange[] = [];
+		const notices: string[] = [];
+		let keptChars = 0;
+		const copy = (from: number, to: number) => {
+			parts.push(text.slice(from, to));
+			keptChars += to - from;
+			// What stands between two values that are kept is white space and punctuation.
+			const last = ranges.at(-1);
+			if (last && from > last.end && from - last.end < 200 && !/[^\s,:[\]{}]/.test(text.slice(last.end, from)))
+				addRange(ranges, last.end, from);
+			addRange(ranges, from, to);
+		};
+		const mark = (said: string) => {
+			notices.push(said);
+			return `"${markKey}":${JSON.stringify(said)}`;
+		};
+
+		const copyWhole = (value: number) => {
+			let at = start[value] as number;
+			const until = end[value] as number;
+			const punctuation = (to: number) => {
+				for (; at < to; at += 1) if (text.charCodeAt(at) > 32) copy(at, at + 1);
+			};
+			for (let inner = value; inner < (next[value] as number); inner += 1) {
+				if (keyLength(inner) > 0 && inner !== value) {
+					punctuation(keyStart[inner] as number);
+					copy(keyStart[inner] as number, keyEnd[inner] as number);
+					at = keyEnd[inner] as number;
+				}
+				if (kind[inner] !== valueKinds.string && kind[inner] !== valueKinds.other) continue;
+				punctuation(start[inner] as number);
+				copy(start[inner] as number, end[inner] as number);
+				at = end[inner] as number;
+			}
+			punctuation(until);
+		};
+		const writeLeaf = (value: number, room: number) => {
+			const [from, to] = [(start[value] as number) + 1, (end[value] as number) - 1];
+			const left = Math.max(0, room - longestInside - 2);
+			const isString = kind[value] === valueKinds.string;
+			const headEnd = isString ? jsonStringEdge(text, from, from + Math.ceil(left * (2 / 3))) : from;
+			const tailStart = isString
+				? jsonStringEdgeAfter(text, from, Math.max(headEnd, to - Math.floor(left / 3)), to)
+				: to;
+			const said = fillTemplate(wording.inside, { omitted_chars: isString ? tailStart - headEnd : to - from + 2 });
+			notices.push(said);
+			parts.push('"');
+			if (headEnd > from) copy(from, headEnd);
+			parts.push(JSON.stringify(said).slice(1, -1));
+			if (tailStart < to) copy(tailStart, to);
+			parts.push('"');
+		};
+		const write = (value: number, room: number, depth: number, notice: string | undefined): void => {
+			const ofKind = kind[value] as number;
+			if ((size[value] as number) <= room && notice === undefined) {
+				copyWhole(value);
+				return;
+			}
+			if (ofKind === valueKinds.string || ofKind === valueKinds.other) {
+				writeLeaf(value, room);
+				return;
+			}
+			const isObject = ofKind === valueKinds.object;
+			const isLines = ofKind === valueKinds.lines;
+			const entries: (Entry & { readonly value: number })[] = [];
+			const children: number[] = [];
+			for (let child = value + 1; child < (next[value] as number); child = next[child] as number) children.push(child);
+			const scored = scoresOf(value, children);
+			for (const [index, child] of children.entries()) {
+				const extra = keyLength(child) + 1;
+				const least = extra + shortest(child);
+				entries.push({
+					value: child,
+					full: extra + (size[child] as number),
+					least,
+					wanted: extra + Math.min(size[child] as number, Math.max(shortest(child), showable)),
+					score: scored[index] ?? 0,
+				});
+			}
+			const top = notice === undefined ? 0 : `{"${markKey}":${JSON.stringify(notice)}},`.length;
+			const inner = room - 2 - top;
+			const picked =
+				depth >= deepest ? [] : pickEntries({ entries, room: inner, gapCost: markLength(value) + 1, isObject });
+			const kept = picked.map((index) => entries[index] as Entry & { value: number });
+			const gaps = countGaps(picked, entries.length, isObject);
+			const levels = fillLevel(
+				kept.map(({ full, least }) => ({ full, least })),
+				inner - gaps * (markLength(value) + 1),
+			);
+			const separator = isLines ? "\n" : ",";
+			let written = 0;
+			const separate = () => {
+				if (written > 0) parts.push(separator);
+				written += 1;
+			};
+			const say = (said: string) => {
+				separate();
+				parts.push(isObject ? mark(said) : `{${mark(said)}}`);
+			};
+			if (!isLines) parts.push(isObject ? "{" : "[");
+			if (notice !== undefined) {
+				separate();
+				parts.push(isObject ? topMark : `{${topMark}}`);
+			}
+			let before = -1;
+			const left = (omitted: number) => {
+				if (omitted > 0) say(fillTemplate(isObject ? wording.keys : wording.items, { omitted, total: entries.length }));
+			};
+			picked.forEach((index, place) => {
+				if (!isObject) left(index - before - 1);
+				before = index;
+				separate();
+				const child = entries[index] as Entry & { value: number };
+				if (keyLength(child.value) > 0) {
+					copy(keyStart[child.value] as number, keyEnd[child.value] as number);
+					parts.push(":");
+				}
+				write(child.value, (levels[place] as number) - keyLength(child.value) - 1, depth + 1, undefined);
+			});
+			if (isObject) left(entries.length - picked.length);
+			else left(entries.length - 1 - before);
+			if (!isLines) parts.push(isObject ? "}" : "]");
+		};
+
+		// The notice says how much is kept, which is known in the end: its place is held by an object of its own.
+		const topMark = "\u0000notice\u0000";
+		const notice = noticeOf(0);
+		const isContainer = kind[0] !== valueKinds.string && kind[0] !== valueKinds.other;
+		const longestNotice = `"${markKey}":${JSON.stringify(notice)}`.length;
+		const hasNotice = isContainer && longestNotice + 4 <= maxChars / 3;
+		if ((shortest(0) as number) > maxChars) return tiny(spans, maxChars);
+		write(0, maxChars, 0, hasNotice ? notice : undefined);
+		const said = noticeOf(keptChars);
+		if (hasNotice) notices.unshift(said);
+		const shown = parts.map((part) =>
+			part === topMark || part === `{${topMark}}`
+				? part.replace(topMark, () => `"${markKey}":${JSON.stringify(said)}`)
+				: part,
+		);
+		return { text: shown.join(""), kept: ranges, notices };
+	};
+}
+
+/** Marks that the gaps between picked entries need; an object has one for all of them. */
+function countGaps(picked: readonly number[], count: number, isObject: boolean): number {
+	if (isObject) return picked.length < count ? 1 : 0;
+	let gaps = 0;
+	let before = -1;
+	for (const index of [...picked, count]) {
+		if (index > before + 1) gaps += 1;
+		before = index;
+	}
+	return gaps;
+}
+
+/** A key that stands nowhere in the text. */
+function freeKey(text: string): string {
+	let key = "_truncated";
+	while (text.includes(`"${key}"`)) key = `_${key}`;
+	return key;
+}
+
+/** The least valid JSON of the same kind; below two characters there is none. */
+function tiny({ kind }: JsonSpans, maxChars: number): Draft {
+	const least = kind[0] === valueKinds.object ? "{}" : kind[0] === valueKinds.array ? "[]" : '""';
+	return { text: maxChars < 2 ? "…".slice(0, maxChars) : least, kept: [], notices: [] };
+}

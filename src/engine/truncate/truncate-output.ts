@@ -1,0 +1,96 @@
+import { fillTemplate } from "../fill-template.ts";
+import { chooseStrategy } from "./choose-strategy.ts";
+import type { Draft } from "./draft.ts";
+import { fitBudget } from "./fit-budget.ts";
+import { truncateHeadTail } from "./head-tail.ts";
+import { lineStarts, omittedRanges, rangesBeforeStripping } from "./kept-ranges.ts";
+import { stripEscapes } from "./strip-escapes.ts";
+import type { OutputTruncation, TruncateOutputParameters } from "./truncation-types.ts";
+
+/**
+ * Shortens one output to what matters in it, by its structure and by what whoever asked for it is after. A text within
+ * its budget is left as it is. The result is within the budget with all its notices, never longer than the text,
+ * well-formed, and empty only where the budget has no room for a character; shortening it again changes nothing. Takes
+ * time in proportion to the text.
+ */
+export function truncateOutput(parameters: TruncateOutputParameters): OutputTruncation {
+	const { text, budget, strategy, exact, stripAnsi, keepAnsi } = parameters;
+	if (strategy === "head_tail" && exact) return truncateExactly(parameters, exact);
+	const tokens = budget.unit === "tokens" ? budget.countTokens(text) : undefined;
+	if ((tokens ?? text.length) <= budget.max) {
+		const used = strategy === "auto" ? "head_tail" : strategy;
+		return describe({ text, draft: whole(text), strategy: used, tokens, parameters });
+	}
+	// A lone surrogate is refused by the APIs that the text goes to; its stand-in takes the same room.
+	const wellFormed = text.toWellFormed();
+	const shown = keepAnsi || !stripAnsi ? wellFormed : stripEscapes(wellFormed, stripAnsi);
+	if (shown === "") return describe({ text, draft: nothing(parameters), strategy: "binary", tokens, parameters });
+	const { strategy: used, shorten } = chooseStrategy(shown, parameters);
+	const fits = budget.unit === "chars" ? shown.length <= budget.max : budget.countTokens(shown) <= budget.max;
+	const draft = fits && shown.length < text.length ? whole(shown) : fitBudget(shown, shorten, budget);
+	const moved = shown === wellFormed ? draft : { ...draft, kept: moveRanges(draft, wellFormed, shown) };
+	return describe({ text, draft: moved, strategy: used, tokens, parameters });
+}
+
+function whole(text: string): Draft {
+	return { text, kept: text === "" ? [] : [{ start: 0, end: text.length }], notices: [] };
+}
+
+/** What stands for a text of escape sequences alone: that they were left out, or a sign that there was something. */
+function nothing({ text, wording, budget }: TruncateOutputParameters): Draft {
+	const fits = (one: string) =>
+		one.length < text.length && (budget.unit === "chars" ? one.length : budget.countTokens(one)) <= budget.max;
+	const said = fillTemplate(wording.short, { omitted_chars: text.length });
+	const shown = [said, "…"].find(fits) ?? "";
+	return { text: shown, kept: [], notices: shown === "" ? [] : [shown] };
+}
+
+function moveRanges({ kept }: Draft, before: string, after: string) {
+	const starts = [lineStarts(before), lineStarts(after)] as const;
+	return starts[0].length === starts[1].length ? rangesBeforeStripping(kept, ...starts) : [];
+}
+
+function truncateExactly(
+	parameters: TruncateOutputParameters,
+	{ limits, refOf }: NonNullable<TruncateOutputParameters["exact"]>,
+): OutputTruncation {
+	const { text } = parameters;
+	const { text: cut, omitted } = truncateHeadTail(text, limits, refOf);
+	if (!omitted) return describe({ text, draft: whole(text), strategy: "head_tail", tokens: undefined, parameters });
+	const kept = [
+		{ start: 0, end: omitted.start },
+		{ start: omitted.end, end: text.length },
+	].filter(({ start, end }) => end > start);
+	const marker = cut.slice(omitted.start, cut.length - (text.length - omitted.end));
+	const draft = { text: cut, kept, notices: marker === "" ? [] : [marker] };
+	return describe({ text, draft, strategy: "head_tail", tokens: undefined, parameters });
+}
+
+function describe(given: {
+	readonly text: string;
+	readonly draft: Draft;
+	readonly strategy: OutputTruncation["strategy"];
+	readonly tokens: number | undefined;
+	readonly parameters: TruncateOutputParameters;
+}): OutputTruncation {
+	const { text, draft, strategy, tokens, parameters } = given;
+	const { budget } = parameters;
+	const starts = lineStarts(text);
+	const { omitted, omittedLines, omittedCount } = omittedRanges(text, draft.kept, starts);
+	const lines = text === "" ? 0 : starts.length - 1 - (text.endsWith("\n") ? 1 : 0);
+	const keptChars = draft.kept.reduce((sum, { start, end }) => sum + end - start, 0);
+	return {
+		text: draft.text,
+		truncated: draft.text !== text,
+		strategy,
+		kept: draft.kept,
+		omitted,
+		omittedLines,
+		lines: { total: lines, kept: Math.max(0, lines - omittedCount) },
+		chars: { total: text.length, kept: keptChars, after: draft.text.length },
+		...(budget.unit === "tokens" && tokens !== undefined
+			? { tokens: { total: tokens, after: budget.countTokens(draft.text) } }
+			: {}),
+		notices: draft.notices,
+	};
+}
