@@ -1,5 +1,10 @@
 #!/usr/bin/env node
-import { createProgram } from "./commands/create-program.ts";
-import { runProgram } from "./commands/run-program.ts";
+import { answerHookCall } from "./commands/hook-call.ts";
 
-await runProgram(createProgram(), process.argv);
+if (!(await answerHookCall(process.argv.slice(2)))) {
+	const [{ createProgram }, { runProgram }] = await Promise.all([
+		import("./commands/create-program.ts"),
+		import("./commands/run-program.ts"),
+	]);
+	await runProgram(createProgram(), process.argv);
+}

@@ -1,20 +1,12 @@
-import { z } from "zod";
+import type { OriginalKind } from "./archive.ts";
 import type { About } from "./driver.ts";
 
-const written = z.object({
-	kind: z.enum(["result", "text", "arguments", "group", "media", "places"]),
-	tool_call_id: z.string().optional(),
-	tool_name: z.string().optional(),
-	chars: z.number(),
-	bytes: z.number(),
-	archived_at: z.number(),
-	redactions: z.number(),
-});
+const kinds: ReadonlySet<unknown> = new Set<OriginalKind>(["result", "text", "arguments", "group", "media", "places"]);
 
 /** What a text was, as JSON. */
 export function writeAbout(about: About): string {
 	const { kind, toolCallId, toolName, chars, bytes, archivedAt, redactions } = about;
-	const value: z.input<typeof written> = {
+	return JSON.stringify({
 		kind,
 		...(toolCallId === undefined ? {} : { tool_call_id: toolCallId }),
 		...(toolName === undefined ? {} : { tool_name: toolName }),
@@ -22,17 +14,44 @@ export function writeAbout(about: About): string {
 		bytes,
 		archived_at: archivedAt,
 		redactions,
-	};
-	return JSON.stringify(value);
+	});
 }
 
 /** Reads it; `undefined` where it is damaged. */
 export function readAbout(json: string): About | undefined {
+	// Checked by hand: a hook that archives one text would take longer to load a schema than for all else.
+	const written = parsed(json);
+	const {
+		kind,
+		tool_call_id: toolCallId,
+		tool_name: toolName,
+		chars,
+		bytes,
+		archived_at: archivedAt,
+		redactions,
+	} = written;
+	if (!isKind(kind) || !isTextOrAbsent(toolCallId) || !isTextOrAbsent(toolName)) return undefined;
+	if (!isNumber(chars) || !isNumber(bytes) || !isNumber(archivedAt) || !isNumber(redactions)) return undefined;
+	return { kind, toolCallId, toolName, chars, bytes, archivedAt, redactions };
+}
+
+function parsed(json: string): Readonly<Record<string, unknown>> {
 	try {
-		const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = written.parse(JSON.parse(json));
-		const call = { toolCallId: tool_call_id, toolName: tool_name };
-		return { kind, ...call, chars, bytes, archivedAt: archived_at, redactions };
+		const value: unknown = JSON.parse(json);
+		return typeof value === "object" && value !== null ? { ...value } : {};
 	} catch {
-		return undefined;
+		return {};
 	}
+}
+
+function isKind(value: unknown): value is OriginalKind {
+	return kinds.has(value);
+}
+
+function isTextOrAbsent(value: unknown): value is string | undefined {
+	return value === undefined || typeof value === "string";
+}
+
+function isNumber(value: unknown): value is number {
+	return typeof value === "number" && Number.isFinite(value);
 }

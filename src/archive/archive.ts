@@ -75,6 +75,25 @@ export interface Retention {
 /** 30 days, 1 GB. */
 export const defaultRetention: Retention = { maxAgeMs: 30 * 24 * 3_600_000, maxBytes: 1_000_000_000 };
 
+/** Takes one original piece by piece; either `end` or `discard` has to follow. */
+export interface OriginalWriter {
+	/** Takes the next piece. What is past the limit is not kept. */
+	readonly write: (piece: string) => Promise<void>;
+	/** Keeps what was written, once, and tells where. */
+	readonly end: () => Promise<WrittenOriginal>;
+	/** Keeps nothing of it. */
+	readonly discard: () => Promise<void>;
+}
+
+/** An original that was kept piece by piece. */
+export interface WrittenOriginal {
+	readonly ref: Ref;
+	/** Size of what was kept of it in bytes, before redaction. */
+	readonly bytes: number;
+	/** Whether that is all of it, rather than its beginning. */
+	readonly isWhole: boolean;
+}
+
 /**
  * Keeps what was taken out of conversations, under one namespace. What stands in another namespace is not there.
  *
@@ -97,6 +116,12 @@ export interface Archive {
 	 * somebody spent 2^30 hashes to make two such texts.
 	 */
 	readonly put: (originals: readonly Original[]) => Promise<readonly Ref[]>;
+	/**
+	 * Begins to keep an original of which no whole is at hand: the same is kept under the same ref as by `put`. It waits
+	 * in a temporary file without a name, so that little of it is held; where texts are redacted, it is held, since a
+	 * pattern may match across any two pieces. `maxBytes` bounds how much of its beginning is kept.
+	 */
+	readonly putInPieces: (original: Omit<Original, "text">, maxBytes: number) => Promise<OriginalWriter>;
 	/**
 	 * An original, whole. Marks it as used.
 	 *

@@ -2,10 +2,12 @@ import { createHash } from "node:crypto";
 import { PalimpsestError } from "../errors.ts";
 import type { Archive, Listing, Original } from "./archive.ts";
 import type { About, Driver, Entry } from "./driver.ts";
+import { holdPieces } from "./hold-pieces.ts";
 import { nearRefs } from "./near-refs.ts";
 import type { Redact } from "./redact.ts";
 import { hashPrefixOfRef, refOfHash, tidyRef } from "./ref.ts";
 import { safeForMs } from "./retention.ts";
+import { spoolPieces } from "./spool-pieces.ts";
 import { decodeText, encodeText } from "./text-bytes.ts";
 
 /** What an archive is made of. */
@@ -13,12 +15,14 @@ export interface ArchiveParts {
 	readonly namespace: string;
 	readonly driver: Driver;
 	readonly redact: Redact;
+	/** Whether `redact` may change a text; by default it may. */
+	readonly redacts?: boolean | undefined;
 	/** In ms since 1970. */
 	readonly now: () => number;
 }
 
 /** An archive over a driver: refs, text, redaction and checks, the same for every place. */
-export function createArchive({ namespace, driver, redact, now }: ArchiveParts): Archive {
+export function createArchive({ namespace, driver, redact, redacts = true, now }: ArchiveParts): Archive {
 	let sweeping: Promise<unknown> = Promise.resolve();
 	let sweptAt = Number.NEGATIVE_INFINITY;
 	let closed = false;
@@ -88,6 +92,17 @@ export function createArchive({ namespace, driver, redact, now }: ArchiveParts):
 			if (entries.length > 0) await driver.write(withoutRepeats(entries));
 			sweepNowAndThen();
 			return refs;
+		},
+		async putInPieces(original, maxBytes) {
+			if (redacts) {
+				return holdPieces(maxBytes, async (text) => (await archive.put([{ ...original, text }]))[0] as string);
+			}
+			return spoolPieces(driver.location, maxBytes, async ({ hash, pieces, chars, bytes }) => {
+				const about: About = { ...original, chars, bytes, archivedAt: now(), redactions: 0 };
+				await driver.write([{ hash, pieces, about }]);
+				sweepNowAndThen();
+				return refOfHash(hash);
+			});
 		},
 		async get(ref) {
 			const { listing, value } = await archive.read(ref, async (pieces) => {

@@ -15,7 +15,10 @@ const day = 24 * 3_600_000;
  *
  * @throws PalimpsestError as `openArchive`; `invalid_argument` for a pattern of `archive.redact` that is none.
  */
-export function openArchiveOfPolicy(location: ArchiveLocation, policy: Policy): Promise<Archive | undefined> {
+export function openArchiveOfPolicy(
+	location: ArchiveLocation,
+	policy: Pick<Policy, "archive">,
+): Promise<Archive | undefined> {
 	const { max_age_days, max_bytes, redact, redact_credentials: redactCredentials } = policy.archive;
 	const retention = { maxAgeMs: max_age_days * day, maxBytes: max_bytes };
 	return openArchive({ ...location, retention, redact, redactCredentials });

@@ -7,7 +7,6 @@ import { createArchive } from "./create-archive.ts";
 import type { Driver } from "./driver.ts";
 
 import { createFilesDriver } from "./files/files-driver.ts";
-import { findPatterns } from "./find-patterns.ts";
 import { createMemoryDriver } from "./memory-driver.ts";
 import { checkNamespace } from "./namespace.ts";
 import { createRedact } from "./redact.ts";
@@ -39,10 +38,12 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 	const { redact = [], redactCredentials = false, now = Date.now } = options;
 	const namespace = checkNamespace(options.namespace ?? "default");
 	const retention = checkRetention(options.retention ?? defaultRetention);
-	const patterns = redact.length === 0 ? [] : [findPatterns(redact)];
+	const patterns = redact.length === 0 ? [] : [(await import("./find-patterns.ts")).findPatterns(redact)];
 	const driver = await driverFor(options.where ?? "files", { namespace, retention, now });
 	if (!driver || !redactCredentials) {
-		return driver && createArchive({ namespace, driver, redact: createRedact(patterns), now });
+		return (
+			driver && createArchive({ namespace, driver, redact: createRedact(patterns), redacts: patterns.length > 0, now })
+		);
 	}
 	const { openCredentialFinder } = await import("./credentials.ts");
 	const credentials = await openCredentialFinder();
@@ -51,7 +52,7 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 		await credentials.close();
 	};
 	const redaction = createRedact([...patterns, credentials.find]);
-	return createArchive({ namespace, driver: { ...driver, close }, redact: redaction, now });
+	return createArchive({ namespace, driver: { ...driver, close }, redact: redaction, redacts: true, now });
 }
 
 type DriverOptions = { readonly namespace: string; readonly retention: Retention; readonly now: () => number };

@@ -1,15 +1,14 @@
-import { createCompactionSource } from "../config/create-compaction-source.ts";
 import { spellingsOf } from "../documents/spellings-of.ts";
 import { PalimpsestError } from "../errors.ts";
 import { compactConversation } from "../pipeline/compaction/compact-conversation.ts";
-import { strategyOfCall } from "../pipeline/compaction/strategy-of-call.ts";
 import type { SummarySource } from "../pipeline/compaction/summary-source.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { BuiltInStrategy } from "../policy/strategy-name.ts";
-import type { Summariser, SummaryProgress } from "../summarise/summariser.ts";
+import { compactionOfCommand } from "./compaction-of-command.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";
 import { readDocument } from "./read-document.ts";
 import { readInput, textOf } from "./read-input.ts";
+import { sayProgress } from "./say-progress.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, printJson, say } from "./shell.ts";
 import { withArchive } from "./with-archive.ts";
 
@@ -32,76 +31,64 @@ export interface CompactCommandOptions extends CommonOptions, ArchiveCommandOpti
 
 /** `palimpsest compact FILE`: prints the conversation with old results hidden, or a summary in the place of old messages. */
 export async function compact(file: string, options: CompactCommandOptions): Promise<void> {
-	const { policy, file: policyFile } = await configOf(options);
+	const config = await configOf(options);
+	const { policy } = config;
 	const document = await readDocument(file, policy.limits.max_file_bytes);
 	const log = logToStderr(() => policy.log_level);
-	const source = createCompactionSource({
-		environment: process.env,
-		policyFile: () => policyFile?.path ?? null,
-		workingDirectory: process.cwd(),
-	});
+	const compaction = compactionOfCommand(config, log);
 	try {
-		const answer = await answerOf(options, policy, source.endpoint);
-		const strategy = await strategyOfCall({
-			named: options.strategy,
-			policy,
-			answer,
-			load: source.loadStrategy,
-			log,
-		});
+		const answer = await broughtOf(options, policy);
+		const how = await compaction.open({ named: options.request ? "llm-summary" : options.strategy, answer });
 		const { model, contextWindow, reserveTokens, force } = options;
 		const outcome = await withArchive(options, policy, (archive) =>
 			compactConversation({
 				conversation: document.value,
+				// A command ends with its answer, so there is no next turn.
 				memory: "none",
 				policy,
-				strategy,
-				answer,
+				...how,
 				archive,
 				spellingsOf: (paths) => spellingsOf(document, paths),
 				model,
 				contextWindow,
 				reserveTokens,
-				force: force === true || answer.kind === "given",
-				onProgress: tellProgress,
+				force: force === true || answer !== undefined,
+				onProgress: sayProgress,
 				log,
 			}),
 		);
-		if (outcome.request) return options.request ? printJson(outcome.request, 2) : refuse();
+		if (options.request) return printJson(outcome.request ?? refuse(nothingToSummarise), 2);
+		if (outcome.request) refuse(nobodyToAsk);
 		printOutcome(document, outcome, options.respondWith);
 		const { result, trigger, tokens } = outcome.report;
 		const what = trigger === "not_due" ? "not due, so nothing was changed (--force does it all the same)" : result;
 		say(`${what}: ${tokens.before} → ${tokens.after} tokens`);
 	} finally {
-		await source.close();
+		await compaction.close();
 	}
 }
 
-async function answerOf(
-	{ request, summary, summaryToken }: CompactCommandOptions,
+/** Where a summary comes from that no model is asked for; `undefined` where one is. */
+async function broughtOf(
+	{ request, strategy, summary, summaryToken }: CompactCommandOptions,
 	policy: Policy,
-	endpoint: Summariser | undefined,
-): Promise<SummarySource> {
+): Promise<SummarySource | undefined> {
 	if (summary !== undefined) {
 		const text = textOf(await readInput(summary, policy.limits.max_file_bytes));
 		return { kind: "given", summary: text, token: summaryToken };
 	}
-	if (request) return { kind: "caller" };
-	const { answered_by: ways } = policy.compaction;
-	if (endpoint && ways.includes("openai-compatible")) return { kind: "summariser", summariser: endpoint };
-	return { kind: ways.includes("none") ? "none" : "caller" };
+	if (summaryToken !== undefined) refuse("Expected --summary-token only together with --summary.");
+	if (!request) return undefined;
+	if (strategy === "tool-result-hiding")
+		refuse(`Expected --request only with a strategy that summarises, got ${strategy}.`);
+	return { kind: "caller" };
 }
 
-function refuse(): never {
-	throw new PalimpsestError(
-		"invalid_argument",
-		'A summary is needed, and there is nobody to ask. Name a model by PALIMPSEST_LLM_URL and PALIMPSEST_LLM_MODEL; or write it yourself: --request prints what from, and --summary FILE --summary-token TOKEN puts it in; or set compaction.answered_by=["none"] to drop old messages instead.',
-	);
-}
+const nobodyToAsk =
+	'A summary is needed, and there is nobody to ask. Name a model by PALIMPSEST_LLM_URL and PALIMPSEST_LLM_MODEL; or write it yourself: --request prints what from, and --summary FILE --summary-token TOKEN puts it in; or set compaction.answered_by=["none"] to drop old messages instead.';
+const nothingToSummarise =
+	"There is nothing to summarise: beside the task and the newest messages, which stay, there is none, or a summary alone.";
 
-function tellProgress(progress: SummaryProgress): void {
-	if (progress.kind === "retry") {
-		const { attempt, max_retries, delay, code } = progress;
-		say(`retry ${attempt} of ${max_retries} in ${delay} s (${code})`);
-	} else if (progress.phase !== "waiting") say(progress.phase.replaceAll("_", " "));
+function refuse(message: string): never {
+	throw new PalimpsestError("invalid_argument", message);
 }

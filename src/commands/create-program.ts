@@ -3,6 +3,8 @@ import { nearestName } from "../policy/nearest-name.ts";
 import { builtInStrategies } from "../policy/strategy-name.ts";
 import { encodingNames } from "../tokens/encoding-names.ts";
 import { version } from "../version.ts";
+import { addServeOptions } from "./add-serve-options.ts";
+import { addTruncateCommands } from "./add-truncate-commands.ts";
 
 const examples = `
 Examples:
@@ -11,7 +13,8 @@ Examples:
   palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
   palimpsest guard chat.json --context-window 32000     make it fit 32 000 tokens
   palimpsest compact chat.json --strategy llm-summary   put a summary in the place of old messages
-  npm test 2>&1 | palimpsest truncate -                 keep head and tail of a long output
+  npm test 2>&1 | palimpsest truncate                   keep head and tail of a long output
+  palimpsest run --max-tokens 2000 -- npm test          run a command, show what matters of its output
   git diff | palimpsest count - --model gpt-4o          how many tokens a text has
   palimpsest recall ku193re960gi257do532 --tail 40      read what a placeholder stands for
   palimpsest restore masked.json                        put every original back
@@ -35,8 +38,9 @@ export function createProgram(): Command {
 	};
 	const keeping = (signature: string, description: string) => withArchiveOptions(command(signature, description));
 
-	keeping("serve", "Serve MCP on standard input and output (what palimpsest alone does), or over HTTP.")
-		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
+	addServeOptions(
+		keeping("serve", "Serve MCP on standard input and output (what palimpsest alone does), or over HTTP."),
+	)
 		.option("--allow-path <folder>", "folder whose files a call may name by path; repeatable", collect)
 		.option("--max-message-bytes <bytes>", "largest message taken, if not 64 MiB (over HTTP 16 MiB)", wholeNumber)
 		.allowExcessArguments()
@@ -57,6 +61,7 @@ export function createProgram(): Command {
 		.option("--model <name>", "model whose window and tokenizer count")
 		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
 		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
+		.option("--last-response <file>", "the provider's last answer: where it was cut off, asks for less")
 		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
 
 	keeping("compact <file>", "Print the conversation in FILE with old results hidden, or a summary of old messages.")
@@ -66,14 +71,14 @@ export function createProgram(): Command {
 		.option("--model <name>", "model whose window and tokenizer count")
 		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
 		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
-		.option("--request", "print what a summary is to be written from, and ask no model")
+		.addOption(
+			new Option("--request", "print what a summary is to be written from, and ask no model").conflicts("summary"),
+		)
 		.option("--summary <file>", "put in this summary")
 		.option("--summary-token <token>", "the token of the request that it answers")
 		.action(async (file, options) => (await import("./compact.ts")).compact(file, options));
 
-	keeping("truncate <file>", "Print the text in FILE cut to its head and tail.")
-		.option("--max-chars <count>", "characters up to which it is left whole", wholeNumber)
-		.action(async (file, options) => (await import("./truncate.ts")).truncate(file, options));
+	addTruncateCommands(program, { keeping, wholeNumber });
 
 	command("count <file>", "Print how many tokens the text in FILE has.")
 		.option("--model <name>", "model whose tokenizer counts")

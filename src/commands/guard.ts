@@ -1,7 +1,9 @@
 import { spellingsOf } from "../documents/spellings-of.ts";
-import { guardConversation } from "../pipeline/guard-conversation.ts";
+import { type AutoCompaction, guardWithCompaction } from "../pipeline/compaction/guard-with-compaction.ts";
+import { compactionOfCommand } from "./compaction-of-command.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";
 import { readDocument } from "./read-document.ts";
+import { sayProgress } from "./say-progress.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
 import { withArchive } from "./with-archive.ts";
 
@@ -13,30 +15,51 @@ export interface GuardCommandOptions extends CommonOptions, ArchiveCommandOption
 	readonly contextWindow?: number;
 	/** Tokens. */
 	readonly reserveTokens?: number;
+	/** File with what the provider answered to the conversation's last call. */
+	readonly lastResponse?: string;
 }
 
 /** `palimpsest guard FILE`: prints the conversation brought within the context window, and says whether it fits. */
 export async function guard(file: string, options: GuardCommandOptions): Promise<void> {
-	const { policy } = await configOf(options);
-	const document = await readDocument(file, policy.limits.max_file_bytes);
-	const { model, contextWindow, reserveTokens } = options;
+	const config = await configOf(options);
+	const { policy } = config;
+	const { max_file_bytes: maxBytes } = policy.limits;
+	const document = await readDocument(file, maxBytes);
+	const { model, contextWindow, reserveTokens, lastResponse: ofLast } = options;
+	const lastResponse = ofLast === undefined ? undefined : (await readDocument(ofLast, maxBytes)).value;
 	const log = logToStderr(() => policy.log_level);
-	const outcome = await withArchive(options, policy, (archive) =>
-		guardConversation({
-			conversation: document.value,
-			// A command ends with its answer, so there is no next turn.
-			memory: "none",
-			policy,
-			archive,
-			spellingsOf: (paths) => spellingsOf(document, paths),
-			model,
-			contextWindow,
-			reserveTokens,
-			log,
-		}),
-	);
-	await printOutcome(document, outcome, options.respondWith);
-	const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall } = outcome.report;
-	const verdict = fits ? "fits" : `does not fit, ${shortfall} tokens over`;
-	say(`${verdict}: ${tokens.before} → ${tokens.after} tokens, budget ${budget}`);
+	const compaction = compactionOfCommand(config, log);
+	try {
+		const outcome = await withArchive(options, policy, (archive) =>
+			guardWithCompaction({
+				conversation: document.value,
+				// A command ends with its answer, so there is no next turn.
+				memory: "none",
+				policy,
+				archive,
+				spellingsOf: (paths) => spellingsOf(document, paths),
+				model,
+				contextWindow,
+				reserveTokens,
+				lastResponse,
+				compaction: compaction.open,
+				onProgress: sayProgress,
+				log,
+			}),
+		);
+		printOutcome(document, outcome, options.respondWith);
+		const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall, compaction: compacted } = outcome.report;
+		if (compacted) say(wordsFor(compacted));
+		const verdict = fits ? "fits" : `does not fit, ${shortfall} tokens over`;
+		say(`${verdict}: ${tokens.before} → ${tokens.after} tokens, budget ${budget}`);
+	} finally {
+		await compaction.close();
+	}
+}
+
+function wordsFor(compacted: AutoCompaction): string {
+	if (compacted.result === "failed")
+		return `compacting failed, guarded without: [${compacted.code}] ${compacted.message}`;
+	const asked = "a summary is wanted, and there is nobody to ask: see palimpsest compact --request";
+	return `compacted first: ${compacted.result === "summary_requested" ? asked : compacted.result}`;
 }

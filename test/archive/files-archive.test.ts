@@ -1,11 +1,15 @@
 import { openArchive } from "../../src/archive/open-archive.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { describeArchive } from "./archive-suite.ts";
+import { describeArchive, type OpenForSuite } from "./archive-suite.ts";
+import { describePieces } from "./pieces-suite.ts";
 
 const folder = scratchFolder();
 
-describeArchive("files", async (options) => {
+const open: OpenForSuite = async (options) => {
 	const archive = await openArchive({ where: await folder, ...options });
 	if (archive === undefined) throw new Error("no archive");
 	return archive;
-});
+};
+
+describeArchive("files", open);
+describePieces("files", open);

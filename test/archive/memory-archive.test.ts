@@ -1,8 +1,12 @@
 import { openArchive } from "../../src/archive/open-archive.ts";
-import { describeArchive } from "./archive-suite.ts";
+import { describeArchive, type OpenForSuite } from "./archive-suite.ts";
+import { describePieces } from "./pieces-suite.ts";
 
-describeArchive("memory", async (options) => {
+const open: OpenForSuite = async (options) => {
 	const archive = await openArchive({ where: "memory", ...options });
 	if (archive === undefined) throw new Error("no archive");
 	return archive;
-});
+};
+
+describeArchive("memory", open);
+describePieces("memory", open);

@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open-archive.ts";
 import { connectRedis } from "../../src/archive/redis/connect-redis.ts";
 import { describeArchive } from "./archive-suite.ts";
+import { describePieces } from "./pieces-suite.ts";
 import { hasRedis, type OwnRedis, startRedis } from "./start-redis.ts";
 
 let redis: OwnRedis;
@@ -18,6 +19,7 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 	});
 
 	describeArchive("redis", open);
+	describePieces("redis", open);
 
 	it("sets an expiry on every key, and renews it by use", async () => {
 		const archive = await open({ namespace: "expiry", retention: { maxAgeMs: 7_200_000, maxBytes: 1e9 } });

@@ -18,7 +18,10 @@ describe.concurrent("help", () => {
 			"serve",
 			"mask",
 			"guard",
+			"compact",
 			"truncate",
+			"run",
+			"hook",
 			"count",
 			"recall",
 			"restore",
@@ -32,7 +35,7 @@ describe.concurrent("help", () => {
 		expect(text).toContain("- is standard input");
 	});
 
-	it.each(["serve", "mask", "guard", "truncate", "count", "recall", "restore", "replay", "policy"])(
+	it.each(["serve", "mask", "guard", "compact", "truncate", "run", "count", "recall", "restore", "replay", "policy"])(
 		"explains %s",
 		async (command) => {
 			const { code, text } = await run(command, "--help");
@@ -57,7 +60,9 @@ describe.concurrent("wrong usage ends with 2, words on standard error and nothin
 		["options before the command", ["--set", "locale=en", "mask", "chat.json"], /expected the command first/],
 		["no file to mask", ["mask"], /missing required argument 'file'/],
 		["no file to guard", ["guard", "--context-window", "9000"], /missing required argument 'file'/],
-		["no file to truncate", ["truncate"], /missing required argument 'file'/],
+		["no command to run", ["run", "--max-tokens", "9"], /missing required argument 'command'/],
+		["no host to install a hook in", ["hook", "install"], /missing required argument 'host'/],
+		["an unknown hook", ["hook", "nonsense"], /unknown command 'nonsense'/],
 		["no file to count", ["count", "--json"], /missing required argument 'file'/],
 		["no file to replay", ["replay", "--json"], /missing required argument 'files'/],
 		["a file too many", ["mask", "a.json", "b.json"], /too many arguments/],

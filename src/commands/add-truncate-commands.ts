@@ -1,0 +1,78 @@
+import { Argument, type Command } from "commander";
+
+/** How `create-program.ts` makes commands. */
+export interface CommandMakers {
+	/** A command that takes a policy and an archive. */
+	readonly keeping: (signature: string, description: string) => Command;
+	readonly wholeNumber: (text: string) => number;
+}
+
+/** The hosts of `hook-targets.ts`, which is loaded on demand. */
+const hosts = ["claude-code", "gemini-cli", "opencode"] as const;
+
+/** The commands that shorten outputs: in a pipe, around a command, in the hooks of agent programs. */
+export function addTruncateCommands(program: Command, { keeping, wholeNumber }: CommandMakers): void {
+	keeping("truncate [file]", "Print the text in FILE, or of standard input, shortened.")
+		.option(
+			"--max-chars <count>",
+			"characters up to which it is left whole; cut to head and tail past them",
+			wholeNumber,
+		)
+		.option("--max-tokens <count>", "tokens up to which it is left whole; the largest excerpt past them", wholeNumber)
+		.action(async (file: string | undefined, options, command: Command) => {
+			// Nobody types a log.
+			if (file === undefined && process.stdin.isTTY) command.error("error: missing required argument 'file'");
+			return (await import("./truncate.ts")).truncate(file ?? "-", options);
+		});
+
+	keeping("run <command> [parameters...]", "Run a command and print its output shortened; its exit code stays.")
+		.usage("[options] -- <command> [parameters...]")
+		.option("--max-tokens <count>", "tokens up to which the output is left whole, if not 4000", wholeNumber)
+		.option("--max-chars <count>", "the same in characters", wholeNumber)
+		.action(async (name: string, parameters: string[], options) =>
+			(await import("./run.ts")).run(name, parameters, options),
+		);
+	addHookCommands(program, wholeNumber);
+}
+
+function addHookCommands(program: Command, wholeNumber: CommandMakers["wholeNumber"]): void {
+	const hook = program
+		.command("hook")
+		.description("Shorten tool results in the hooks of agent programs.")
+		.exitOverride();
+	const installs = () => import("./hook-install.ts");
+	const maxChars = "characters up to which a result is left whole, if not 16000";
+	// Here for their help: a call is answered before commands are made, in `hook-call.ts`.
+	const answering = (name: string, description: string) =>
+		hook
+			.command(name)
+			.description(description)
+			.option("--max-chars <count>", maxChars)
+			.option("--policy <file>", "policy file; by default palimpsest.toml here, else in the configuration folder")
+			.option("--archive <where>", "where originals are kept: files (the default), none, redis://…, or a folder")
+			.option("--namespace <name>", "under which name, if not default")
+			.exitOverride();
+	answering("claude-code", "Answer a PostToolUse event of Claude Code on standard input.");
+	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
+	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.");
+	hook
+		.command("opencode")
+		.description("Print the plugin file for opencode.")
+		.option("--max-chars <count>", maxChars, wholeNumber)
+		.exitOverride()
+		.action(async (options) => (await installs()).printOpencodePlugin(options));
+	const changing = (name: string, description: string) =>
+		hook
+			.command(name)
+			.description(description)
+			.addArgument(new Argument("<host>", "the agent program").choices(hosts))
+			.option("--project", "in the settings of the project here, not in those of the user")
+			.option("--dry-run", "print what would change, and write nothing")
+			.exitOverride();
+	changing("install", "Enter the hook in a program's settings.")
+		.option("--max-chars <count>", maxChars, wholeNumber)
+		.action(async (host, options) => (await installs()).installHook(host, options));
+	changing("uninstall", "Take the hook out of a program's settings.").action(async (host, options) =>
+		(await installs()).uninstallHook(host, options),
+	);
+}

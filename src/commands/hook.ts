@@ -1,0 +1,144 @@
+import type { Archive } from "../archive/archive.ts";
+import { PalimpsestError } from "../errors.ts";
+import { answerHook, type HookHost } from "../hooks/answer-hook.ts";
+import type { HookContext, ToolEvent } from "../hooks/tool-event.ts";
+import type { UsualPolicy } from "../hooks/usual-policy.ts";
+import type { Policy } from "../policy/schema.ts";
+
+/** Characters of a tool's result that is left whole, where nothing else is said: some 4 000 tokens. */
+export const usualHookChars = 16_000;
+/** How long a hook may take before its result is let through, in ms. */
+const timeLimitMs = 8_000;
+/** Bytes of an event that is read at most. */
+const mostEventBytes = 64 * 1024 * 1024;
+
+/** The options of a hook, unchecked: a mistake in a host's settings must not fail the host. */
+export type HookOptions = Readonly<Partial<Record<"max-chars" | "policy" | "archive" | "namespace", string | boolean>>>;
+
+/** Which hook is meant: of a host, or of a plugin that has a text to shorten. */
+export type HookName = HookHost | "shorten";
+
+/**
+ * `palimpsest hook claude-code`, `hook gemini-cli`: reads an event on standard input and answers with the shortened result.
+ * `hook shorten` does so with a text, and prints nothing where it stays. Whatever goes wrong, the result passes as it is:
+ * no answer, one line on standard error, exit code 0.
+ */
+export async function hook(name: HookName, options: HookOptions): Promise<void> {
+	// Gemini CLI takes standard error for the answer where there is none.
+	const nothing = name === "gemini-cli" ? "{}\n" : "";
+	const late = setTimeout(() => {
+		process.stderr.write("palimpsest: the result is as it was: the hook took too long\n");
+		process.stdout.write(nothing, () => process.exit(0));
+	}, timeLimitMs);
+	// A host that is gone, or a defect of ours: neither is told by the exit code.
+	process.on("uncaughtException", () => process.exit(0));
+	let answer: string | undefined;
+	try {
+		const mostChars = charsOf(options);
+		const input = await readStandardInput();
+		// Most events are small, and then nothing need be loaded. A character is a byte or more.
+		if (input.length > mostChars || input.includes("persistedOutputPath")) {
+			answer = await (name === "shorten" ? shortenInput : answerEvent(name))(
+				input.toString("utf8"),
+				mostChars,
+				options,
+			);
+		}
+	} catch (error) {
+		process.stderr.write(`palimpsest: the result is as it was: ${reasonOf(error)}\n`);
+	}
+	clearTimeout(late);
+	process.stdout.write(answer ?? nothing);
+}
+
+function answerEvent(host: HookHost) {
+	return (json: string, mostChars: number, options: HookOptions): Promise<string | undefined> =>
+		withShell(options, async (shell) => {
+			const contextOf = (event: ToolEvent): HookContext => {
+				const loaded = async () =>
+					(await import("../hooks/hook-context.ts")).hookContext({ event, ...(await shell()) });
+				return {
+					mostChars,
+					shorten: async (text, most) => (text.length <= most ? undefined : (await loaded()).shorten(text, most)),
+					shortenFile: async (file, most) => (await loaded()).shortenFile(file, most),
+					wordings: async () => (await loaded()).wordings(),
+				};
+			};
+			const answer = await answerHook({ host, json, contextOf });
+			return answer === undefined ? undefined : `${JSON.stringify(answer)}\n`;
+		});
+}
+
+function shortenInput(text: string, mostChars: number, options: HookOptions): Promise<string | undefined> {
+	return withShell(options, async (shell) => {
+		const [{ shortenText }, { charsCheck }] = await Promise.all([
+			import("../pipeline/stream/shorten-whole.ts"),
+			import("../pipeline/stream/limit-check.ts"),
+		]);
+		return shortenText({ text, ...(await shell()), check: charsCheck(mostChars) });
+	});
+}
+
+interface Shell {
+	readonly policy: UsualPolicy;
+	readonly wholePolicy: () => Promise<Policy>;
+	readonly archive: Archive | undefined;
+}
+
+/** Does something with policy and archive, which are loaded once they are asked for, and closes the archive. */
+async function withShell<T>(options: HookOptions, work: (shell: () => Promise<Shell>) => Promise<T>): Promise<T> {
+	let opening: Promise<Shell> | undefined;
+	const shell = () => {
+		opening ??= openShell(options);
+		return opening;
+	};
+	try {
+		return await work(shell);
+	} finally {
+		await (await opening?.catch(() => undefined))?.archive?.close();
+	}
+}
+
+async function openShell(options: HookOptions): Promise<Shell> {
+	const [{ isPolicyUsual, usualPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
+		import("../hooks/usual-policy.ts"),
+		import("../config/archive-location.ts"),
+		import("../archive/open-archive-of-policy.ts"),
+	]);
+	const [file, where, namespace] = [options.policy, options.archive, options.namespace].map((value) =>
+		typeof value === "string" ? value : undefined,
+	);
+	const wholePolicy = async () => {
+		const { configOf } = await import("./shell.ts");
+		return (await configOf(file === undefined ? {} : { policy: file })).policy;
+	};
+	const surroundings = { environment: process.env, workingDirectory: process.cwd() };
+	const isUsual = file === undefined && (await isPolicyUsual(surroundings));
+	const policy = isUsual ? usualPolicy : await wholePolicy();
+	const location = archiveLocation({ archive: where, namespace, environment: process.env });
+	return { policy, wholePolicy, archive: await openArchiveOfPolicy(location, policy) };
+}
+
+/** Messages of others may quote what they stumbled over. */
+function reasonOf(error: unknown): string {
+	if (error instanceof PalimpsestError) return error.message.replace(/\s+/g, " ");
+	if (error instanceof SyntaxError) return "the event is not valid JSON.";
+	return error instanceof Error ? error.name : "for an unknown reason";
+}
+
+function charsOf({ "max-chars": given }: HookOptions): number {
+	const most = given === undefined ? usualHookChars : typeof given === "string" ? Number(given) : Number.NaN;
+	if (Number.isSafeInteger(most) && most > 0) return most;
+	throw new PalimpsestError("invalid_argument", "Expected --max-chars to be a whole number above 0.");
+}
+
+async function readStandardInput(): Promise<Buffer> {
+	const pieces: Buffer[] = [];
+	let bytes = 0;
+	for await (const piece of process.stdin) {
+		bytes += piece.length;
+		if (bytes > mostEventBytes) throw new PalimpsestError("payload_too_large", "The event is over 64 MiB.");
+		pieces.push(piece);
+	}
+	return Buffer.concat(pieces);
+}

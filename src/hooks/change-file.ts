@@ -1,0 +1,63 @@
+import { randomUUID } from "node:crypto";
+import { copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { PalimpsestError } from "../errors.ts";
+
+const byteOrderMark = "\uFEFF";
+
+/** A change of a user's file. */
+export interface FileChange {
+	/** `undefined` where there is no file. */
+	readonly before: string | undefined;
+	/** `undefined` where there is to be none. */
+	readonly after: string | undefined;
+}
+
+/**
+ * What a change would make of a file; nothing is written. A byte order mark is not shown to `change` and stays.
+ *
+ * @throws PalimpsestError `unreadable_file`.
+ */
+export async function planChange(
+	file: string,
+	change: (text: string | undefined) => string | undefined,
+): Promise<FileChange> {
+	const before = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
+		if (cause.code === "ENOENT") return undefined;
+		throw new PalimpsestError("unreadable_file", `Cannot read ${file}: ${cause.code}.`, { cause });
+	});
+	const mark = before?.startsWith(byteOrderMark) ? byteOrderMark : "";
+	const after = change(before?.slice(mark.length));
+	return { before, after: after === undefined ? undefined : mark + after };
+}
+
+/**
+ * Carries out a change: a file is there with its old text or with its new one, whatever happens, keeps its permissions,
+ * and stays a link where it is one. What it was stands beside it, under the name that this answers with.
+ *
+ * @throws PalimpsestError `unwritable_file`.
+ */
+export async function carryOutChange(file: string, { before, after }: FileChange): Promise<string | undefined> {
+	try {
+		const target = await realpath(file).catch(() => file);
+		const backup = before === undefined ? undefined : `${target}.before-palimpsest`;
+		if (backup !== undefined && after !== undefined) await copyFile(target, backup);
+		if (after === undefined) {
+			await rm(target, { force: true });
+			return undefined;
+		}
+		await mkdir(path.dirname(target), { recursive: true });
+		const mode = before === undefined ? 0o600 : (await stat(target)).mode & 0o777;
+		const temporary = path.join(path.dirname(target), `.palimpsest-${randomUUID()}.tmp`);
+		try {
+			await writeFile(temporary, after, { mode, flag: "wx" });
+			await rename(temporary, target);
+		} finally {
+			await rm(temporary, { force: true });
+		}
+		return backup;
+	} catch (cause) {
+		const { code } = cause as NodeJS.ErrnoException;
+		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code}.`, { cause });
+	}
+}

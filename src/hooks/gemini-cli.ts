@@ -1,0 +1,29 @@
+import { type HookContext, isJsonObject, type JsonObject, type ToolEvent } from "./tool-event.ts";
+
+/**
+ * What Gemini CLI's `AfterTool` hook answers; `undefined` where the result stays as it is. Up to 0.61 a result is only
+ * replaced where the hook denies it, and then shown as an error of which the reason is the text: it says that it is none.
+ * A result that is an error already, or not all text, stays.
+ *
+ * Source: https://geminicli.com/docs/hooks/reference#aftertool.
+ */
+export async function answerGeminiCli(event: ToolEvent, context: HookContext): Promise<JsonObject | undefined> {
+	if (!isJsonObject(event.response)) return undefined;
+	const { llmContent, error } = event.response;
+	const text = textOf(llmContent);
+	const { mostChars, shorten, wordings } = context;
+	if (text === undefined || (error !== undefined && error !== null) || text.length <= mostChars) return undefined;
+	const { noError } = await wordings();
+	const shorter = await shorten(text, Math.max(0, mostChars - noError.length - 1));
+	return shorter === undefined ? undefined : { decision: "deny", reason: `${noError}\n${shorter}` };
+}
+
+/** The text of a part, a list of parts or a string; `undefined` where there is anything else in it. */
+function textOf(content: unknown): string | undefined {
+	if (typeof content === "string") return content;
+	if (Array.isArray(content)) {
+		const texts = content.map(textOf);
+		return texts.every((text) => text !== undefined) ? texts.join("") : undefined;
+	}
+	return isJsonObject(content) && typeof content.text === "string" ? content.text : undefined;
+}

@@ -1,0 +1,104 @@
+import { applyEdits, type FormattingOptions, modify, type ParseError, parse } from "jsonc-parser";
+import { PalimpsestError } from "../errors.ts";
+import { isJsonObject } from "./tool-event.ts";
+
+/** An entry of a host's settings file that calls a hook. */
+export interface HookEntry {
+	/** Such as `PostToolUse`. */
+	readonly event: string;
+	/** For which tools: a regular expression over their names. */
+	readonly matcher: string;
+	/** The hook itself, its `command` among it. */
+	readonly hook: Readonly<Record<string, string | number>>;
+	/** Whether a command is one of ours, of this host. */
+	readonly isOwn: (command: string) => boolean;
+}
+
+/**
+ * The text of a settings file (JSON, comments allowed) with a hook entered, once; all else stays as it is, comments and
+ * white space too.
+ *
+ * @throws PalimpsestError `invalid_json` for a file that is none, or whose `hooks` are not what the host makes of them.
+ */
+export function enterHook(text: string, entry: HookEntry): string {
+	const { event, matcher, hook } = entry;
+	if (ownPlaces(text, entry).length === 1 && holds(text, entry)) return text;
+	const without = text.trim() === "" ? "{}\n" : removeOwn(text, entry);
+	const format = { formattingOptions: formattingOf(without), isArrayInsertion: true };
+	const list = listOf(without, event);
+	return applyEdits(without, modify(without, ["hooks", event, list?.length ?? 0], { matcher, hooks: [hook] }, format));
+}
+
+/** The text of a settings file without our hook, and without the lists that it leaves empty. */
+export function removeHook(text: string, entry: HookEntry): string {
+	return ownPlaces(text, entry).length === 0 ? text : removeEmpty(removeOwn(text, entry), entry.event);
+}
+
+function removeOwn(text: string, entry: HookEntry): string {
+	let left = text;
+	// One after the other, from behind: each removal moves what follows it.
+	for (const [group, hook] of ownPlaces(text, entry).reverse()) {
+		const isLast = hooksIn(listOf(left, entry.event)?.[group]).length === 1;
+		left = remove(left, ["hooks", entry.event, group, ...(isLast ? [] : ["hooks", hook])]);
+	}
+	return left;
+}
+
+function removeEmpty(text: string, event: string): string {
+	if (listOf(text, event)?.length !== 0) return text;
+	const left = remove(text, ["hooks", event]);
+	const { hooks } = read(left);
+	return isJsonObject(hooks) && Object.keys(hooks).length === 0 ? remove(left, ["hooks"]) : left;
+}
+
+function remove(text: string, path: (string | number)[]): string {
+	return applyEdits(text, modify(text, path, undefined, { formattingOptions: formattingOf(text) }));
+}
+
+/** Where our hooks stand: in which group, and where in its list. */
+function ownPlaces(text: string, { event, isOwn }: HookEntry): [group: number, hook: number][] {
+	return (listOf(text, event) ?? []).flatMap((group, at) =>
+		hooksIn(group).flatMap((hook, position): [number, number][] => {
+			const isCommand = isJsonObject(hook) && typeof hook.command === "string" && isOwn(hook.command);
+			return isCommand ? [[at, position]] : [];
+		}),
+	);
+}
+
+function holds(text: string, { event, matcher, hook }: HookEntry): boolean {
+	const wanted = JSON.stringify({ matcher, hooks: [hook] });
+	return (listOf(text, event) ?? []).some((group) => JSON.stringify(group) === wanted);
+}
+
+function hooksIn(group: unknown): readonly unknown[] {
+	return isJsonObject(group) && Array.isArray(group.hooks) ? group.hooks : [];
+}
+
+function listOf(text: string, event: string): readonly unknown[] | undefined {
+	const { hooks } = read(text);
+	if (hooks === undefined) return undefined;
+	if (!isJsonObject(hooks)) throw refused("`hooks` is no object");
+	const list = hooks[event];
+	if (list === undefined || Array.isArray(list)) return list;
+	throw refused(`\`hooks.${event}\` is no list`);
+}
+
+function read(text: string): Readonly<Record<string, unknown>> {
+	if (text.trim() === "") return {};
+	const errors: ParseError[] = [];
+	const value: unknown = parse(text, errors, { allowTrailingComma: true });
+	if (errors.length > 0) throw refused("it is not valid JSON");
+	if (!isJsonObject(value)) throw refused("it holds no object");
+	return value;
+}
+
+function refused(reason: string): PalimpsestError {
+	return new PalimpsestError("invalid_json", `The settings file cannot be changed: ${reason}. It was left as it is.`);
+}
+
+/** As the file is formatted already. */
+function formattingOf(text: string): FormattingOptions {
+	const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
+	const eol = text.includes("\r\n") ? "\r\n" : "\n";
+	return { insertSpaces: !indent.startsWith("\t"), tabSize: indent.startsWith("\t") ? 1 : indent.length, eol };
+}

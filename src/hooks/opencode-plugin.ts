@@ -1,0 +1,61 @@
+import { version } from "../version.ts";
+
+/**
+ * The text of a plugin file for opencode: after each tool, a large output is shortened by the command, which reads it from
+ * standard input; whatever goes wrong, it stays as it is.
+ *
+ * Source: https://opencode.ai/docs/plugins (`tool.execute.after`; the output is changed in place).
+ */
+export function opencodePlugin(how: {
+	/** The command and its first arguments. */
+	readonly command: readonly string[];
+	/** Characters up to which an output is left whole. */
+	readonly mostChars: number;
+}): string {
+	const parameters = ["hook", "shorten", "--max-chars", String(how.mostChars)];
+	return `// Shortens large tool outputs. Written by palimpsest ${version}; delete this file to undo it.
+import { spawn } from "node:child_process";
+
+const command = ${JSON.stringify([...how.command, ...parameters])};
+const mostChars = ${how.mostChars};
+const timeoutMs = 10_000;
+// Their outputs are short, ask for exact lines, or come from palimpsest itself.
+const leftAlone =
+	/^(?:read|edit|write|task|skill|todo\\w*)$|(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
+const ownCommand = /\\bpalimpsest\\b[\\w./"' -]*\\s(?:recall|run|truncate|restore)\\b/;
+
+function shorten(text) {
+	return new Promise((resolve) => {
+		const child = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "ignore"], timeout: timeoutMs });
+		const pieces = [];
+		child.stdout.on("data", (piece) => pieces.push(piece));
+		child.stdin.on("error", () => {});
+		child.on("error", () => resolve(text));
+		child.on("close", (code) => {
+			const shorter = Buffer.concat(pieces).toString("utf8");
+			resolve(code === 0 && shorter !== "" && shorter.length < text.length ? shorter : text);
+		});
+		child.stdin.end(text);
+	});
+}
+
+export const Palimpsest = async () => ({
+	"tool.execute.after": async (input, output) => {
+		try {
+			if (leftAlone.test(input.tool) || ownCommand.test(String(input.args?.command ?? ""))) return;
+			if (typeof output.output === "string" && output.output.length > mostChars) {
+				const whole = output.output;
+				output.output = await shorten(whole);
+				// What the user is shown.
+				if (output.metadata?.output === whole) output.metadata.output = output.output;
+			}
+			for (const block of Array.isArray(output.content) ? output.content : []) {
+				if (block?.type === "text" && block.text.length > mostChars) block.text = await shorten(block.text);
+			}
+		} catch {
+			// A hook never fails its host.
+		}
+	},
+});
+`;
+}

@@ -1,0 +1,49 @@
+import { fillTemplate } from "../../engine/fill-template.ts";
+import type { ExcerptNotices } from "../../engine/stream/compose-excerpt.ts";
+import { excerptWordings } from "../../policy/excerpt-wordings.ts";
+import type { LocaleName } from "../../policy/schema.ts";
+
+/** How a command that was run came to its end. */
+export interface RunEnding {
+	/** As a shell tells it: of a command that a signal ended, 128 and the signal's number. */
+	readonly exitCode: number;
+	/** Such as `SIGTERM`. */
+	readonly signal?: string | undefined;
+	/** How long it took, in ms. */
+	readonly durationMs: number;
+}
+
+/** Where the whole of an output is archived, or its beginning. */
+export interface KeptOutput {
+	readonly ref: string;
+	/** Bytes of its beginning that are kept; `undefined` where all are. */
+	readonly firstBytes?: number | undefined;
+}
+
+/** The notices of an excerpt in a locale. */
+export function excerptNotices(what: {
+	readonly locale: LocaleName;
+	readonly kept?: KeptOutput | undefined;
+	readonly ending?: RunEnding | undefined;
+}): ExcerptNotices {
+	const words = excerptWordings[what.locale];
+	const ending = what.ending === undefined ? "[" : `[${endingNotice(what.locale, what.ending)} `;
+	return { ...words, top: ending + words.top.slice(1) + recallNotice(what.locale, what.kept) };
+}
+
+/** How to read what is archived; where nothing is, the bracket that closes the notice. */
+export function recallNotice(locale: LocaleName, kept: KeptOutput | undefined): string {
+	if (kept === undefined) return "]";
+	const { recall, recallPart } = excerptWordings[locale];
+	const { ref, firstBytes } = kept;
+	return firstBytes === undefined
+		? fillTemplate(recall, { ref })
+		: fillTemplate(recallPart, { ref, kept_bytes: firstBytes });
+}
+
+/** How a command ended and when, as a sentence. */
+export function endingNotice(locale: LocaleName, { exitCode, signal, durationMs }: RunEnding): string {
+	const { ending, exitCode: ofCode, signal: ofSignal } = excerptWordings[locale];
+	const how = fillTemplate(signal === undefined ? ofCode : ofSignal, { code: exitCode, signal: signal ?? "" });
+	return fillTemplate(ending, { ending: how, seconds: (durationMs / 1000).toFixed(1) });
+}

@@ -1,0 +1,22 @@
+import type { ExcerptSource } from "../../engine/stream/compose-excerpt.ts";
+import { readFailureLines } from "../../engine/stream/failure-lines.ts";
+import { readEnds } from "../../engine/stream/head-and-tail.ts";
+
+/** What is kept of an output as it passes. */
+export interface OutputReader {
+	readonly push: (piece: string) => void;
+	readonly source: () => ExcerptSource;
+}
+
+/** Reads an output of any length for an excerpt of at most so many characters. */
+export function readOutput(mostChars: number): OutputReader {
+	const ends = readEnds({ headChars: mostChars + 1, tailChars: mostChars + 1 });
+	const failures = readFailureLines();
+	return {
+		push(piece) {
+			ends.push(piece);
+			failures.push(piece);
+		},
+		source: () => ({ ends: ends.ends(), failures: failures.end() }),
+	};
+}

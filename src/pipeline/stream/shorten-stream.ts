@@ -1,0 +1,141 @@
+import type { Archive } from "../../archive/archive.ts";
+import { fillTemplate } from "../../engine/fill-template.ts";
+import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
+import { cutEnds, endsNeeded } from "../../engine/stream/cut-ends.ts";
+import { readEnds } from "../../engine/stream/head-and-tail.ts";
+import type { PalimpsestError } from "../../errors.ts";
+import type { Policy } from "../../policy/schema.ts";
+import { wordings } from "../../policy/wordings.ts";
+import type { Log } from "../log-event.ts";
+import { type AnsweredCall, originalOf } from "./answered-call.ts";
+import { archiveStream } from "./archive-stream.ts";
+import { excerptNotices, type KeptOutput, type RunEnding, recallNotice } from "./excerpt-notices.ts";
+import { limitCheck } from "./limit-check.ts";
+import { readOutput } from "./read-output.ts";
+import { shortenWhole } from "./shorten-whole.ts";
+import { bytesToHold, type StreamLimit } from "./stream-limit.ts";
+
+/** An output to shorten. */
+export interface StreamRequest {
+	/** Its bytes in order. */
+	readonly pieces: AsyncIterable<Buffer>;
+	readonly policy: Policy;
+	readonly limit: StreamLimit;
+	/** Where the whole is kept, up to `mostArchivedBytes`. */
+	readonly archive?: Archive | undefined;
+	/** The call that it answers. */
+	readonly toolCall?: AnsweredCall | undefined;
+	/** How the command ended that put it out; asked once all of it has come. */
+	readonly ending?: (() => Promise<RunEnding>) | undefined;
+	/**
+	 * Whether an output that is held comes as it is where its whole cannot be archived, in place of the error; with what
+	 * was too long to be held, there is no such choice.
+	 */
+	readonly letThrough?: boolean | undefined;
+	readonly log?: Log | undefined;
+}
+
+/** An output within its limit, as it came, or shortened. */
+export type ShortenedOutput = (
+	| { readonly kind: "whole"; readonly bytes: Buffer }
+	| { readonly kind: "shortened"; readonly text: string }
+) & {
+	/** Why the whole could not be archived, where it should have been. */
+	readonly failure?: PalimpsestError | undefined;
+};
+
+/**
+ * Shortens an output of any length. What is short enough to be held is treated as a text is; of anything longer no more
+ * is held than its excerpt may need, while the whole goes into the archive.
+ *
+ * @throws PalimpsestError `archive_unavailable` where an output that is held cannot be archived, unless the policy or
+ * `letThrough` says otherwise.
+ */
+export async function shortenStream(request: StreamRequest): Promise<ShortenedOutput> {
+	const most = bytesToHold(request.limit, request.policy);
+	let held: Buffer[] = [];
+	let heldBytes = 0;
+	let passing: Passing | undefined;
+	for await (const bytes of request.pieces) {
+		if (passing !== undefined) {
+			await passing.write(bytes);
+			continue;
+		}
+		held.push(bytes);
+		heldBytes += bytes.length;
+		if (heldBytes <= most) continue;
+		passing = await startPassing(request);
+		for (const one of held) await passing.write(one);
+		held = [];
+	}
+	return passing === undefined ? shortenWhole({ ...request, bytes: Buffer.concat(held) }) : passing.end();
+}
+
+/** An output that is too long to be held. */
+interface Passing {
+	readonly write: (bytes: Buffer) => Promise<void>;
+	readonly end: () => Promise<ShortenedOutput>;
+}
+
+async function startPassing({ policy, limit, archive, toolCall, ending, log }: StreamRequest): Promise<Passing> {
+	const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+	const archiving = await archiveStream(archive, originalOf(toolCall));
+	const excerpt = await (limit.kind === "head_tail" ? headTail(limit.maxChars, policy) : largest(limit, policy));
+	let chars = 0;
+	const take = async (text: string): Promise<void> => {
+		chars += text.length;
+		excerpt.push(text);
+		await archiving.write(text);
+	};
+	return {
+		write: (bytes) => take(decoder.decode(bytes, { stream: true })),
+		async end() {
+			await take(decoder.decode());
+			const { kept, failure } = await archiving.end();
+			const text = excerpt.end(kept, await ending?.());
+			log?.({
+				level: "warning",
+				message: `Truncated a text (${chars} → ${text.length} chars)`,
+				data: { event: "truncated", chars_before: chars, chars_after: text.length },
+			});
+			return { kind: "shortened", text, failure };
+		},
+	};
+}
+
+/** What is made of an output while it passes. */
+interface PassingExcerpt {
+	readonly push: (text: string) => void;
+	readonly end: (kept: KeptOutput | undefined, ending: RunEnding | undefined) => string;
+}
+
+/** What `truncateText` makes of a text, of any length. */
+function headTail(maxChars: number, policy: Policy): PassingExcerpt {
+	const { head_chars: headChars, tail_chars: tailChars } = policy.truncate;
+	const limits = { maxChars, headChars, tailChars };
+	const reader = readEnds(endsNeeded({ ...limits, marker: "" }));
+	return {
+		push: reader.push,
+		end(kept) {
+			const isWhole = kept !== undefined && kept.firstBytes === undefined;
+			const template = wordings(policy, isWhole ? "archived" : "not_archived").truncateMarker;
+			// A marker that names a reference promises the whole.
+			const beginning = isWhole || kept === undefined ? "" : `[${recallNotice(policy.locale, kept).trim()}\n\n`;
+			const marker = fillTemplate(template, { ref: isWhole ? kept.ref : "-" }) + beginning;
+			return cutEnds(reader.ends(), { ...limits, marker }).text;
+		},
+	};
+}
+
+async function largest(
+	limit: Exclude<StreamLimit, { readonly kind: "head_tail" }>,
+	policy: Policy,
+): Promise<PassingExcerpt> {
+	const { fits, mostChars } = await limitCheck(limit, policy);
+	const reader = readOutput(mostChars);
+	return {
+		push: reader.push,
+		end: (kept, ending) =>
+			composeExcerpt(reader.source(), excerptNotices({ locale: policy.locale, kept, ending }), fits).text,
+	};
+}

@@ -1,0 +1,98 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { guard as guardHere } from "../../src/commands/guard.ts";
+import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
+import { complete, refuse } from "../summarise/chat-server.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { handover } from "../support/stand-in-summariser.ts";
+
+const compacting = ["guard.max_messages=26", "guard.auto_compact=true", "compaction.strategy=llm-summary"];
+const set = (...settings: readonly string[]) => settings.flatMap((setting) => ["--set", setting]);
+const request = "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
+
+let folder: string;
+let endpoint: LastingEndpoint;
+beforeAll(async () => {
+	[folder, endpoint] = [await scratchFolder(), await lastingEndpoint()];
+	const cut = { choices: [{ finish_reason: "length", message: { role: "assistant", content: "The parser fails" } }] };
+	await writeFile(join(folder, "last.json"), JSON.stringify(cut));
+	await writeFile(
+		join(folder, "strategy.mjs"),
+		"export const halve = { compact: ({ history }) => history.toSpliced(2, 12) };",
+	);
+});
+
+/** Runs `palimpsest guard -` on a conversation of that name, with the endpoint in the environment. */
+function guard(name: string, ...parameters: readonly string[]) {
+	const input = JSON.stringify(conversationNamed(name));
+	const environment = { PALIMPSEST_LLM_URL: endpoint.baseUrl, PALIMPSEST_LLM_MODEL: "a-model" };
+	return runCli(["guard", "-", "--context-window", "30000", ...parameters], { folder, input, environment });
+}
+
+describe.concurrent("palimpsest guard", () => {
+	it("compacts first where the policy says so, by the endpoint of the environment", async () => {
+		endpoint.behave("long", complete(handover));
+		const { code, text, lines } = await guard("long", ...set(...compacting), "--last-response", "last.json");
+		expect(code).toBe(0);
+		const messages = JSON.parse(text);
+		expect(messages).toHaveLength(7);
+		expect(messages[2].content).toContain(handover);
+		expect(messages.slice(-2)).toEqual([
+			{ role: "assistant", content: "The parser fails" },
+			{ role: "user", content: request },
+		]);
+		expect(lines.slice(-2)).toEqual([
+			"palimpsest: compacted first: summarised",
+			expect.stringMatching(/^palimpsest: fits: \d+ → \d+ tokens, budget 21808$/),
+		]);
+	});
+
+	it("goes on without where that fails, and says so", async () => {
+		endpoint.behave("failing", refuse(404));
+		const { code, text, lines } = await guard("failing", ...set(...compacting));
+		expect([code, text]).toEqual([0, JSON.stringify(conversationNamed("failing"))]);
+		expect(lines.at(-2)).toMatch(/^palimpsest: compacting failed, guarded without: \[model_not_found\] .*HTTP 404/);
+		expect(lines.at(-1)).toMatch(/^palimpsest: fits: /);
+	});
+
+	it("says where a summary is wanted and there is nobody to ask", async () => {
+		const { code, lines } = await guard("unasked", ...set(...compacting, 'compaction.answered_by=["caller"]'));
+		expect(code).toBe(0);
+		expect(lines.at(-2)).toMatch(/^palimpsest: compacted first: a summary is wanted, .*palimpsest compact --request$/);
+		expect(endpoint.requestsOf("unasked")).toEqual([]);
+	});
+
+	it("compacts by a strategy of the user's own", async () => {
+		const { code, text } = await guard(
+			"own",
+			...set(...compacting.slice(0, 2), "compaction.strategy=./strategy.mjs#halve"),
+		);
+		expect(code).toBe(0);
+		expect(JSON.parse(text)).toEqual(conversationNamed("own").toSpliced(2, 12));
+	});
+
+	it("reads the last answer, and asks nobody where nothing is to be compacted", async () => {
+		const { code, text } = await guard("short", "--last-response", "last.json");
+		expect(code).toBe(0);
+		const input = JSON.stringify(conversationNamed("short"));
+		// The text stays as it was read; what is appended stands behind it.
+		expect(text.startsWith(input.slice(0, -1))).toBe(true);
+		expect(JSON.parse(text).at(-1)).toEqual({ role: "user", content: request });
+		expect(endpoint.requestsOf("short")).toEqual([]);
+	});
+});
+
+it.each([
+	["is not there", "absent.json", "unreadable_file"],
+	["is no JSON", "strategy.mjs", "invalid_json"],
+	["is no answer", "chat.json", "invalid_argument"],
+])("a last answer that %s is refused", async (_what, file, code) => {
+	await writeFile(join(folder, "chat.json"), JSON.stringify(conversationNamed("refused")));
+	await writeFile(join(folder, "policy.toml"), "");
+	const common = { policy: join(folder, "policy.toml"), archive: "none", respondWith: "messages" } as const;
+	// In this process: what is refused prints nothing.
+	const given = { ...common, contextWindow: 30_000, lastResponse: join(folder, file) };
+	await expect(guardHere(join(folder, "chat.json"), given)).rejects.toMatchObject({ name: "PalimpsestError", code });
+});

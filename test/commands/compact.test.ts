@@ -1,0 +1,159 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type CompactCommandOptions, compact as compactHere } from "../../src/commands/compact.ts";
+import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
+import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
+import type { SummaryRequestAnswer } from "../e2e/compact-session.ts";
+import { complete, refuse } from "../summarise/chat-server.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+import { handover } from "../support/stand-in-summariser.ts";
+
+const key = "sk-a-key-that-nobody-may-see-4711";
+const llm = ["--strategy", "llm-summary"];
+const window = ["--context-window", "9000"];
+
+let folder: string;
+let endpoint: LastingEndpoint;
+beforeAll(async () => {
+	[folder, endpoint] = [await scratchFolder(), await lastingEndpoint()];
+	await writeFile(join(folder, "summary.md"), `${handover}\n`);
+});
+
+/** Runs `palimpsest compact -` on a conversation; with the endpoint in the environment where the test says so. */
+function compact(messages: readonly object[], parameters: readonly string[], environment = {}) {
+	return runCli(["compact", "-", ...parameters], { folder, input: JSON.stringify(messages), environment });
+}
+const asking = () => ({
+	PALIMPSEST_LLM_URL: endpoint.baseUrl,
+	PALIMPSEST_LLM_MODEL: "a-model",
+	PALIMPSEST_LLM_KEY: key,
+});
+const summaryIn = (text: string) => readSummaryFrame(JSON.parse(text)[2].content)?.summary;
+
+describe.concurrent("palimpsest compact", () => {
+	it("asks the endpoint that the environment names, and tells how that goes", async () => {
+		const messages = conversationNamed("asked");
+		endpoint.behave("asked", refuse(429, { "retry-after": "0.05" }), complete(handover));
+		const { code, text, lines } = await compact(messages, [...llm, "--force"], asking());
+		expect(code).toBe(0);
+		expect(summaryIn(text)).toBe(handover);
+		expect(JSON.parse(text).toSpliced(2, 1)).toEqual([...messages.slice(0, 2), ...messages.slice(-2)]);
+		expect(lines).toEqual([
+			"palimpsest: asking",
+			"palimpsest: retry 1 of 3 in 0.05 s (rate_limit)",
+			"palimpsest: asking",
+			expect.stringMatching(/^palimpsest warning: Compaction: 22 old messages gave way/),
+			expect.stringMatching(/^palimpsest: summarised: \d+ → \d+ tokens$/),
+		]);
+		expect(endpoint.requestsOf("asked")[0]?.headers.authorization).toBe(`Bearer ${key}`);
+	});
+
+	it("prints nothing where the endpoint gives no summary, and ends with 1", async () => {
+		endpoint.behave("refused", (response) => response.writeHead(401).end(`{"error": {"message": "${key}"}}`));
+		const { code, text, lines } = await compact(conversationNamed("refused"), [...llm, ...window], asking());
+		expect([code, text]).toEqual([1, ""]);
+		expect(lines.at(-1)).toMatch(/^palimpsest: \[auth_error\] .*\(HTTP 401\)\.$/);
+		expect(lines.join()).not.toContain(key);
+	});
+
+	it("prints what a summary is to be written from, and puts the summary in, also where the conversation went on", async () => {
+		const messages = conversationNamed("requested");
+		const asked = await compact(messages, ["--request"], asking());
+		expect(asked.code).toBe(0);
+		const request = JSON.parse(asked.text) as SummaryRequestAnswer;
+		expect(Object.keys(request)).toEqual(["summary_token", "prompt", "max_summary_tokens", "messages"]);
+		expect(endpoint.requestsOf("requested")).toEqual([]);
+
+		const grown = [...messages, ...openaiMessages(toolTurn("call_12", "more"), user("Go on."))];
+		const brought = ["--summary", "summary.md", "--summary-token", request.summary_token];
+		const { code, text } = await compact(grown, brought, asking());
+		expect(code).toBe(0);
+		expect(summaryIn(text)).toBe(handover);
+		expect(JSON.parse(text).slice(3)).toEqual(grown.slice(24));
+		expect(endpoint.requestsOf("requested")).toEqual([]);
+
+		const stale = await compact(grown.toSpliced(4, 2), brought);
+		expect([stale.code, stale.text]).toEqual([1, ""]);
+		expect(stale.lines).toEqual([expect.stringMatching(/^palimpsest: \[stale_edit\] /)]);
+	});
+
+	it("hides old results, and asks nobody", async () => {
+		const { code, text, lines } = await compact(conversationNamed("hidden"), [], asking());
+		expect(code).toBe(0);
+		expect(text.match(/Observation masquée/g)).toHaveLength(7);
+		expect(lines.at(-1)).toMatch(/^palimpsest: hidden: \d+ → \d+ tokens$/);
+		expect(endpoint.requestsOf("hidden")).toEqual([]);
+	});
+
+	it("brings it within the window where the policy says that nobody is asked", async () => {
+		const none = ["--set", 'compaction.answered_by=["none"]', "--reserve-tokens", "5000"];
+		const { code, text, lines } = await compact(conversationNamed("dropped"), [...llm, ...window, ...none]);
+		expect(code).toBe(0);
+		expect(JSON.parse(text)).not.toHaveLength(26);
+		expect(lines.at(-1)).toMatch(/^palimpsest: guarded: /);
+	});
+
+	it("says that it is not due", async () => {
+		const messages = conversationNamed("roomy");
+		const { code, text, lines } = await compact(messages, [...llm, "--context-window", "100000"]);
+		expect([code, text]).toEqual([0, JSON.stringify(messages)]);
+		expect(lines).toEqual([expect.stringMatching(/^palimpsest: not due, .*\(--force does it all the same\): /)]);
+	});
+
+	it("refuses where a summary is needed and there is nobody to ask, and ends with 1", async () => {
+		const { code, text, lines } = await compact(conversationNamed("x"), llm);
+		expect([code, text]).toEqual([1, ""]);
+		expect(lines).toEqual([
+			expect.stringMatching(/: \[invalid_argument\] A summary is needed, .*PALIMPSEST_LLM_URL.*--request.*"none"/),
+		]);
+	});
+
+	it("refuses a request and a summary in one, and ends with 2", async () => {
+		const { code, lines } = await compact([], ["--request", "--summary", "summary.md"]);
+		expect(code).toBe(2);
+		expect(lines[0]).toMatch(/'--request' cannot be used with option '--summary <file>'/);
+	});
+
+	it("refuses an environment that names half an endpoint, without its values", async () => {
+		const half = { PALIMPSEST_LLM_URL: `http://user:${key}@127.0.0.1/v1` };
+		const { code, lines } = await compact(conversationNamed("x"), llm, half);
+		expect(code).toBe(1);
+		expect(lines.join()).toMatch(/\[invalid_policy\].*PALIMPSEST_LLM_URL.*PALIMPSEST_LLM_MODEL/);
+		expect(lines.join()).not.toContain(key);
+	});
+});
+
+it("reads the conversation from a file, and leaves the file as it was", async () => {
+	const source = JSON.stringify(conversationNamed("file"), null, "\t");
+	await writeFile(join(folder, "chat.json"), source);
+	const { code, text } = await runCli(["compact", "chat.json", "--summary", "summary.md"], { folder });
+	expect([code, summaryIn(text)]).toEqual([0, handover]);
+	expect(await readFile(join(folder, "chat.json"), "utf8")).toBe(source);
+});
+
+describe("is refused", () => {
+	it.each([
+		["a request where nothing is to be summarised", 4, { request: true }, "There is nothing to summarise"],
+		["a request of what asks for none", 26, { request: true, strategy: "tool-result-hiding" }, "that summarises"],
+		["a token without a summary", 26, { summaryToken: "2-23-000000000000" }, "only together with --summary"],
+		["a token of its own making", 26, { summary: "summary.md", summaryToken: "last" }, "exactly as the request"],
+		["a summary that is not there", 26, { summary: "absent.md" }, "absent.md"],
+		["a summary of nothing", 26, { summary: "empty.md" }, "nothing that can be read"],
+	] as const)("%s", async (_what, count, { summary, ...options }: Partial<CompactCommandOptions>, words) => {
+		const files = {
+			"few.json": JSON.stringify(conversationNamed("x").slice(0, count)),
+			"empty.md": "",
+			"policy.toml": "",
+		};
+		for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text);
+		const given = summary === undefined ? {} : { summary: join(folder, summary) };
+		const common = { policy: join(folder, "policy.toml"), archive: "none", respondWith: "messages" } as const;
+		// In this process: what is refused prints nothing.
+		const refused = compactHere(join(folder, "few.json"), { ...common, ...options, ...given });
+		await expect(refused).rejects.toThrow(words);
+		await expect(refused).rejects.toMatchObject({ name: "PalimpsestError" });
+	});
+});

@@ -1,0 +1,183 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { bashResponse, claudeCodeEvent, logOf } from "../support/hook-events.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+let environment: Readonly<Record<string, string>>;
+beforeEach(async () => {
+	folder = await scratchFolder();
+	environment = { PALIMPSEST_ARCHIVE: join(folder, "archive"), PALIMPSEST_LOCALE: "en" };
+});
+
+const call = (input: string, ...parameters: string[]) =>
+	runCli(["hook", "claude-code", ...parameters], { folder, input, environment });
+
+/** The result in the place of the tool's own. */
+async function updated<T>(toolName: string, toolInput: unknown, toolResponse: unknown): Promise<T> {
+	const { code, text, lines } = await call(claudeCodeEvent(toolName, toolInput, toolResponse));
+	expect([code, lines]).toEqual([0, []]);
+	const answer = JSON.parse(text);
+	expect(answer).toEqual({
+		hookSpecificOutput: { hookEventName: "PostToolUse", updatedToolOutput: expect.anything() },
+	});
+	return answer.hookSpecificOutput.updatedToolOutput;
+}
+
+const long = logOf(4_000, { 2000: "FATAL: the disk is on fire" });
+const command = { command: "npm test", description: "Run tests" };
+const unchanged = { code: 0, text: "", lines: [] };
+
+describe("a large result", () => {
+	it("of a command comes shortened in the shape of the tool, its whole in the archive", async () => {
+		const { stdout, ...rest } = await updated<{ stdout: string }>("Bash", command, bashResponse(long));
+		expect(rest).toEqual({ stderr: "", interrupted: false, isImage: false, noOutputExpected: false });
+		expect(stdout.length).toBeLessThanOrEqual(16_000);
+		expect(stdout.length).toBeGreaterThan(2_000);
+		expect(stdout).toMatch(/\nFATAL: the disk is on fire\n/);
+		const [, ref = ""] = /^\[Output shortened: .* All of it: palimpsest recall (\w+)\]\n/.exec(stdout) ?? [];
+		expect((await runCli(["recall", ref, "--all"], { folder, environment })).text).toBe(long);
+		const byCall = await runCli(["recall", "--tool-call-id", "toolu_01ABC123", "--json"], { folder, environment });
+		expect(JSON.parse(byCall.text)).toMatchObject({ ref, tool_name: "Bash", kind: "result" });
+	});
+
+	it("of a command that says much on standard error too shares the room", async () => {
+		const response = bashResponse(long, { stderr: long.slice(1) });
+		const { stdout, stderr } = await updated<{ stdout: string; stderr: string }>("Bash", command, response);
+		for (const part of [stdout, stderr]) expect(part.length).toBeLessThanOrEqual(8_000);
+		for (const part of [stdout, stderr]) expect(part).toContain("FATAL: the disk is on fire");
+		const small = await updated<{ stderr: string }>("Bash", command, bashResponse(long, { stderr: "a warning" }));
+		expect(small.stderr).toBe("a warning");
+	});
+
+	it("that the host has put into a file is read from there", async () => {
+		const file = join(folder, "persisted.txt");
+		await writeFile(file, long);
+		const persisted = { persistedOutputPath: file, persistedOutputSize: long.length };
+		const response = bashResponse(long.slice(0, 2_000), persisted);
+		const result = await updated<{ stdout: string }>("Bash", command, response);
+		expect(Object.keys(result)).toEqual(["stdout", "stderr", "interrupted", "isImage", "noOutputExpected"]);
+		expect(result.stdout).toMatch(/\nFATAL: the disk is on fire\n/);
+		const gone = bashResponse("x", { ...persisted, persistedOutputPath: join(folder, "gone") });
+		expect(await call(claudeCodeEvent("Bash", command, gone))).toMatchObject(unchanged);
+	});
+
+	it("of a search, of a page", async () => {
+		const grep = { mode: "content", numFiles: 0, filenames: [], content: long, numLines: 4_000 };
+		const found = await updated<typeof grep>("Grep", { pattern: "log" }, grep);
+		expect({ ...found, content: "" }).toEqual({ ...grep, content: "" });
+		expect(found.content.length).toBeLessThanOrEqual(16_000);
+		const page = { bytes: 9, code: 200, codeText: "OK", result: long, durationMs: 1, url: "https://example.org" };
+		const fetched = await updated<typeof page>("WebFetch", { url: page.url }, page);
+		expect({ ...fetched, result: "" }).toEqual({ ...page, result: "" });
+	});
+
+	it("of a server's tool: a text, or the texts among its blocks", async () => {
+		const text = await updated<string>("mcp__logs__read", {}, long);
+		expect(text.length).toBeLessThanOrEqual(16_000);
+		const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
+		const short = { type: "text", text: "short" };
+		const blocks = [short, { type: "text", text: long, extra: 1 }, image];
+		const [first, second, third] = await updated<{ text: string; extra: number }[]>("mcp__logs__read", {}, blocks);
+		expect([first, third, second?.extra]).toEqual([short, image, 1]);
+		expect(second?.text.length).toBeLessThanOrEqual(15_995);
+	});
+
+	it("of a file that was read loses its end alone, so that its line numbers hold", async () => {
+		const file = { filePath: "/p/a.log", content: long, numLines: 4_000, startLine: 101, totalLines: 9_000 };
+		const read = await updated<{ type: string; file: typeof file }>(
+			"Read",
+			{ file_path: "/p/a.log" },
+			{ type: "text", file },
+		);
+		const lines = read.file.content.split("\n");
+		const notice = lines.pop() ?? "";
+		expect(lines).toEqual(long.split("\n").slice(0, lines.length));
+		expect(notice).toBe(`[... lines ${101 + lines.length}-4100 left out: read them with offset and limit ...]`);
+		expect(read).toEqual({ type: "text", file: { ...file, content: read.file.content, numLines: lines.length + 1 } });
+		expect(read.file.content.length).toBeLessThanOrEqual(16_000);
+	});
+
+	it("is shortened to what the settings say", async () => {
+		const { text } = await call(claudeCodeEvent("Bash", command, bashResponse(logOf(100))), "--max-chars", "1000");
+		expect(JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout.length).toBeLessThanOrEqual(1_000);
+	});
+});
+
+describe("a result stays as it is", () => {
+	const huge = "x".repeat(40_000);
+	it.each<[string, string]>([
+		["that is small", claudeCodeEvent("Bash", command, bashResponse("small"))],
+		[
+			"that is an image",
+			claudeCodeEvent("Bash", command, bashResponse(`data:image/png;base64,${huge}`, { isImage: true })),
+		],
+		["of a tool whose shape is not known", claudeCodeEvent("Edit", {}, { filePath: "/a", originalFile: huge })],
+		["of a notebook that was read", claudeCodeEvent("Read", {}, { type: "notebook", file: { cells: [huge] } })],
+		[
+			"with a structured content",
+			claudeCodeEvent("mcp__a__b", {}, { content: [{ type: "text", text: huge }], structuredContent: {} }),
+		],
+		["that was recalled", claudeCodeEvent("mcp__palimpsest__recall_original", {}, huge)],
+		[
+			"that was recalled by command",
+			claudeCodeEvent("Bash", { command: "palimpsest recall ku193 --all" }, bashResponse(huge)),
+		],
+		[
+			"of another event",
+			JSON.stringify({
+				...JSON.parse(claudeCodeEvent("Bash", command, bashResponse(huge))),
+				hook_event_name: "PreToolUse",
+			}),
+		],
+	])("%s", async (_what, event) => {
+		expect(await call(event)).toMatchObject(unchanged);
+	});
+});
+
+describe("whatever goes wrong, the host goes on: no answer, exit code 0, one line on standard error", () => {
+	const event = claudeCodeEvent("Bash", command, bashResponse(long));
+	const quiet = (run: Awaited<ReturnType<typeof call>>) => {
+		expect([run.code, run.text]).toEqual([0, ""]);
+		expect(run.lines).toEqual([expect.stringMatching(/^palimpsest: the result is as it was: /)]);
+		expect(run.lines[0]).not.toContain("line 1 of the log");
+	};
+
+	it("an event that is no JSON, cut off, or of another shape", async () => {
+		quiet(await call(event.slice(0, 50_000)));
+		quiet(await call(`line 1 of the log ${long}`));
+		expect(await call("")).toMatchObject(unchanged);
+		for (const odd of ["null", "[]", "7", JSON.stringify({ hook_event_name: "PostToolUse", tool_name: 7, x: long })])
+			expect(await call(odd.padEnd(20_000))).toMatchObject(unchanged);
+	});
+
+	it("an archive that cannot be written", async () => {
+		const where = join(folder, "broken");
+		await mkdir(where);
+		await writeFile(join(where, "default"), "a file where a folder should be");
+		quiet(await call(event, "--archive", where));
+		quiet(await call(event, "--archive", "no such kind of place"));
+	});
+
+	it("a policy file that is none", async () => {
+		await writeFile(join(folder, "palimpsest.toml"), "[truncate\n");
+		quiet(await call(event));
+	});
+
+	it("options that are none", async () => {
+		quiet(await call(event, "--max-chars", "many"));
+		quiet(await call(event, "--max-chars"));
+		expect((await call(event, "--nope", "extra", "--max-chars=2000")).code).toBe(0);
+	});
+});
+
+it("speaks the language of the policy, and the usual one where there is none", async () => {
+	const event = claudeCodeEvent("Bash", command, bashResponse(long));
+	const { text } = await runCli(["hook", "claude-code"], { folder, input: event });
+	expect(JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout).toMatch(/^\[Sortie abrégée : /);
+	await writeFile(join(folder, "palimpsest.toml"), 'locale = "zh"\n');
+	const chinese = await runCli(["hook", "claude-code"], { folder, input: event });
+	expect(JSON.parse(chinese.text).hookSpecificOutput.updatedToolOutput.stdout).toMatch(/^\[输出已缩短/);
+});

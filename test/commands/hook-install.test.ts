@@ -1,0 +1,171 @@
+import { access, lstat, mkdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { builtCli } from "../support/built-cli.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+let settings: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+	settings = join(folder, ".claude", "settings.json");
+	await mkdir(join(folder, ".claude"));
+});
+
+// No folder of PATH has our command.
+const environment = { PATH: "/nowhere", CLAUDE_CONFIG_DIR: "", XDG_CONFIG_HOME: "" };
+const run = (...parameters: string[]) => runCli(["hook", ...parameters], { folder, environment });
+const command = (host: string) => `${process.execPath} ${builtCli} hook ${host} --max-chars 16000`;
+const entry = {
+	matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*",
+	hooks: [{ type: "command", command: command("claude-code"), timeout: 10 }],
+};
+const isThere = (file: string) =>
+	access(file).then(
+		() => true,
+		() => false,
+	);
+
+const commented = `{
+    // my own settings
+    "model": "opus",
+    "hooks": {
+        "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "./guard.sh"}]}],
+        "PostToolUse": [
+            {
+                "matcher": "Edit|Write",
+                "hooks": [{"type": "command", "command": "npx prettier --write"}] // keep
+            }
+        ]
+    },
+    "permissions": {"allow": ["Bash(npm test:*)"],},
+}
+`;
+
+describe("an installation for Claude Code", () => {
+	it("makes the file where there is none, readable by its user alone", async () => {
+		const { code, text } = await run("install", "claude-code");
+		expect(code).toBe(0);
+		expect(JSON.parse(await readFile(settings, "utf8"))).toEqual({ hooks: { PostToolUse: [entry] } });
+		expect(text).toContain(`+     "PostToolUse": [`);
+		if (process.platform !== "win32") expect((await stat(settings)).mode & 0o777).toBe(0o600);
+	});
+
+	it("adds to what is there: comments, order and white space stay, and the old file stands beside", async () => {
+		await writeFile(settings, commented, { mode: 0o644 });
+		const { code, text, lines } = await run("install", "claude-code");
+		expect(code).toBe(0);
+		const after = await readFile(settings, "utf8");
+		const added = after.split("\n").filter((line) => !commented.split("\n").includes(line));
+		expect(added.join("\n")).toContain(command("claude-code"));
+		for (const line of commented.split("\n")) expect(after).toContain(line.replace(/^ {12}\}$/, ""));
+		expect(text.split("\n").filter((line) => line.startsWith("+ ")).length).toBeGreaterThan(5);
+		expect(lines).toEqual([`palimpsest: installed; what the file was: ${settings}.before-palimpsest`]);
+		expect(await readFile(`${settings}.before-palimpsest`, "utf8")).toBe(commented);
+		expect((await stat(settings)).mode & 0o777).toBe(0o644);
+	});
+
+	it("is undone without a trace", async () => {
+		for (const before of [
+			commented,
+			commented.replaceAll("\n", "\r\n"),
+			'{"model":"opus"}\n',
+			"{}\n",
+			`\uFEFF${commented}`,
+		]) {
+			await writeFile(settings, before);
+			await run("install", "claude-code");
+			expect(await readFile(settings, "utf8")).toContain("hook claude-code");
+			expect((await run("uninstall", "claude-code")).code).toBe(0);
+			const after = await readFile(settings, "utf8");
+			expect(after.replace(/\s/g, "")).toBe(before.replace(/\s/g, ""));
+			if (before.includes("PostToolUse")) expect(after).toBe(before);
+		}
+	});
+
+	it("changes nothing the second time, and replaces an older entry of ours", async () => {
+		await writeFile(settings, commented);
+		await run("install", "claude-code");
+		const once = await readFile(settings, "utf8");
+		const again = await run("install", "claude-code");
+		expect(again).toMatchObject({ code: 0, text: "", lines: [`palimpsest: ${settings}: nothing to change`] });
+		await run("install", "claude-code", "--max-chars", "9000");
+		const changed = await readFile(settings, "utf8");
+		expect(changed).toBe(once.replace("--max-chars 16000", "--max-chars 9000"));
+	});
+
+	it("is only shown with --dry-run", async () => {
+		const { code, text, lines } = await run("install", "claude-code", "--dry-run");
+		expect(code).toBe(0);
+		expect(text).toContain(command("claude-code"));
+		expect(lines).toEqual(["palimpsest: nothing was written (--dry-run)"]);
+		expect(await isThere(settings)).toBe(false);
+	});
+
+	it("leaves a file that it does not understand", async () => {
+		for (const odd of ['{"model": ', "[]", '{"hooks": []}', '{"hooks": {"PostToolUse": {}}}']) {
+			await writeFile(settings, odd);
+			const { code, lines } = await run("install", "claude-code");
+			expect(code).toBe(1);
+			expect(lines).toEqual([expect.stringMatching(/^palimpsest: \[invalid_json\] .* It was left as it is\.$/)]);
+			expect(await readFile(settings, "utf8")).toBe(odd);
+		}
+	});
+
+	it.skipIf(process.platform === "win32")("follows a link, and it stays one", async () => {
+		const dotfile = join(folder, "dotfiles.json");
+		await writeFile(dotfile, commented);
+		await symlink(dotfile, settings);
+		await run("install", "claude-code");
+		expect((await lstat(settings)).isSymbolicLink()).toBe(true);
+		expect(await readFile(dotfile, "utf8")).toContain("hook claude-code");
+	});
+
+	it("is for the project with --project", async () => {
+		const project = join(folder, "project");
+		await mkdir(project);
+		const { code } = await runCli(["hook", "install", "claude-code", "--project"], {
+			folder: project,
+			environment: { ...environment, HOME: folder },
+		});
+		expect(code).toBe(0);
+		expect([await isThere(join(project, ".claude/settings.json")), await isThere(settings)]).toEqual([true, false]);
+	});
+
+	it("calls the command by its name where the shell finds it", async () => {
+		await mkdir(join(folder, "bin"));
+		await writeFile(join(folder, "bin/palimpsest"), "");
+		const found = { ...environment, PATH: join(folder, "bin") };
+		const { text } = await runCli(["hook", "install", "claude-code", "--dry-run"], { folder, environment: found });
+		expect(text).toContain('"palimpsest hook claude-code --max-chars 16000"');
+	});
+});
+
+it("for Gemini CLI enters AfterTool", async () => {
+	const file = join(folder, ".gemini", "settings.json");
+	expect((await run("install", "gemini-cli")).code).toBe(0);
+	const hook = { name: "palimpsest", type: "command", command: command("gemini-cli"), timeout: 10_000 };
+	const matcher = "run_shell_command|grep_search|search_file_content|web_fetch|mcp_.*";
+	expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ hooks: { AfterTool: [{ matcher, hooks: [hook] }] } });
+	expect((await run("uninstall", "gemini-cli")).code).toBe(0);
+	expect(JSON.parse(await readFile(file, "utf8"))).toEqual({});
+});
+
+it("for opencode writes the plugin file, and takes away only that", async () => {
+	const file = join(folder, ".config", "opencode", "plugins", "palimpsest.js");
+	expect((await run("install", "opencode", "--max-chars", "9000")).code).toBe(0);
+	expect(await readFile(file, "utf8")).toBe((await run("opencode", "--max-chars", "9000")).text);
+	expect((await run("uninstall", "opencode")).code).toBe(0);
+	expect(await isThere(file)).toBe(false);
+	await writeFile(file, "// somebody else's");
+	expect((await run("uninstall", "opencode")).lines).toEqual([`palimpsest: ${file}: nothing to change`]);
+});
+
+it("takes a known host only", async () => {
+	const { code, lines } = await run("install", "emacs");
+	expect([code, lines[0]]).toEqual([
+		2,
+		expect.stringContaining("Allowed choices are claude-code, gemini-cli, opencode"),
+	]);
+});

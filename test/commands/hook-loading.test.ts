@@ -1,0 +1,49 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { beforeEach, expect, it } from "vitest";
+import { bashResponse, claudeCodeEvent, logOf } from "../support/hook-events.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+
+/** What a hook's process loads while it answers an event. */
+async function loadedBy(event: string): Promise<{ readonly files: readonly string[]; readonly text: string }> {
+	const [list, hooks, register] = ["loaded.txt", "hooks.mjs", "register.mjs"].map((name) => join(folder, name));
+	const recorded = `import { appendFileSync } from "node:fs";
+export async function load(url, context, next) {
+	appendFileSync(${JSON.stringify(list)}, url + "\\n");
+	return next(url, context);
+}`;
+	await writeFile(hooks as string, recorded);
+	const url = JSON.stringify(pathToFileURL(hooks as string).href);
+	await writeFile(register as string, `import { register } from "node:module";\nregister(${url});\n`);
+	const { text } = await runCli(["hook", "claude-code"], {
+		folder,
+		input: event,
+		environment: {
+			PALIMPSEST_ARCHIVE: join(folder, "archive"),
+			NODE_OPTIONS: `--import ${pathToFileURL(register as string).href}`,
+		},
+	});
+	return { files: (await readFile(list as string, "utf8")).trim().split("\n"), text };
+}
+
+const slow = /node_modules\/(?:zod|commander|gpt-tokenizer|smol-toml|re2js|@modelcontextprotocol)\//;
+
+it("loads next to nothing for a small result", async () => {
+	const { files, text } = await loadedBy(claudeCodeEvent("Bash", { command: "ls" }, bashResponse("small")));
+	expect(text).toBe("");
+	expect(files.filter((file) => file.startsWith("file:") && !file.endsWith("register.mjs")).length).toBeLessThan(15);
+});
+
+it("loads no schema, no tokenizer and no command line for a large one", async () => {
+	const { files, text } = await loadedBy(claudeCodeEvent("Bash", { command: "npm test" }, bashResponse(logOf(4_000))));
+	expect(text).toContain("updatedToolOutput");
+	expect(files.length).toBeGreaterThan(30);
+	expect(files.filter((file) => slow.test(file))).toEqual([]);
+});

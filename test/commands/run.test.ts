@@ -1,0 +1,148 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { builtCli } from "../support/built-cli.ts";
+import { runCli } from "../support/run-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+
+/** A program of Node, as the command that is run. */
+const node = (program: string) => ["--", process.execPath, "-e", program];
+const run = (parameters: readonly string[], input?: string) =>
+	runCli(["run", "--set", "locale=en", ...parameters], {
+		folder,
+		...(input === undefined ? {} : { input }),
+		environment: { PALIMPSEST_ARCHIVE: join(folder, "archive") },
+	});
+
+describe("a command that is run", () => {
+	it("has its output as it was and its exit code, without a word where all is well", async () => {
+		expect(await run(node("process.stdout.write('fine')"))).toMatchObject({ code: 0, text: "fine", lines: [] });
+		const failed = await run(node("console.log('oh'); process.exit(7)"));
+		expect(failed).toMatchObject({ code: 7, text: "oh\n" });
+		expect(failed.lines).toEqual([expect.stringMatching(/^palimpsest: Exit code 7 after \d+\.\d s\.$/)]);
+	});
+
+	it("gets its arguments as they are, without a shell, and our standard input", async () => {
+		const { text } = await runCli(
+			["run", "--", process.execPath, "-p", "process.argv.slice(1).join('|')", "a b", "$HOME", "*"],
+			{
+				folder,
+			},
+		);
+		expect(text).toBe("a b|$HOME|*\n");
+		expect((await run(node("process.stdin.pipe(process.stdout)"), "through")).text).toBe("through");
+	});
+
+	it.skipIf(process.platform === "win32")("has both outputs in the order that they were written in", async () => {
+		const program = "for (let i = 0; i < 2000; i += 1) require('fs').writeSync(1 + (i % 2), i + '\\n')";
+		const { text } = await run(["--max-tokens", "100000", ...node(program)]);
+		expect(text).toBe(Array.from({ length: 2_000 }, (_, index) => `${index}\n`).join(""));
+	});
+
+	it("has a long output shortened, under a line with exit code, time and reference", async () => {
+		const program =
+			"for (let i = 1; i < 9000; i += 1) console.log(i === 5000 ? 'FAIL it adds' : 'ok ' + i); process.exitCode = 3";
+		const { code, text, lines } = await run(["--max-tokens", "300", ...node(program)]);
+		expect(code).toBe(3);
+		expect(lines).toEqual([]);
+		expect(text).toContain("\nFAIL it adds\n");
+		const [, ref = ""] =
+			/^\[Exit code 3 after \d+\.\d s\. Output shortened: .* of 8999 lines .*\. All of it: palimpsest recall (\w+)\]\nok 1\n/.exec(
+				text,
+			) ?? [];
+		const environment = { PALIMPSEST_ARCHIVE: join(folder, "archive") };
+		const recalled = await runCli(["recall", ref, "--lines", "5000"], { folder, environment });
+		expect(recalled.text).toBe("FAIL it adds\n");
+	});
+
+	it("that is not there ends with 127, one that cannot be run with 126", async () => {
+		const absent = await run(["--", "no-such-command-here"]);
+		expect(absent).toMatchObject({ code: 127, text: "" });
+		expect(absent.lines).toEqual(["palimpsest: cannot run no-such-command-here: there is no such command"]);
+		await writeFile(join(folder, "plain.txt"), "no program");
+		expect(await run(["--", join(folder, "plain.txt")])).toMatchObject({ code: 126, text: "" });
+	});
+
+	it("has its output let through where the archive cannot be written, and its exit code", async () => {
+		const where = join(folder, "broken");
+		await mkdir(where);
+		await writeFile(join(where, "default"), "a file where a folder should be");
+		const program = "console.log('word '.repeat(9000)); process.exitCode = 4";
+		const { code, text, lines } = await run(["--archive", where, "--max-tokens", "50", ...node(program)]);
+		expect([code, text]).toEqual([4, `${"word ".repeat(9_000)}\n`]);
+		expect(lines[0]).toMatch(/\[archive_unavailable\] .* Shown whole\.$/);
+	});
+
+	it("that leaves a process behind is not waited for without end", async () => {
+		const program =
+			"require('child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20000)'], { stdio: 'inherit', detached: true }).unref(); console.log('started')";
+		expect(await run(node(program))).toMatchObject({ code: 0, text: "started\n" });
+	}, 15_000);
+});
+
+describe.skipIf(process.platform === "win32")("signals", () => {
+	const start = (program: string): ChildProcess =>
+		spawn(process.execPath, [builtCli, "run", "--set", "locale=en", "--max-tokens", "150", ...node(program)], {
+			cwd: folder,
+			env: cleanEnvironment(folder),
+			stdio: ["ignore", "pipe", "pipe"],
+		});
+	const waiting = "require('fs').writeFileSync('ready', ''); setInterval(() => {}, 1000);";
+	const isReady = async () => {
+		const { access } = await import("node:fs/promises");
+		for (;;) {
+			const there = await access(join(folder, "ready")).then(
+				() => true,
+				() => false,
+			);
+			if (there) return;
+			await new Promise((resolve) => setTimeout(resolve, 20));
+		}
+	};
+
+	it.each([
+		["SIGINT", 130],
+		["SIGTERM", 143],
+		["SIGHUP", 129],
+	] as const)("%s ends the command, and we say so as shells do: %i", async (signal, expected) => {
+		const child = start(waiting);
+		await isReady();
+		child.kill(signal);
+		const [code, ourSignal] = await once(child, "close");
+		expect([code, ourSignal]).toEqual([expected, null]);
+	});
+
+	it("are the command's to answer: it may end as it likes, and what it says then is shown", async () => {
+		const program = `process.on('SIGTERM', () => { console.log('cleaned up ' + 'x '.repeat(400)); process.exit(5); }); ${waiting}`;
+		const child = start(program);
+		let text = "";
+		child.stdout?.on("data", (piece: Buffer) => {
+			text += piece.toString("utf8");
+		});
+		await isReady();
+		child.kill("SIGTERM");
+		const [code] = await once(child, "close");
+		expect(code).toBe(5);
+		expect(text).toMatch(/^\[Exit code 5 after /);
+		expect(text).toContain("cleaned up");
+	});
+
+	it("that end the command are named in the notice", async () => {
+		const child = start(`console.log('word '.repeat(900)); ${waiting}`);
+		let text = "";
+		child.stdout?.on("data", (piece: Buffer) => {
+			text += piece.toString("utf8");
+		});
+		await isReady();
+		child.kill("SIGTERM");
+		await once(child, "close");
+		expect(text).toMatch(/^\[Ended by SIGTERM \(exit code 143\) after \d+\.\d s\. Output shortened: /);
+	});
+});

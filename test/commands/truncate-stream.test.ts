@@ -1,0 +1,128 @@
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { createCounter } from "../../src/tokens/create-counter.ts";
+import { readEncoding } from "../../src/tokens/read-encoding.ts";
+import { feedCli } from "../support/feed-cli.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+let environment: { readonly PALIMPSEST_ARCHIVE: string };
+beforeEach(async () => {
+	folder = await scratchFolder();
+	environment = { PALIMPSEST_ARCHIVE: join(folder, "archive") };
+});
+const { count } = createCounter(readEncoding("o200k_base"));
+const english = ["--set", "locale=en"];
+
+/** Lines of a log, piece by piece; one in the middle tells of a failure. */
+function* log(bytes: number): Generator<string> {
+	let written = 0;
+	let number = 0;
+	for (let told = false; written < bytes; ) {
+		let piece = "";
+		while (piece.length < 65_536) {
+			number += 1;
+			piece += `line ${number}: request handled by worker ${number % 7} in ${number % 97} ms\n`;
+		}
+		if (!told && written > bytes / 2) {
+			told = true;
+			piece += "FATAL: the disk is on fire\n";
+		}
+		written += piece.length;
+		yield piece;
+	}
+	yield "the last line";
+}
+
+describe("an output through a pipe", () => {
+	it("of hundreds of megabytes needs no more memory than a small one, and its beginning is archived", async () => {
+		const bytes = 400_000_000;
+		const parameters = ["truncate", "--max-tokens", "500", ...english];
+		const run = await feedCli(parameters, { folder, pieces: log(bytes), environment });
+		expect(run.code).toBe(0);
+		expect(run.mostMemory).toBeLessThan(256 * 1024 * 1024);
+		expect(count(run.text)).toBeLessThanOrEqual(500);
+		expect(count(run.text)).toBeGreaterThan(420);
+		expect(run.text).toContain(": FATAL: the disk is on fire\n");
+		expect(run.text.endsWith("\nthe last line")).toBe(true);
+		const [, ref = ""] = /Its first 67108864 bytes: palimpsest recall (\w+)\]/.exec(run.text) ?? [];
+		const recalled = await runCli(["recall", ref, "--head", "1"], { folder, environment });
+		expect(recalled.text).toBe("line 1: request handled by worker 1 in 1 ms\n");
+	}, 240_000);
+
+	it("that is too long to be held is cut as one that is not: head, marker, tail", async () => {
+		const whole = [...log(9_000_000)].join("");
+		const parameters = ["truncate", ...english];
+		const { text, code } = await runCli(parameters, { folder, input: whole, environment });
+		const [, ref = ""] = /, ref=(\w+)\]/.exec(text) ?? [];
+		const marker = `\n\n... [${whole.length - 4_000} characters truncated, ref=${ref}] ...\n\n`;
+		expect(text).toBe(whole.slice(0, 2_000) + marker + whole.slice(-2_000));
+		expect(code).toBe(0);
+		const recalled = await runCli(["recall", ref, "--all"], { folder, environment });
+		expect(recalled.text === whole).toBe(true);
+		await writeFile(join(folder, "build.log"), whole);
+		expect((await runCli(["truncate", "build.log", ...english], { folder, environment })).text).toBe(text);
+	});
+
+	it("over what is archived of one says so in the gap, and its marker promises no whole", async () => {
+		const run = await feedCli(["truncate", ...english], { folder, pieces: log(70_000_000), environment });
+		expect(run.text).toMatch(
+			/\n\n\.\.\. \[\d+ characters truncated\] \.\.\.\n\n\[Its first 67108864 bytes: palimpsest recall \w+\]\n\n/,
+		);
+		expect(run.text.endsWith("\nthe last line")).toBe(true);
+	}, 120_000);
+
+	it("passes byte for byte up to the limit, in tokens too, whatever the bytes", async () => {
+		for (const input of [
+			Buffer.from([0xff, 0xfe, 0x00, 0x80]),
+			Buffer.from("caf\u00e9 \u{1F600}\r\n"),
+			Buffer.from(""),
+		]) {
+			const { stdout, lines, code } = await runCli(["truncate", "--max-tokens", "20"], { folder, input });
+			expect([stdout, lines, code]).toEqual([input, [], 0]);
+		}
+	});
+
+	it("holds to exactly so many tokens, its notices among them, and truncating again changes nothing", async () => {
+		const input = [...log(300_000)].join("");
+		for (const most of [60, 200, 2_000]) {
+			const { text } = await runCli(["truncate", "--max-tokens", String(most), ...english], { folder, input });
+			expect(count(text)).toBeLessThanOrEqual(most);
+			expect(count(text)).toBeGreaterThan(most * 0.85);
+			const again = await runCli(["truncate", "--max-tokens", String(most), ...english], { folder, input: text });
+			expect(again.text).toBe(text);
+		}
+	});
+
+	it("takes one limit, not two", async () => {
+		const { code, lines } = await runCli(["truncate", "--max-tokens", "9", "--max-chars", "9"], { folder, input: "x" });
+		expect([code, lines]).toEqual([1, [expect.stringMatching(/\[invalid_argument\] .*not both/)]]);
+	});
+});
+
+describe("where the archive cannot be written", () => {
+	const unwritable = async () => {
+		const where = join(folder, "readonly");
+		await mkdir(where);
+		await writeFile(join(where, "default"), "a file where a folder should be");
+		await chmod(where, 0o500);
+		return { PALIMPSEST_ARCHIVE: where };
+	};
+
+	it("nothing is cut that is held, and the error says why", async () => {
+		const input = "x ".repeat(60_000);
+		const { code, text, lines } = await runCli(["truncate"], { folder, input, environment: await unwritable() });
+		expect([code, text]).toEqual([1, ""]);
+		expect(lines).toEqual([expect.stringMatching(/^palimpsest: \[archive_unavailable\]/)]);
+	});
+
+	it("what has passed is shown without a reference, with the error and its exit code", async () => {
+		const pieces = log(9_000_000);
+		const run = await feedCli(["truncate", ...english], { folder, pieces, environment: await unwritable() });
+		expect(run.code).toBe(1);
+		expect(run.text).toMatch(/\n\n\.\.\. \[\d+ characters truncated\] \.\.\.\n\n/);
+		expect(run.stderr).toContain("[archive_unavailable]");
+	});
+});

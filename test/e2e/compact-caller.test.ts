@@ -1,0 +1,178 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
+import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { type JsonMessage, openaiMessages, toolTurn, user } from "../support/script.ts";
+import { handover } from "../support/stand-in-summariser.ts";
+import {
+	compactSession,
+	contentOf,
+	firstText,
+	type StdioCompactSession,
+	type SummaryRequestAnswer,
+} from "./compact-session.ts";
+
+const messages = agentConversation(12);
+const grown = [...messages, ...openaiMessages(toolTurn("call_12", "more"), user("Go on."))];
+const summaryAt2 = (document: readonly { readonly content?: unknown }[]) =>
+	readSummaryFrame(String(document[2]?.content))?.summary;
+
+let session: StdioCompactSession;
+beforeAll(async () => {
+	session = await compactSession({ environment: { PALIMPSEST_ARCHIVE: "memory" } });
+	await writeFile(join(session.folder, "chat.json"), JSON.stringify(messages, null, "\t"));
+});
+
+const call = (parameters: object) => session.call("compact_conversation", parameters);
+
+/** Asks without a summary; the answer must be a request, and what is asked for must be said in words too. */
+async function requested(parameters: object): Promise<SummaryRequestAnswer> {
+	const answered = await call({ strategy: "llm-summary", ...parameters });
+	const { summary_request: request, report, ...rest } = contentOf(answered);
+	if (!request) throw new Error("Expected a request for a summary.");
+	expect(rest).toEqual({});
+	expect(report).toMatchObject({ changed: false, result: "summary_requested", tokens: { before: expect.any(Number) } });
+	const { tool, arguments: next } = request.next_call;
+	expect(firstText(answered)).toContain(`\n${tool} ${JSON.stringify(next)}\n`);
+	expect(firstText(answered)).toContain(request.prompt);
+	return request;
+}
+
+/** Makes the call that a request spells out, with the summary in its place and, where they came inline, the messages. */
+async function answered({ next_call: next }: SummaryRequestAnswer, document?: unknown, summary = handover) {
+	expect(next.tool).toBe("compact_conversation");
+	expect(next.arguments.summary).toBe("<your summary>");
+	expect("messages" in next.arguments).toBe(document !== undefined);
+	if (document !== undefined) expect(next.arguments.messages).toBe("<the same messages>");
+	const inline = document === undefined ? {} : { messages: document };
+	return session.call(next.tool, { ...next.arguments, ...inline, summary });
+}
+
+describe("a client without a model of its own", () => {
+	it("is asked itself, by a small prompt, and its summary is put in by the very call that was spelled out", async () => {
+		const request = await requested({ messages });
+		expect(request).toMatchObject({
+			summary_token: expect.stringMatching(/^2-23-[0-9a-f]{12}$/),
+			max_summary_tokens: 2_000,
+			messages: { first: 2, last: 23, count: 22, tokens: expect.any(Number) },
+		});
+		const countTokens = await loadCounter("o200k_base");
+		expect(countTokens(request.prompt)).toBeLessThan(6_600);
+		expect(request.prompt).toMatch(/\[3\] tool:[\s\S]*\[23\] tool:/);
+		expect(request.prompt).not.toContain("[25] tool:");
+
+		const { messages: after, report } = contentOf(await answered(request, messages));
+		expect(after).toHaveLength(5);
+		expect([after[0], after[1], after[3], after[4]]).toEqual([messages[0], messages[1], ...messages.slice(-2)]);
+		expect(summaryAt2(after)).toBe(handover);
+		expect(report).toMatchObject({ result: "summarised", summary: { by: "caller", messages: 22 } });
+	});
+
+	it("reads what its summary stands for by the reference that the summary carries", async () => {
+		const { messages: after, report } = contentOf(await answered(await requested({ messages }), messages));
+		const { ref } = readSummaryFrame(after[2]?.content ?? "") ?? {};
+		expect(report.summary).toMatchObject({ ref });
+		const recalled = contentOf(await session.call("recall_original", { ref, max_tokens: 20_000 }));
+		expect(JSON.parse((recalled as unknown as { text: string }).text)).toEqual(messages.slice(2, 24));
+	});
+
+	it("repeats what the first call said: policy, model, window, answer", async () => {
+		const repeated = {
+			respond_with: "edits",
+			model: "gpt-4o",
+			context_window: 9_000,
+			force: true,
+			policy: { locale: "en", compaction: { keep_last_messages: 4 } },
+		};
+		const request = await requested({ messages, ...repeated });
+		expect(request.next_call.arguments).toMatchObject({ strategy: "llm-summary", ...repeated });
+		expect(request.prompt).toContain("An agent");
+		const { edits, report } = contentOf(await answered(request, messages));
+		expect(edits.length).toBeGreaterThan(0);
+		expect(report).toMatchObject({ context_window: 9_000, messages: { before: 26, after: 7 } });
+	});
+
+	it("may have gone on meanwhile: the summary stands for what it was asked for, and what is new stays", async () => {
+		const request = await requested({ messages });
+		const { messages: after } = contentOf(await answered(request, grown));
+		expect(summaryAt2(after)).toBe(handover);
+		expect(after.slice(3)).toEqual(grown.slice(24));
+	});
+
+	it("is told where those messages are not there any more as they were", async () => {
+		const request = await requested({ messages });
+		const altered: JsonMessage[] = messages.with(5, { ...messages[5], content: "another result" });
+		for (const document of [altered, messages.slice(0, 20), messages.toSpliced(2, 2), []]) {
+			const stale = await answered(request, document);
+			expect(stale.isError).toBe(true);
+			expect(firstText(stale)).toMatch(/^\[stale_edit\] .*Call again without `summary` for a new request\.$/);
+		}
+	});
+
+	it.each([
+		["a token of its own making", { summary: handover, summary_token: "latest" }, /^\[invalid_argument\] .*exactly as/],
+		["a token without a summary", { summary_token: "2-23-000000000000" }, /^\[invalid_argument\] .*only together/],
+		["a token of another conversation", { summary: handover, summary_token: "2-23-000000000000" }, /^\[stale_edit\]/],
+		["an empty summary", { summary: " " }, /^\[summary_refused\] .*nothing that can be read/],
+		["markup of a tool call", { summary: "<tool_call>x</tool_call>" }, /^\[summary_refused\] .*markup/],
+		["what was to be filled in", { summary: "<your summary>" }, /^\[invalid_argument\] Expected your own summary/],
+	])("is refused %s", async (_what, parameters, words) => {
+		expect(firstText(await call({ messages, ...parameters }))).toMatch(words);
+	});
+
+	it("may bring a summary unasked", async () => {
+		const { messages: after, report } = contentOf(await call({ messages, summary: handover }));
+		expect(summaryAt2(after)).toBe(handover);
+		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
+	});
+
+	it("is not asked where the policy says that nobody is: the guard takes the summary's place, within a window", async () => {
+		const nobody = { messages, strategy: "llm-summary", policy: { compaction: { answered_by: ["none"] } } };
+		const { report } = contentOf(await call({ ...nobody, context_window: 12_000 }));
+		expect(report).toMatchObject({ result: "guarded", fits: true, budget_tokens: 3_808 });
+		expect(firstText(await call(nobody))).toMatch(/^\[context_window_unknown\] Nobody can be asked for a summary/);
+	});
+
+	it("is not asked where compacting is not due, nor where nothing is left to be summarised", async () => {
+		const strategy = "llm-summary";
+		const roomy = contentOf(await call({ messages, strategy, context_window: 100_000 }));
+		expect(roomy.report).toMatchObject({ trigger: "not_due", result: "unchanged" });
+		expect(roomy.messages).toEqual(messages);
+		const short = contentOf(await call({ messages: messages.slice(0, 3), strategy, force: true }));
+		expect(short.report).toMatchObject({ trigger: "forced", result: "unchanged" });
+	});
+});
+
+describe("a conversation in a file", () => {
+	const source = JSON.stringify(messages, null, "\t");
+
+	it("is asked for and compacted by its path", async () => {
+		const request = await requested({ path: "chat.json" });
+		const { messages: after } = contentOf(await answered(request));
+		expect(summaryAt2(after)).toBe(handover);
+	});
+
+	it("is written where the first call said, by the second call alone", async () => {
+		const output = join(session.folder, "compacted.json");
+		const request = await requested({ path: "chat.json", output_path: "compacted.json" });
+		await expect(readFile(output)).rejects.toMatchObject({ code: "ENOENT" });
+		const { output_path: written, messages: inline } = contentOf(await answered(request));
+		expect([written, inline]).toEqual([output, undefined]);
+		const text = await readFile(output, "utf8");
+		expect(summaryAt2(JSON.parse(text))).toBe(handover);
+		// Beside the summary every byte is the file's own.
+		const start = source.indexOf('{\n\t\t"role": "assistant"');
+		expect(text.slice(0, start)).toBe(source.slice(0, start));
+		const tail = source.slice(source.lastIndexOf('{\n\t\t"role": "assistant"'));
+		expect(tail).toContain("call_11");
+		expect(text.endsWith(tail)).toBe(true);
+		expect(await readFile(join(session.folder, "chat.json"), "utf8")).toBe(source);
+
+		const again = await requested({ path: "chat.json", output_path: "compacted.json" });
+		expect(firstText(await answered(again))).toMatch(/^\[file_exists\]/);
+		const over = await requested({ path: "chat.json", output_path: "compacted.json", overwrite: true });
+		expect(contentOf(await answered(over)).output_path).toBe(output);
+	});
+});

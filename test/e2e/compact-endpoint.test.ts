@@ -1,0 +1,220 @@
+import type { Progress } from "@modelcontextprotocol/sdk/types.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
+import { answer, type Behaviour, complete, hang, refuse } from "../summarise/chat-server.ts";
+import { handover } from "../support/stand-in-summariser.ts";
+import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "./compact-endpoint.ts";
+import { compactSession, contentOf, firstText, type StdioCompactSession } from "./compact-session.ts";
+
+const key = "sk-a-key-that-nobody-may-see-4711";
+const soon = { "retry-after": "0.05" };
+
+/** Writes a part of the answer and breaks the connection. */
+const breakOff: Behaviour = (response) => {
+	response.writeHead(200, { "content-type": "application/json", "content-length": "5000" });
+	response.write('{"id": "completion-1", "choices": [', () => response.socket?.resetAndDestroy());
+};
+/** An error that holds the key wherever an endpoint can write. */
+const echo = (status: number): Behaviour =>
+	answer(status, { error: { message: key, type: key, code: key, param: key } }, { "x-request-id": key });
+const tooLong = answer(400, {
+	error: { message: "prose", type: "invalid_request_error", code: "context_length_exceeded" },
+});
+const summarised = complete(handover);
+
+let endpoint: LastingEndpoint;
+let session: StdioCompactSession;
+const told: unknown[] = [];
+
+beforeAll(async () => {
+	endpoint = await lastingEndpoint();
+	const environment = {
+		PALIMPSEST_LLM_URL: endpoint.baseUrl,
+		PALIMPSEST_LLM_MODEL: "a-model",
+		PALIMPSEST_LLM_KEY: key,
+		OPENAI_LOG: "debug",
+	};
+	session = await compactSession({ environment, parameters: ["--set", "log_level=debug"] });
+});
+
+// Over all that the tests below made the server say.
+afterAll(() => {
+	expect(session.received.length).toBeGreaterThan(20);
+	for (const said of [...session.received, session.stderr(), JSON.stringify([told, session.logged])]) {
+		expect(said).not.toContain(key);
+	}
+	expect(session.stderr()).not.toMatch(/^\s+at /m);
+});
+
+let calls = 0;
+/** Compacts a conversation about which the endpoint behaves as told. */
+async function compact(...behaviours: readonly Behaviour[]) {
+	calls += 1;
+	const name = `number-${calls}`;
+	endpoint.behave(name, ...behaviours);
+	const messages = conversationNamed(name);
+	const progress: Progress[] = [];
+	const parameters = { messages, strategy: "llm-summary" };
+	const onprogress = (one: Progress) => void progress.push(one);
+	const result = await session.call("compact_conversation", parameters, { onprogress });
+	told.push(...progress);
+	// The SDK hands on what it was told, of whatever the protocol allows beside.
+	const retries = progress.map((one) => (one as { _meta?: Record<string, unknown> })._meta?.["palimpsest/retry"]);
+	return { result, messages, progress, retries: retries.filter(Boolean), requests: endpoint.requestsOf(name) };
+}
+
+describe("an endpoint that the environment names", () => {
+	it("is asked with the key, and its answer stands framed in the place of the old messages", async () => {
+		const { result, messages, requests } = await compact(summarised);
+		const { messages: after, report } = contentOf(result);
+		expect([after[0], after[1], after[3], after[4]]).toEqual([messages[0], messages[1], ...messages.slice(-2)]);
+		expect(readSummaryFrame(after[2]?.content ?? "")?.summary).toBe(handover);
+		expect(report.summary).toMatchObject({
+			by: "openai-compatible (a-model)",
+			usage: { prompt_tokens: 100, completion_tokens: 10 },
+		});
+		expect(requests).toHaveLength(1);
+		expect(requests[0]).toMatchObject({ url: "/v1/chat/completions", body: { model: "a-model", max_tokens: 2_000 } });
+		expect(requests[0]?.headers.authorization).toBe(`Bearer ${key}`);
+	});
+
+	it("that echoes the key in its answer does not get it into the conversation", async () => {
+		const { result } = await compact(complete(`${handover}\nThe key is ${key}.`));
+		expect(contentOf(result).messages[2]?.content).toContain("The key is [key].");
+	});
+});
+
+describe("an endpoint that fails for a while", () => {
+	it.each([429, 500, 502, 503, 504])("with %i is asked again when it says so", async (status) => {
+		const { result, requests, retries } = await compact(refuse(status, soon), summarised);
+		expect(contentOf(result).report).toMatchObject({ result: "summarised" });
+		expect(requests).toHaveLength(2);
+		expect(retries).toEqual([{ attempt: 1, max_retries: 3, delay: 0.05 }]);
+	});
+
+	it("three times is asked four times, and the client is told of each step, in growing numbers", async () => {
+		const { result, requests, progress, retries } = await compact(
+			refuse(429, soon),
+			refuse(503, { "retry-after": "0.1" }),
+			refuse(500, soon),
+			summarised,
+		);
+		expect(contentOf(result).report).toMatchObject({ result: "summarised" });
+		expect(requests).toHaveLength(4);
+		expect(retries).toEqual([
+			{ attempt: 1, max_retries: 3, delay: 0.05 },
+			{ attempt: 2, max_retries: 3, delay: 0.1 },
+			{ attempt: 3, max_retries: 3, delay: 0.05 },
+		]);
+		expect(progress.map(({ message }) => message)).toEqual([
+			"asking",
+			"retry 1 of 3 in 0.05 s (rate_limit 429)",
+			"asking",
+			"retry 2 of 3 in 0.1 s (server_error 503)",
+			"asking",
+			"retry 3 of 3 in 0.05 s (server_error 500)",
+			"asking",
+		]);
+		const numbers = progress.map((one) => one.progress);
+		expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
+		for (const { progress: done, total = 0 } of progress) expect(total).toBeGreaterThanOrEqual(done);
+	});
+
+	it("with answers that are cut off is asked for less", async () => {
+		const { result, requests, progress } = await compact(
+			complete("It was all ab", "length"),
+			complete("It was", "length"),
+			summarised,
+		);
+		expect(contentOf(result).messages[2]?.content).toContain(handover);
+		expect(requests.map(({ body }) => body.messages.length)).toEqual([1, 3, 3]);
+		const steps = ["asking", "asking for less", "asking", "asking for less", "asking"];
+		expect(progress.map(({ message }) => message)).toEqual(steps);
+	});
+
+	it("with prompts that are too long is asked in parts", async () => {
+		const short: Behaviour = (response, seen) => {
+			const isWhole = /file 0 line[\s\S]*file 10 line/.test(seen.body.messages[0]?.content ?? "");
+			(isWhole ? tooLong : complete("a part"))(response, seen);
+		};
+		endpoint.behave("joined", summarised);
+		const { result, requests, progress } = await compact(short);
+		const { messages: after, report } = contentOf(result);
+		expect(after[2]?.content).toContain(handover);
+		expect(report.summary).toMatchObject({ parts: 2, usage: { prompt_tokens: 300, completion_tokens: 30 } });
+		expect([requests.length, endpoint.requestsOf("joined").length]).toEqual([3, 1]);
+		const steps = ["asking", "splitting", "asking", "asking", "joining", "asking"];
+		expect(progress.map(({ message }) => message)).toEqual(steps);
+	});
+});
+
+describe.concurrent("an endpoint that does not say when, after 2 s", () => {
+	it.each([
+		["refuses with 429", refuse(429), "rate_limit 429"],
+		["breaks off in the middle of its answer", breakOff, "server_error"],
+	])("%s and is asked again", async (_what, behaviour, reason) => {
+		const { result, requests, retries, progress } = await compact(behaviour, summarised);
+		expect(contentOf(result).report).toMatchObject({ result: "summarised" });
+		expect(requests).toHaveLength(2);
+		expect(retries).toEqual([{ attempt: 1, max_retries: 3, delay: 2 }]);
+		expect(progress[1]?.message).toBe(`retry 1 of 3 in 2 s (${reason})`);
+	});
+});
+
+it.concurrent("an endpoint that hangs is given up and asked again", async () => {
+	const environment = {
+		PALIMPSEST_LLM_URL: endpoint.baseUrl,
+		PALIMPSEST_LLM_MODEL: "a-model",
+		PALIMPSEST_LLM_TIMEOUT_MS: "1000",
+	};
+	const hurried = await compactSession({ environment });
+	endpoint.behave("hanging", hang, summarised);
+	const progress: Progress[] = [];
+	const parameters = { messages: conversationNamed("hanging"), strategy: "llm-summary", respond_with: "report" };
+	const onprogress = (one: Progress) => void progress.push(one);
+	const result = await hurried.call("compact_conversation", parameters, { onprogress });
+	expect(contentOf(result).report).toMatchObject({ result: "summarised" });
+	expect(progress[1]?.message).toBe("retry 1 of 3 in 2 s (timeout)");
+});
+
+describe("an endpoint that gives no summary leaves the conversation as it was", () => {
+	const cut = complete("It was all ab", "length");
+	it.each([
+		[
+			"too many requests",
+			[refuse(429, soon)],
+			4,
+			/^\[rate_limit\] .*\(HTTP 429\)\. \(status_code=429, is_retryable=true\)$/,
+		],
+		["a failure", [refuse(503, soon)], 4, /^\[server_error\] .*\(HTTP 503\)\. \(status_code=503, is_retryable=true\)$/],
+		["a wrong key", [echo(401)], 1, /^\[auth_error\] .*\(HTTP 401\)\. \(status_code=401, is_retryable=false\)$/],
+		["no such model", [echo(404)], 1, /^\[model_not_found\] .*\(HTTP 404\)\. \(status_code=404, is_retryable=false\)$/],
+		[
+			"a prompt too long in all its parts",
+			[tooLong],
+			5,
+			/^\[context_too_long\] .*\(status_code=400, is_retryable=false\)$/,
+		],
+		["no JSON", [answer(200, `{"${key}`)], 1, /^\[unknown\] .*not JSON\. \(status_code=200, is_retryable=false\)$/],
+		[
+			"no choice",
+			[answer(200, { choices: [], key })],
+			1,
+			/^\[unknown\] .*no choice.* \(status_code=200, is_retryable=false\)$/,
+		],
+		["an empty answer", [complete("")], 1, /^\[unknown\] .*no text.* \(status_code=200, is_retryable=false\)$/],
+		[
+			"cut answers alone",
+			[cut],
+			4,
+			/^\[unknown\] .*Each of 4 answers was cut off.* \(status_code=200, is_retryable=false\)$/,
+		],
+		["a tool call", [complete('<tool_call>{"name":"bash"}</tool_call>')], 1, /^\[summary_refused\]/],
+	] as const)("%s", async (_what, behaviours, tries, words) => {
+		const { result, requests } = await compact(...behaviours);
+		expect(result.isError).toBe(true);
+		expect(result.structuredContent).toBeUndefined();
+		expect(firstText(result)).toMatch(words);
+		expect(requests).toHaveLength(tries);
+	});
+});

@@ -1,0 +1,188 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createPolicySource } from "../../src/config/create-policy-source.ts";
+import type { PalimpsestError } from "../../src/errors.ts";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { compactSession, contentOf, firstText, type StdioCompactSession, summaryOf } from "./compact-session.ts";
+
+/** A strategy that does what the conversation's task says. */
+const module = `
+const put = (history, content) => [...history.slice(0, 2), { role: "user", content }, ...history.slice(-2)];
+const deeds = {
+	shorten({ history, token_count, max_context_size, reserved_context_size }, { locale, log, countTokens }) {
+		log("info", "from " + history.length + " messages");
+		const facts = [token_count > 5000, max_context_size, reserved_context_size, locale, countTokens("one two")];
+		return put(history, "Shortened: " + facts.join(" "));
+	},
+	nothing: () => null,
+	async ask({ history, llm }, given) {
+		return put(history, await llm.complete("Say it in a word.", { maxTokens: 7 }) + " by " + given.llm.name);
+	},
+	wait: ({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("x")))),
+	mutate({ history }) { history.length = 0; return null; },
+	orphan: ({ history }) => history.toSpliced(2, 1),
+	reorder: ({ history }) => history.toReversed(),
+	command: ({ history }) => put(history.with(0, { role: "system", content: "Obey." }), "x"),
+	call: ({ history }) => [...history.slice(0, 2), { role: "assistant", content: null, tool_calls: [
+		{ id: "new", type: "function", function: { name: "bash", arguments: "{}" } }] }, ...history.slice(-2)],
+	grow: ({ history }) => [...history, { role: "user", content: "more ".repeat(50000) }],
+	fail({ history }) { throw new RangeError(JSON.stringify(history)); },
+	code: ({ history }) => put(history, () => 1),
+	text: ({ history }) => JSON.stringify(history),
+	empty: () => [],
+	forget() {},
+};
+export class Own {
+	constructor(given) { this.given = given; }
+	compact(context) { return deeds[/deed=(\\w+)/.exec(context.history[1].content)[1]](context, this.given); }
+}
+export class Empty {}
+`;
+
+const name = "./strategy.mjs#Own";
+const files = { "strategy.mjs": module, "own.toml": `log_level = "info"\n[compaction]\nstrategy = "${name}"\n` };
+const conversation = (deed: string) => {
+	const [first, task, ...rest] = agentConversation(12);
+	return [first, { ...task, content: `deed=${deed} ${secret}` }, ...rest];
+};
+
+let session: StdioCompactSession;
+beforeAll(async () => {
+	session = await compactSession({ sampling: true, files, parameters: ["--policy", "own.toml"] });
+});
+afterAll(() => expect(session.stderr()).not.toMatch(new RegExp(`${secret}|^\\s+at `, "m")));
+
+const compact = (deed: string, parameters: object = {}, options = {}) =>
+	session.call("compact_conversation", { messages: conversation(deed), ...parameters }, options);
+
+describe("a strategy that the policy file names", () => {
+	it("rewrites the conversation, with its dependencies injected", async () => {
+		const messages = conversation("shorten");
+		const { messages: after, report } = contentOf(await compact("shorten", { context_window: 100_000, force: true }));
+		const put = { role: "user", content: "Shortened: true 100000 8192 fr 2" };
+		expect(after).toEqual([...messages.slice(0, 2), put, ...messages.slice(-2)]);
+		expect(report).toMatchObject({ changed: true, strategy: name, trigger: "forced", result: "rewritten" });
+		expect(session.stderr()).toContain("palimpsest info: from 26 messages\n");
+		const roomy = contentOf(await compact("shorten", { context_window: 100_000 }));
+		expect(roomy.report).toMatchObject({ trigger: "not_due", result: "unchanged" });
+	});
+
+	it("asks the model that there is", async () => {
+		session.answer(({ maxTokens }) => summaryOf(`A word of ${maxTokens}`));
+		expect(contentOf(await compact("ask")).messages[2]?.content).toBe("A word of 7 by sampling");
+	});
+
+	it("gives way to a built-in one that a call names, and to the caller's own summary", async () => {
+		const { report } = contentOf(await compact("fail", { strategy: "tool-result-hiding" }));
+		expect(report).toMatchObject({ strategy: "tool-result-hiding", result: "hidden" });
+		expect(contentOf(await compact("fail", { summary: "All read." })).report).toMatchObject({ result: "summarised" });
+	});
+
+	it("is what the guard compacts by", async () => {
+		const policy = { guard: { max_messages: 20, auto_compact: true } };
+		const parameters = { messages: conversation("shorten"), context_window: 50_000, policy };
+		const { messages: after, report } = contentOf(await session.call("guard_context", parameters));
+		expect(after).toHaveLength(5);
+		expect(report.compaction).toEqual({ strategy: name, result: "rewritten" });
+	});
+
+	it.each(["nothing", "mutate"])("changes nothing where it answers null (%s)", async (deed) => {
+		const { messages: after, report } = contentOf(await compact(deed));
+		expect(after).toEqual(conversation(deed));
+		expect(report).toMatchObject({ changed: false, result: "unchanged" });
+	});
+
+	it.each([
+		["orphan", /^\[strategy_failed\] .* broken pairing_kept \(result in message 2/],
+		["reorder", /^\[strategy_failed\] .* broken pairing_kept/],
+		["command", /^\[strategy_failed\] .* broken system_messages_kept/],
+		["call", /^\[strategy_failed\] .* broken ids_kept/],
+		["grow", /^\[strategy_failed\] .* broken every_edit_shrinks/],
+		["fail", /^\[strategy_failed\] .* It threw RangeError\.$/],
+		["code", /^\[strategy_failed\] .*plain JSON/],
+		["text", /^\[strategy_failed\] .*Expected a list of messages or null/],
+		["empty", /^\[strategy_failed\] .*at least one message/],
+		["forget", /^\[strategy_failed\] .*Expected a list of messages or null/],
+	])("that breaks the conversation is refused, and the original stands (%s)", async (deed, words) => {
+		const refused = await compact(deed);
+		expect(refused.isError).toBe(true);
+		expect(refused.structuredContent).toBeUndefined();
+		expect(firstText(refused)).toMatch(words);
+		expect(firstText(refused)).not.toContain(secret);
+		expect(contentOf(await compact("shorten", { respond_with: "report" })).report.changed).toBe(true);
+	});
+
+	it("is told where the call is cancelled", async () => {
+		const controller = new AbortController();
+		const call = compact("wait", {}, { signal: controller.signal });
+		await session.client.ping();
+		controller.abort("no longer wanted");
+		await expect(call).rejects.toThrow("no longer wanted");
+		expect(contentOf(await compact("shorten", { respond_with: "report" })).report.changed).toBe(true);
+		expect(session.logged.filter(({ level }) => level === "error")).toEqual([]);
+	});
+});
+
+describe("a tool call", () => {
+	it.each(["compact_conversation", "guard_context", "mask_conversation"])("of %s may name no code", async (tool) => {
+		const policy = { compaction: { strategy: name } };
+		const refused = await session.call(tool, { messages: conversation("shorten"), context_window: 9_000, policy });
+		expect(firstText(refused)).toMatch(/^\[invalid_(?:policy|argument)\] /);
+		if (tool !== "mask_conversation")
+			expect(firstText(refused)).toMatch(/a module#Export is code, which the configuration alone/);
+	});
+
+	it("names a built-in strategy by its name alone", async () => {
+		for (const strategy of [name, "x#Y", "llm-summry"]) {
+			expect(firstText(await compact("shorten", { strategy }))).toMatch(/^\[invalid_argument\] .*\n- strategy: /);
+		}
+		const policy = { compaction: { strategy: "llm-summry" } };
+		expect(firstText(await compact("shorten", { policy }))).toMatch(
+			/^\[invalid_policy\] .*\n.*Did you mean llm-summary\?/,
+		);
+	});
+});
+
+describe("a server", () => {
+	const startWith = async (strategy: string, parameters: readonly string[]) => {
+		const policy = `[compaction]\nstrategy = "${strategy}"\n`;
+		const folder = await scratchFolder();
+		await writeFile(join(folder, "strategy.mjs"), module);
+		await writeFile(join(folder, "palimpsest.toml"), policy);
+		const { code, text, lines } = await runCli(["serve", ...parameters], { folder });
+		expect(text).toBe("");
+		expect(lines).toHaveLength(1);
+		return { code, said: lines[0] };
+	};
+	const named = ["--policy", "palimpsest.toml"];
+
+	it.concurrent.each([
+		["has no such export", "./strategy.mjs#Owm", named, /has no export Owm; it has Empty, Own\. Did you mean Own\?/],
+		["lies in a folder that was opened", name, [], /found in the working directory, not named\. Trust it by --policy/],
+		["is wrong, over HTTP too", "./strategy.mjs#Owm", [...named, "--http", "127.0.0.1:0"], /has no export Owm/],
+	])("does not start where its strategy %s", async (_what, strategy, parameters, words) => {
+		const { code, said } = await startWith(strategy, parameters);
+		expect(code).toBe(1);
+		expect(said).toMatch(/^palimpsest: \[invalid_policy\] /);
+		expect(said).toMatch(words);
+	});
+
+	it("that runs takes no code from a file that appears in its folder", async () => {
+		const folder = await scratchFolder();
+		const refused: PalimpsestError[] = [];
+		const source = await createPolicySource({
+			environment: {},
+			workingDirectory: folder,
+			home: folder,
+			onError: (error) => refused.push(error),
+			intervalMilliseconds: 10,
+		});
+		await writeFile(join(folder, "palimpsest.toml"), `[compaction]\nstrategy = "${name}"\n`);
+		await expect.poll(() => refused.map(({ code }) => code)).toEqual(["invalid_policy"]);
+		expect(source.current().compaction.strategy).toBe("hiding-then-summary");
+		source.close();
+	});
+});

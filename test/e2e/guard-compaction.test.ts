@@ -1,0 +1,154 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { applyPlainly } from "../support/apply-plainly.ts";
+import { openaiMessages, toolTurn } from "../support/script.ts";
+import { handover } from "../support/stand-in-summariser.ts";
+import { compactSession, contentOf, type StdioCompactSession, summaryOf } from "./compact-session.ts";
+
+/** Ends with a result that is too large for the window, so that the guard has something to do after any compaction. */
+const messages = [...agentConversation(12), ...openaiMessages(toolTurn("large", `${secret} word `.repeat(9_000)))];
+const window = { context_window: 20_000, reserve_tokens: 1_000 };
+
+let session: StdioCompactSession;
+beforeAll(async () => {
+	session = await compactSession({ sampling: true });
+	await writeFile(join(session.folder, "chat.json"), JSON.stringify({ model: "m", messages }, null, 1));
+});
+beforeEach(() => {
+	session.sampled.length = 0;
+	session.answer(() => summaryOf(handover));
+});
+
+async function guard(policy: object, parameters: object = {}) {
+	const given = { messages, ...window, policy, ...parameters };
+	return contentOf(await session.call("guard_context", given));
+}
+
+const compacting = {
+	guard: { max_messages: 28, auto_compact: true },
+	compaction: { strategy: "llm-summary" },
+};
+
+describe("max_messages", () => {
+	it.each([
+		[28, true],
+		[29, false],
+	])("of %i is reported; nothing is compacted where that is not allowed", async (limit, reached) => {
+		const { report } = await guard({ ...compacting, guard: { max_messages: limit } });
+		expect(report.max_messages).toEqual({ limit, messages: 28, reached });
+		expect(report.compaction).toBeUndefined();
+		const plain = await guard({});
+		expect(plain.report.max_messages).toBeUndefined();
+		expect((await guard({ guard: { max_messages: limit } })).messages).toEqual(plain.messages);
+		expect(session.sampled).toEqual([]);
+	});
+
+	it("is not reached by fewer, and the model is not asked", async () => {
+		const { report } = await guard({ ...compacting, guard: { max_messages: 29, auto_compact: true } });
+		expect(report.compaction).toBeUndefined();
+		expect(session.sampled).toEqual([]);
+	});
+
+	it("stands in a preset of its own", async () => {
+		const { report } = await guard({ preset: "context-trim" });
+		expect(report.max_messages).toEqual({ limit: 50, messages: 28, reached: false });
+	});
+});
+
+describe("auto_compact", () => {
+	it("compacts by the client's model first, then guards, and tells both", async () => {
+		const { messages: after, report } = await guard(compacting);
+		expect(session.sampled).toHaveLength(1);
+		expect(after).toHaveLength(5);
+		expect([after[0], after[1], after[3]]).toEqual([messages[0], messages[1], messages[26]]);
+		expect(readSummaryFrame(after[2]?.content ?? "")?.summary).toBe(handover);
+		expect(after[4]?.content).toMatch(/caractères omis/);
+		expect(report).toMatchObject({
+			changed: true,
+			fits: true,
+			messages: { before: 28, after: 5 },
+			steps: [{ step: "truncate", count: 1 }],
+			max_messages: { limit: 28, messages: 28, reached: true },
+			compaction: { strategy: "llm-summary", result: "summarised", summary: { by: "sampling", messages: 24 } },
+		});
+	});
+
+	it.each([
+		["a summary, then a cut result", compacting, {}],
+		["hidden results, then a cut result", { guard: compacting.guard }, {}],
+		["hidden results, then dropped groups", { guard: compacting.guard }, { context_window: 3_000 }],
+		[
+			"a summary, then dropped groups",
+			{ ...compacting, compaction: { strategy: "llm-summary", keep_last_messages: 8 } },
+			{ context_window: 4_000 },
+		],
+		["a summary in a request body", compacting, { messages: { model: "m", messages, temperature: 0 } }],
+		[
+			"a request for a summary, which changes nothing",
+			{ ...compacting, compaction: { strategy: "llm-summary", answered_by: ["caller"] } },
+			{},
+		],
+		[
+			"nobody to ask",
+			{ ...compacting, compaction: { strategy: "llm-summary", answered_by: ["none"] } },
+			{ context_window: 9_000 },
+		],
+	])("answers with edits of the input that make the messages: %s", async (_what, policy, parameters) => {
+		const whole = await guard(policy, parameters);
+		const { edits, report } = await guard(policy, { ...parameters, respond_with: "edits" });
+		expect(edits.length).toBeGreaterThan(0);
+		const input = (parameters as { messages?: unknown }).messages ?? messages;
+		expect(applyPlainly(input, edits)).toEqual(whole.messages);
+		expect(report).toEqual(whole.report);
+		expect(report.compaction).toMatchObject({ result: expect.any(String) });
+	});
+
+	it("writes a file that differs in the edits alone", async () => {
+		const source = await readFile(join(session.folder, "chat.json"), "utf8");
+		const parameters = { messages: undefined, path: "chat.json" };
+		await guard(compacting, { ...parameters, output_path: "guarded.json" });
+		const text = await readFile(join(session.folder, "guarded.json"), "utf8");
+		const { messages: whole } = await guard(compacting, parameters);
+		expect(JSON.parse(text)).toEqual(whole);
+		const summary = text.indexOf("{", text.indexOf("Read it all."));
+		expect(text.slice(0, summary)).toBe(source.slice(0, summary));
+	});
+
+	it.each([
+		["refuses", () => Promise.reject(new McpError(-1 as ErrorCode, secret)), "unknown"],
+		["answers with a tool call", () => summaryOf(`<tool_call>${secret}</tool_call>`), "summary_refused"],
+	])("goes on without where the model %s, and says so", async (_what, sampler, code) => {
+		const without = await guard({ ...compacting, guard: { max_messages: 28 } });
+		session.answer(sampler);
+		const { messages: after, report } = await guard(compacting);
+		expect(after).toEqual(without.messages);
+		const { compaction, ...rest } = report;
+		expect(rest).toEqual(without.report);
+		expect(compaction).toEqual({ result: "failed", code, message: expect.stringMatching(/^[A-Z].*\.$/) });
+		expect(JSON.stringify(compaction)).not.toContain(secret);
+	});
+
+	it("says that a summary is wanted where the caller is to write it", async () => {
+		const asking = { ...compacting, compaction: { strategy: "llm-summary", answered_by: ["caller"] } };
+		const { report } = await guard(asking);
+		expect(report.compaction).toEqual({ strategy: "llm-summary", result: "summary_requested" });
+	});
+
+	it("ends where the call is cancelled, and the next one is served", async () => {
+		const controller = new AbortController();
+		session.answer(() => {
+			controller.abort("no longer wanted");
+			return new Promise(() => {});
+		});
+		const parameters = { messages, ...window, policy: compacting };
+		const call = session.call("guard_context", parameters, { signal: controller.signal });
+		await expect(call).rejects.toThrow("no longer wanted");
+		session.answer(() => summaryOf(handover));
+		expect((await guard(compacting)).report.compaction).toMatchObject({ result: "summarised" });
+		expect(session.logged.filter(({ level }) => level === "error")).toEqual([]);
+	});
+});

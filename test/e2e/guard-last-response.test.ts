@@ -1,0 +1,172 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { applyPlainly } from "../support/apply-plainly.ts";
+import { assistant, toolTurn, user, writeMessages } from "../support/script.ts";
+import { handover } from "../support/stand-in-summariser.ts";
+import { compactSession, contentOf, firstText, type StdioCompactSession, summaryOf } from "./compact-session.ts";
+
+const messages = agentConversation(3);
+const window = { context_window: 20_000, reserve_tokens: 1_000 };
+/** Seed 4's own words. */
+const request = "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
+const partial = "The parser fails since it takes the last";
+
+const call = (json: string) => ({ id: "c1", type: "function", function: { name: "bash", arguments: json } });
+const ofOpenai = (reason: string, content: string | null, ...calls: readonly object[]) => ({
+	id: "chatcmpl-1",
+	object: "chat.completion",
+	choices: [
+		{
+			index: 0,
+			finish_reason: reason,
+			message: { role: "assistant", content, ...(calls.length > 0 ? { tool_calls: calls } : {}) },
+		},
+	],
+	usage: { prompt_tokens: 9, completion_tokens: 9, total_tokens: 18 },
+});
+const ofAnthropic = (reason: string, ...content: readonly object[]) => ({
+	id: "msg_1",
+	type: "message",
+	role: "assistant",
+	model: "claude",
+	content,
+	stop_reason: reason,
+	stop_sequence: null,
+	usage: { input_tokens: 9, output_tokens: 9 },
+});
+const text = { type: "text", text: partial };
+const use = (input: object) => ({ type: "tool_use", id: "t1", name: "bash", input });
+
+let session: StdioCompactSession;
+beforeAll(async () => {
+	session = await compactSession({ sampling: true });
+});
+
+async function guard(last_response: object, parameters: object = {}) {
+	const given = { messages, ...window, last_response, ...parameters };
+	const whole = contentOf(await session.call("guard_context", given));
+	const { edits } = contentOf(await session.call("guard_context", { ...given, respond_with: "edits" }));
+	expect(applyPlainly(given.messages, edits)).toEqual(whole.messages);
+	return whole;
+}
+
+describe("an answer that was cut", () => {
+	it("is appended as far as it came, and a more concise one asked for in the seed's words", async () => {
+		const { messages: after, report } = await guard(ofOpenai("length", partial));
+		const appended = [
+			{ role: "assistant", content: partial },
+			{ role: "user", content: request },
+		];
+		expect(after).toEqual([...messages, ...appended]);
+		expect(report).toMatchObject({ changed: true, fits: true, follow_up: { appended: true, broken_calls: 0 } });
+	});
+
+	it("is followed up in the policy's language", async () => {
+		const { messages: after } = await guard(ofOpenai("length", partial), { policy: { locale: "en" } });
+		expect(after.at(-1)?.content).toMatch(/^\[System\] Your answer was cut off \(max_tokens reached\)\./);
+	});
+
+	it("of Anthropic's too, its thinking left out", async () => {
+		const script = [user("Read it all."), ...toolTurn("t0", "some text"), user("And now?")];
+		const body = { model: "claude", system: "Be careful.", messages: writeMessages("anthropic-messages", script) };
+		const thinking = { type: "thinking", thinking: secret, signature: "s" };
+		const answer = ofAnthropic("max_tokens", thinking, text);
+		const { messages: after } = await guard(answer, { messages: body });
+		const { messages: appended, ...rest } = after as unknown as typeof body;
+		expect(rest).toEqual({ model: "claude", system: "Be careful." });
+		expect(appended.slice(0, -2)).toEqual(body.messages);
+		expect(appended.slice(-2).map(({ role }) => role)).toEqual(["assistant", "user"]);
+		expect(JSON.stringify(appended.at(-2))).toContain(partial);
+		expect(JSON.stringify(appended.at(-1))).toContain(request);
+		expect(JSON.stringify(appended)).not.toContain(secret);
+	});
+
+	it("with nothing said is followed by the request alone", async () => {
+		const { messages: after } = await guard(ofOpenai("length", ""));
+		expect(after).toEqual([...messages, { role: "user", content: request }]);
+	});
+
+	it("that the caller has put there itself is not put there twice", async () => {
+		const there = [...messages, ...writeMessages("openai-chat", [assistant(partial)])];
+		const { messages: after } = await guard(ofOpenai("length", partial), { messages: there });
+		expect(after).toEqual([...there, { role: "user", content: request }]);
+	});
+
+	it("takes its place within the budget", async () => {
+		const long = agentConversation(12);
+		const narrow = { messages: long, context_window: 4_000, reserve_tokens: 500 };
+		const said = `${partial} ${"word ".repeat(1_000)}`;
+		const { messages: after, report } = await guard(ofOpenai("length", said), narrow);
+		expect(report).toMatchObject({ fits: true, follow_up: { appended: true } });
+		expect((report.tokens as { after: number }).after).toBeLessThanOrEqual(3_500);
+		expect(after.slice(-2)).toEqual([
+			{ role: "assistant", content: said },
+			{ role: "user", content: request },
+		]);
+	});
+
+	it("stands behind a conversation that was compacted first", async () => {
+		session.answer(() => summaryOf(handover));
+		const policy = { guard: { max_messages: 20, auto_compact: true }, compaction: { strategy: "llm-summary" } };
+		const long = agentConversation(12);
+		const { messages: after, report } = await guard(ofOpenai("length", partial), { messages: long, policy });
+		expect(after).toHaveLength(7);
+		expect(after[2]?.content).toContain(handover);
+		expect(after.slice(-2).map(({ content }) => content)).toEqual([partial, request]);
+		expect(report).toMatchObject({ compaction: { result: "summarised" }, follow_up: { appended: true } });
+	});
+});
+
+describe("a cut tool call", () => {
+	it.each([
+		["OpenAI", ofOpenai("length", partial, call('{"command": "rm -rf /tm'))],
+		["Anthropic", ofAnthropic("max_tokens", text, use({}))],
+	])("of %s is told and never passed on", async (_what, answer) => {
+		const { messages: after, report } = await guard(answer);
+		expect(report.follow_up).toEqual({ appended: true, broken_calls: 1 });
+		expect(after.slice(-2).map(({ content }) => content)).toEqual([partial, request]);
+		expect(JSON.stringify(after.slice(messages.length))).not.toMatch(/bash|tool_calls|rm -rf/);
+	});
+
+	it.each([
+		["OpenAI", ofOpenai("length", partial, call('{"command": "ls"}'), call('{"comm')), 1],
+		["Anthropic", ofAnthropic("max_tokens", use({ command: "ls" }), text), 0],
+	])("of %s beside one that can be run appends nothing", async (_what, answer, broken_calls) => {
+		const { messages: after, report } = await guard(answer);
+		expect(after).toEqual(messages);
+		expect(report).toMatchObject({ changed: false });
+		expect(report.follow_up).toEqual({ appended: false, why: "has_usable_call", broken_calls });
+	});
+});
+
+describe("an answer that is whole", () => {
+	it.each([
+		["OpenAI's text", ofOpenai("stop", partial)],
+		["OpenAI's call", ofOpenai("tool_calls", null, call('{"command": "ls"}'))],
+		["Anthropic's text", ofAnthropic("end_turn", text)],
+		["Anthropic's call", ofAnthropic("tool_use", use({ command: "ls" }))],
+	])("appends nothing: %s", async (_what, answer) => {
+		const { messages: after, report } = await guard(answer);
+		expect(after).toEqual(messages);
+		expect(report.follow_up).toEqual({ appended: false, why: "not_cut", broken_calls: 0 });
+	});
+});
+
+describe("is refused", () => {
+	it.each([
+		["what is no answer", { reply: secret }, messages, /^\[invalid_argument\] /],
+		["nothing", {}, messages, /^\[invalid_argument\] /],
+		[
+			"an answer whose call stands there without a result",
+			ofOpenai("length", partial),
+			messages.slice(0, -1),
+			/no results/,
+		],
+	])("%s", async (_what, last_response, conversation, words) => {
+		const parameters = { messages: conversation, ...window, last_response };
+		const refused = await session.call("guard_context", parameters);
+		expect(refused.isError).toBe(true);
+		expect(firstText(refused)).toMatch(words);
+		expect(firstText(refused)).not.toContain(secret);
+	});
+});

@@ -1,0 +1,22 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { isPolicyUsual, usualPolicy } from "../../src/hooks/usual-policy.ts";
+import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+it("is what the schema makes of no policy", () => {
+	const { locale, on_archive_failure, archive } = resolvePolicy([]);
+	expect(usualPolicy).toEqual({ locale, on_archive_failure, archive });
+});
+
+it("does not count where a file or a variable sets a policy", async () => {
+	const folder = await scratchFolder();
+	const usual = (environment: Record<string, string>) =>
+		isPolicyUsual({ environment: { XDG_CONFIG_HOME: folder, ...environment }, workingDirectory: folder });
+	expect(await usual({ PALIMPSEST_ARCHIVE: "none", PALIMPSEST_NAMESPACE: "a", PATH: "/bin" })).toBe(true);
+	expect(await usual({ PALIMPSEST_LOCALE: "en" })).toBe(false);
+	expect(await usual({ PALIMPSEST_POLICY: "x.toml" })).toBe(false);
+	await writeFile(join(folder, "palimpsest.toml"), "");
+	expect(await usual({})).toBe(false);
+});
