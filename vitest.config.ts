@@ -8,6 +8,8 @@ const limits = { testTimeout: 30_000, hookTimeout: 60_000 };
 
 export default defineConfig({
 	test: {
+		// By default one is left idle, which on two processors is half of them.
+		maxWorkers: "100%",
 		projects: [
 			{ test: { ...limits, name: "sharing", include: sharing, isolate: false } },
 			{
