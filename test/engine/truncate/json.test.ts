@@ -94,8 +94,8 @@ describe("a long list", () => {
 });
 
 afterAll(() => {
-	expect(seen.cut).toBeGreaterThan(300);
-	expect(seen.pretty).toBeGreaterThan(150);
-	expect(seen.marked).toBeGreaterThan(150);
-	expect(seen.lines).toBeGreaterThan(100);
+	expect(seen.cut).toBeGreaterThan(150);
+	expect(seen.pretty).toBeGreaterThan(75);
+	expect(seen.marked).toBeGreaterThan(75);
+	expect(seen.lines).toBeGreaterThan(50);
 });
