@@ -10,6 +10,7 @@ import type { Policy } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { bindLogging } from "./bind-logging.ts";
 import { bindOriginals } from "./bind-originals.ts";
+import { bindPrompts } from "./bind-prompts.ts";
 import { bindResources } from "./bind-resources.ts";
 import { bindTools } from "./bind-tools.ts";
 import { callProgress } from "./call-progress.ts";
@@ -86,6 +87,7 @@ export function createServer(options: ServerOptions): McpServer {
 		spill: sharesFiles ? createSpill() : undefined,
 	});
 	if (archive) bindOriginals(server, archive);
+	bindPrompts(server);
 	const stopListening = bindResources(server, policySource);
 	server.server.onclose = stopListening;
 	return server;
