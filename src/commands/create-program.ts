@@ -5,6 +5,7 @@ import { encodingNames } from "../tokens/encoding-names.ts";
 import { version } from "../version.ts";
 import { addServeOptions } from "./add-serve-options.ts";
 import { addTruncateCommands } from "./add-truncate-commands.ts";
+import { addReplayOptions } from "./replay/add-replay-options.ts";
 
 const examples = `
 Examples:
@@ -18,7 +19,7 @@ Examples:
   git diff | palimpsest count - --model gpt-4o          how many tokens a text has
   palimpsest recall ku193re960gi257do532 --tail 40      read what a placeholder stands for
   palimpsest restore masked.json                        put every original back
-  palimpsest replay *.json --json --window-turns 1      what masking would save
+  palimpsest replay ~/.claude/projects                  what each policy would have cost and lost there
 
 Where FILE stands, - is standard input. JSON goes to standard output, words for people to standard error.
 Exit codes: 0 done, 1 refused input or something not found, 2 usage.`;
@@ -103,10 +104,10 @@ export function createProgram(): Command {
 		async (file, options) => (await import("./restore.ts")).restore(file, options),
 	);
 
-	command("replay <files...>", "Print what masking does to recorded conversations.")
-		.option("--json", "as JSON")
-		.option("--window-turns <count>", "tool turns whose results stay", wholeNumber)
-		.action(async (files, options) => (await import("./replay.ts")).replay(files, options));
+	addReplayOptions(
+		command("replay <files...>", "Print what policies would have cost and lost in recorded conversations."),
+		wholeNumber,
+	).action(async (files, options) => (await import("./replay.ts")).replay(files, options));
 
 	addArchiveCommands(program);
 	addPolicyCommands(program);

@@ -1,40 +1,121 @@
 import { PalimpsestError } from "../errors.ts";
-import { type MaskReport, maskConversation } from "../pipeline/mask-conversation.ts";
+import { writeNewFile } from "../files/write-new-file.ts";
+import type { ReplayPageParts } from "../pages/replay-page.ts";
+import { parsePrices, type Rates, ratesOfPrices } from "../pipeline/replay/rates.ts";
+import { ratesOfModel } from "../pipeline/replay/rates-of-model.ts";
+import { replayedPolicies } from "../pipeline/replay/replayed-policy.ts";
+import { type Replay, startReplay } from "../pipeline/replay/start-replay.ts";
+import type { Policy } from "../policy/schema.ts";
 import { readDocument } from "./read-document.ts";
-import { type CommonOptions, configOf, printJson } from "./shell.ts";
-
-/** The figures of seed 2's offline benchmark. Characters are UTF-16 code units; tokens are of the whole conversation. */
-export interface ReplayFigures {
-	readonly masked_tool_results: number;
-	readonly tool_chars_before: number;
-	readonly tool_chars_after: number;
-	readonly tokens_before: number;
-	readonly tokens_after: number;
-}
+import { type FoundFile, findConversations } from "./replay/find-conversations.ts";
+import { maskingTable } from "./replay/masking-table.ts";
+import { replayText } from "./replay/replay-text.ts";
+import { startProgress } from "./replay/start-progress.ts";
+import { type CommonOptions, configOf, printJson, say } from "./shell.ts";
 
 /** The options of `palimpsest replay`. */
 export interface ReplayOptions extends CommonOptions {
+	/** Names with commas between. */
+	readonly policies?: string;
+	/** `READ,WRITE`, multiples of the input price. */
+	readonly prices?: string;
+	readonly model?: string;
+	/** Tokens. */
+	readonly contextWindow?: number;
+	/** Tool turns. */
+	readonly minTurns?: number;
+	readonly files?: boolean;
+	/** Where to write the page. */
+	readonly html?: string;
 	readonly json?: boolean;
 	/** Tool turns, in place of the policy's. */
 	readonly windowTurns?: number;
 }
 
-/** `palimpsest replay FILE…`: prints what masking does to recorded conversations, file by file and in all. */
-export async function replay(files: readonly string[], options: ReplayOptions): Promise<void> {
-	const { policy: configured } = await configOf(options);
+/** Conversations that can be drawn over time in a page; the tables have all. */
+const mostDrawn = 50;
+const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,optimum:8";
+
+/** `palimpsest replay FILE…`: prints what each of some policies would have cost and lost in recorded conversations. */
+export async function replay(names: readonly string[], options: ReplayOptions): Promise<void> {
+	const { policy: configured, layers } = await configOf(options);
 	const window_turns = options.windowTurns ?? configured.mask.window_turns;
 	const policy = { ...configured, mask: { ...configured.mask, window_turns } };
-	const rows: ({ file: string } & ReplayFigures)[] = [];
-	for (const file of files) {
-		const { value } = await readDocument(file, policy.limits.max_file_bytes);
-		const { report, error } = await maskConversation({ conversation: value, policy }).catch(inFile(file));
-		if (error) inFile(file)(error);
-		rows.push({ file, ...figuresOf(report) });
+	const comparesPolicies = options.windowTurns === undefined || asksForPolicies(options);
+	const rates = await ratesOf(options, configured);
+	const replay = await startReplay({
+		policy,
+		policies: comparesPolicies ? await replayedPolicies(options.policies ?? defaultPolicies, layers) : [],
+		rates,
+		model: options.model,
+		contextWindow: options.contextWindow,
+		minTurns: options.minTurns,
+		mostSeries: options.html === undefined ? 0 : mostDrawn,
+	});
+	const leftOut = await addAll(replay, await findConversations(names), policy);
+	const report = replay.report();
+	if (report.files.length === 0) throw nothingLeft(leftOut);
+	if (options.html !== undefined)
+		await writePage(options.html, { report, series: replay.series(), billedIn: rates.unit });
+	if (leftOut.unreadable + leftOut.short > 0) say(`left out ${tellLeftOut(leftOut)}`);
+	if (comparesPolicies && options.json) printJson(report, 2);
+	else if (comparesPolicies) process.stdout.write(replayText(report, { rates, eachFile: options.files ?? false }));
+	else {
+		const { policies: _, files, ...total } = report;
+		const rows = files.map(({ policies: _, ...row }) => row);
+		if (options.json) printJson({ ...total, files: rows }, 2);
+		else process.stdout.write(maskingTable([...rows, { file: "total", ...total }]));
 	}
-	const total = rows.reduce<ReplayFigures>(add, figuresOf(undefined));
-	if (options.json) printJson({ ...total, files: rows }, 2);
-	else process.stdout.write(table([...rows, { file: "total", ...total }]));
 }
+
+/** `--window-turns` by itself asks for the figures of seed 2's benchmark, which compares nothing. */
+function asksForPolicies({ policies, prices, model, contextWindow, files, html }: ReplayOptions): boolean {
+	return [policies, prices, model, contextWindow, files, html].some((given) => given !== undefined);
+}
+
+async function ratesOf({ prices, model }: ReplayOptions, policy: Policy): Promise<Rates> {
+	if (prices !== undefined) return ratesOfPrices(parsePrices(prices, policy.prices));
+	return model === undefined ? ratesOfPrices(policy.prices) : ratesOfModel(model);
+}
+
+interface LeftOut {
+	/** Files of a folder that cannot be read as a conversation. */
+	unreadable: number;
+	/** Conversations of too few tool turns. */
+	short: number;
+}
+
+async function addAll(replay: Replay, files: readonly FoundFile[], policy: Policy): Promise<LeftOut> {
+	const leftOut = { unreadable: 0, short: 0 };
+	const progress = startProgress(process.stderr, files.length);
+	try {
+		for (const [index, found] of files.entries()) {
+			progress.tell(index, found.file);
+			const what = await addFile(replay, found, policy);
+			if (what !== "replayed") leftOut[what] += 1;
+		}
+	} finally {
+		progress.end();
+	}
+	return leftOut;
+}
+
+async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Policy) {
+	try {
+		const { value } = await readDocument(file, policy.limits.max_file_bytes);
+		return (await replay.add({ file, conversation: value }).catch(inFile(file))) ? "replayed" : "short";
+	} catch (error) {
+		if (!isNamed && error instanceof PalimpsestError && isNoConversation.has(error.code)) return "unreadable";
+		throw error;
+	}
+}
+
+const isNoConversation: ReadonlySet<string> = new Set([
+	"invalid_json",
+	"not_a_conversation",
+	"payload_too_large",
+	"unreadable_file",
+]);
 
 /** Names the file in an error, since there may be many. */
 function inFile(file: string): (error: unknown) => never {
@@ -44,34 +125,27 @@ function inFile(file: string): (error: unknown) => never {
 	};
 }
 
-function figuresOf(report: MaskReport | undefined): ReplayFigures {
-	return {
-		masked_tool_results: report?.masked_tool_results ?? 0,
-		tool_chars_before: report?.tool_chars.before ?? 0,
-		tool_chars_after: report?.tool_chars.after ?? 0,
-		tokens_before: report?.tokens.before ?? 0,
-		tokens_after: report?.tokens.after ?? 0,
-	};
+function nothingLeft(leftOut: LeftOut): PalimpsestError {
+	const why = leftOut.unreadable + leftOut.short > 0 ? `left out ${tellLeftOut(leftOut)}` : "no .json or .jsonl file";
+	return new PalimpsestError("invalid_argument", `No conversation to replay: ${why}.`);
 }
 
-function add(a: ReplayFigures, b: ReplayFigures): ReplayFigures {
-	return {
-		masked_tool_results: a.masked_tool_results + b.masked_tool_results,
-		tool_chars_before: a.tool_chars_before + b.tool_chars_before,
-		tool_chars_after: a.tool_chars_after + b.tool_chars_after,
-		tokens_before: a.tokens_before + b.tokens_before,
-		tokens_after: a.tokens_after + b.tokens_after,
-	};
+function tellLeftOut({ unreadable, short }: LeftOut): string {
+	return [
+		...(unreadable > 0
+			? [`${unreadable} ${unreadable === 1 ? "file" : "files"} that cannot be read as a conversation`]
+			: []),
+		...(short > 0 ? [`${short} ${short === 1 ? "conversation" : "conversations"} of too few tool turns`] : []),
+	].join(", ");
 }
 
-function table(rows: readonly ({ file: string } & ReplayFigures)[]): string {
-	const width = Math.max(...rows.map((row) => row.file.length));
-	const lines = rows.map((row) => {
-		const masked = String(row.masked_tool_results).padStart(6);
-		const chars = `${row.tool_chars_before} → ${row.tool_chars_after}`.padStart(22);
-		const tokens = `${row.tokens_before} → ${row.tokens_after}`.padStart(22);
-		return `${row.file.padEnd(width)} ${masked} ${chars} ${tokens}`;
-	});
-	const header = `${"file".padEnd(width)} ${"masked".padStart(6)} ${"tool characters".padStart(22)} ${"tokens".padStart(22)}`;
-	return `${[header, ...lines].join("\n")}\n`;
+async function writePage(file: string, parts: ReplayPageParts): Promise<void> {
+	const { replayPage } = await import("../pages/replay-page.ts");
+	const text = await replayPage(parts);
+	try {
+		await writeNewFile({ file, text, overwrite: true });
+	} catch (cause) {
+		const { code, message } = cause as NodeJS.ErrnoException;
+		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code ?? message}.`, { cause });
+	}
 }

@@ -29,6 +29,8 @@ export interface PolicyFigures {
 	readonly peak_context_tokens: number;
 	/** Calls whose input was over the model's context window. */
 	readonly calls_over_window: number;
+	/** Calls whose model's context window is known: those over it are among them. */
+	readonly calls_of_known_window: number;
 	readonly masked_tool_results: number;
 	/** In view when used: in a tool result that was not masked. */
 	readonly recall: RecallShares;

@@ -1,0 +1,137 @@
+import type { ReplayReport, ReplaySeries } from "../pipeline/replay/replay-report.ts";
+import { mostDrawnCalls } from "./drawn-calls.ts";
+import { escapeHtml } from "./escape-html.ts";
+import { figuresTable } from "./figures-table.ts";
+import { formatCount } from "./format-number.ts";
+import { pageAsset } from "./page-asset.ts";
+import { type BilledUnit, replayPageData } from "./replay-page-data.ts";
+import { selfContainedPage } from "./self-contained-page.ts";
+
+/** What the page of a replay shows. */
+export interface ReplayPageParts {
+	readonly report: ReplayReport;
+	/** Of the conversations and policies that are to be drawn over time; the rest stand in the tables alone. */
+	readonly series: readonly ReplaySeries[];
+	/** What `billed` counts; by default prices of one input token. */
+	readonly billedIn?: BilledUnit;
+}
+
+/**
+ * The page that `palimpsest replay --html` writes: one HTML file that needs no network, in which people see what each
+ * policy sent, cost and kept in view.
+ *
+ * @throws PalimpsestError `unreadable_file` where the parts that it carries are missing.
+ */
+export async function replayPage({ report, series, billedIn = "input_tokens" }: ReplayPageParts): Promise<string> {
+	const [uplotSheet, sheet, uplot, license, program] = await Promise.all([
+		pageAsset("uplot.css"),
+		pageAsset("page.css"),
+		pageAsset("uplot.js"),
+		pageAsset("uplot-license.txt"),
+		pageAsset("replay-page.js"),
+	]);
+	const data = replayPageData(report, { series, billedIn });
+	return selfContainedPage({
+		title: "Replay: what each policy costs and keeps",
+		styles: [uplotSheet, sheet],
+		scripts: [`/*! uPlot\n${license}*/\n${uplot}`, program],
+		data,
+		body: `<a class="skip" href="#main">Skip to the content</a>
+<header>
+<p class="brand">palimpsest replay</p>
+<h1>What each policy costs and keeps</h1>
+<p class="lead">${escapeHtml(whatIsCompared(report))}</p>
+</header>
+<main id="main" tabindex="-1">
+${overall(report, billedIn)}
+${data.files.length === 0 ? "" : overTime}
+${byConversation(report, billedIn)}
+${reading(billedIn)}
+</main>`,
+	});
+}
+
+function whatIsCompared({ policies, files }: ReplayReport): string {
+	const calls = policies[0]?.llm_calls ?? 0;
+	const compared = `${counted(policies.length, "policy", "policies")} over ${counted(files.length, "conversation", "conversations")}`;
+	return `${compared}: what ${calls === 1 ? "its LLM call" : `the ${formatCount(calls)} LLM calls`} would have been sent under each, what that would have cost where the provider caches the prompt, and how much of what the agent used later was still in view.`;
+}
+
+function counted(count: number, one: string, many: string): string {
+	return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+function overall({ policies, files }: ReplayReport, unit: BilledUnit): string {
+	const several = files.length > 1;
+	const caption = several ? `All figures over ${formatCount(files.length)} conversations` : "All figures";
+	return `<section aria-labelledby="overall">
+<h2 id="overall">${several ? "All conversations together" : "The conversation as a whole"}</h2>
+<div class="block" id="recall-block" hidden>
+<h3 id="recall">Recall against size</h3>
+<p>Up is better, left is smaller: the share of the strings an assistant message used that were in view when it used them, against the context that was sent.</p>
+<div class="plot" id="recall-plot" role="img"></div>
+<ul class="legend" aria-label="Marks of the plot"><li><svg class="mark" viewBox="0 0 14 14" aria-hidden="true"><circle cx="7" cy="7" r="4.5" fill="currentColor"/></svg>identifiers</li><li><svg class="mark" viewBox="0 0 14 14" aria-hidden="true"><rect x="3" y="3" width="8" height="8" fill="none" stroke="currentColor" stroke-width="2"/></svg>whole lines</li></ul>
+<p class="note" id="recall-unnamed"></p>
+<details id="recall-data"><summary>Recall against size as a table</summary></details>
+</div>
+<div class="block">
+<h3 id="figures">All figures</h3>
+${figuresTable({ policies, caption, unit, several })}
+</div>
+</section>`;
+}
+
+const overTime = `<section aria-labelledby="one" id="over-time" hidden>
+<h2 id="one">One conversation over time</h2>
+<div class="controls">
+<div><label for="file">Conversation</label><select id="file"></select></div>
+<div><label for="policy">Policy</label><select id="policy"></select></div>
+<div class="wide"><label for="call">LLM call</label><input id="call" type="range" min="0" value="0" step="1"></div>
+</div>
+<p class="note" id="drawn"></p>
+<div class="block">
+<h3 id="context">Context by part</h3>
+<p class="readout" id="context-readout"></p>
+<div class="plot" id="context-plot" role="img"></div>
+<ul class="legend" id="context-legend" aria-label="Parts, with their tokens at the chosen call"></ul>
+<details id="context-data"><summary>Context by part as a table</summary></details>
+</div>
+<div class="block">
+<h3 id="cost">Cost so far</h3>
+<p class="readout" id="cost-readout"></p>
+<div class="plot" id="cost-plot" role="img"></div>
+<ul class="legend" id="cost-legend" aria-label="Policies, with what they cost until the chosen call"></ul>
+<details id="cost-data"><summary>Cost so far as a table</summary></details>
+</div>
+</section>
+<noscript><p class="note">The plots need JavaScript, which is off; all figures stand in the tables.</p></noscript>`;
+
+function byConversation({ files }: ReplayReport, unit: BilledUnit): string {
+	if (files.length < 2) return "";
+	const each = files.map(({ file, policies }) => {
+		const table = figuresTable({ policies, caption: `All figures of ${file}`, unit, several: false });
+		return `<details class="file"><summary><bdi>${escapeHtml(file)}</bdi></summary>\n${table}\n</details>`;
+	});
+	return `<section aria-labelledby="each">
+<h2 id="each">Each conversation</h2>
+${each.join("\n")}
+</section>`;
+}
+
+function reading(unit: BilledUnit): string {
+	const billed =
+		unit === "us_dollars"
+			? "in US dollars at the model’s prices"
+			: "in prices of one input token: a token read from the provider’s cache and one written to it count as the prices say";
+	return `<section aria-labelledby="reading">
+<h2 id="reading">How to read this</h2>
+<dl>
+<dt>Raw</dt><dd>Nothing is masked: each call is sent the whole conversation until then.</dd>
+<dt>Billed</dt><dd>Input of all calls, ${billed}. “× raw” holds it against doing nothing; “worst” is the largest of one conversation. “× optimum” holds it against the cheapest schedule that masks the same window, found with hindsight.</dd>
+<dt>Context</dt><dd>Tokens that the calls are sent. “Of raw” is their sum against that of raw, “over window” the calls that would not have fitted the model’s context window, where that is known.</dd>
+<dt>Recall</dt><dd>Of the identifiers and whole lines that assistant messages used and that stood only in tool results until then, the share still in view when used; in digests: the share that a placeholder’s digest showed instead; at best: what the best choice of results could have kept in as many tokens.</dd>
+<dt>Placeholders</dt><dd>What stands in the place of masked tool results.</dd>
+</dl>
+<p class="note">Tokens are those of the counter that the policy names. Of a conversation with more than ${formatCount(mostDrawnCalls)} LLM calls, plots show that many. Plots are drawn with uPlot (MIT licence). This page makes no request.</p>
+</section>`;
+}

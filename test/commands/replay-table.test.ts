@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { policiesTable } from "../../src/commands/replay/policies-table.ts";
+import { replayText } from "../../src/commands/replay/replay-text.ts";
+import { startProgress } from "../../src/commands/replay/start-progress.ts";
+import { ratesOfPrices } from "../../src/pipeline/replay/rates.ts";
+import type { PolicyFigures, ReplayedFile } from "../../src/pipeline/replay/replay-report.ts";
+import { policyOf } from "../support/policy-of.ts";
+
+const figures: PolicyFigures = {
+	policy: "window:8",
+	conversations: 2,
+	llm_calls: 1_234,
+	input_tokens: 5_000_000,
+	cached_tokens: 4_000_000,
+	billed: 1_650_000.4,
+	ratio_to_raw: 0.79849,
+	worst_ratio_to_raw: 1.0455,
+	ratio_to_optimum: 1.2,
+	average_context_ratio: 0.5,
+	peak_context_tokens: 98_765,
+	calls_over_window: 12,
+	calls_of_known_window: 1_000,
+	masked_tool_results: 321,
+	recall: { identifiers: 0.9126, lines: 0.5 },
+	recall_in_digests: { identifiers: 0.034, lines: 0.1 },
+	recall_bound: { identifiers: 1, lines: 1 },
+};
+const empty: PolicyFigures = {
+	...figures,
+	policy: "raw",
+	ratio_to_optimum: null,
+	calls_over_window: 0,
+	calls_of_known_window: 0,
+	recall: { identifiers: null, lines: null },
+	recall_in_digests: { identifiers: null, lines: null },
+};
+
+describe("the table of policies", () => {
+	it("shows each figure under its heading", () => {
+		expect(policiesTable([empty, figures], "input_tokens").split("\n")).toEqual([
+			"                                         ×  context            over                                 + in",
+			"policy       billed  × raw  worst  optimum    × raw    peak  window  masked  identifiers  lines  digests",
+			"raw       1 650 000  0.798  1.046        –    0.500  98 765       –     321            –      –        –",
+			"window:8  1 650 000  0.798  1.046    1.200    0.500  98 765      12     321        0.913  0.500    0.034",
+			"",
+		]);
+	});
+
+	it.each([
+		[0.012345, "$0.0123"],
+		[1.5, "$1.50"],
+		[1234.56, "$1235"],
+	])("shows %d dollars as %s", (billed, shown) => {
+		expect(policiesTable([{ ...figures, billed }], "us_dollars")).toContain(` ${shown} `);
+	});
+
+	it("fits 120 columns with large numbers and long paths, of which the end is shown", () => {
+		const large = { billed: 123_456_789, peak_context_tokens: 1_234_567, masked_tool_results: 123_456 };
+		const text = policiesTable([{ ...figures, ...large, policy: `${"deep/".repeat(20)}my.toml` }], "input_tokens");
+		expect(text).toMatch(/^…deep\/deep\/my\.toml /m);
+		expect(Math.max(...text.split("\n").map((line) => line.length))).toBeLessThanOrEqual(120);
+	});
+});
+
+describe("the text for people", () => {
+	const rates = ratesOfPrices(policyOf().prices);
+	const fileOf = (file: string): ReplayedFile => ({ ...masking, file, policies: [figures] });
+	const masking = {
+		masked_tool_results: 0,
+		tool_chars_before: 0,
+		tool_chars_after: 0,
+		tokens_before: 0,
+		tokens_after: 0,
+	};
+	const textOf = (files: readonly string[], eachFile = false) =>
+		replayText({ ...masking, policies: [figures], files: files.map(fileOf) }, { rates, eachFile });
+	const tables = (text: string) => text.match(/^policy /gm)?.length;
+
+	it("names the only file, counts several, and says what is billed", () => {
+		expect(textOf(["a.json"])).toMatch(/^a\.json, 1 234 LLM calls\n/);
+		expect(textOf(["a.json", "b.json"])).toMatch(/^2 conversations, 1 234 LLM calls\n/);
+		expect(textOf(["a.json"])).toMatch(/^billed: in prices of an input token, 0\.1 for .* 1\.25 for /m);
+	});
+
+	it("has a table for each file where they are few or asked for", () => {
+		expect(tables(textOf(["a"]))).toBe(1);
+		expect(tables(textOf(["a", "b"]))).toBe(3);
+		expect(tables(textOf(["a", "b", "c", "d"]))).toBe(1);
+		expect(tables(textOf(["a", "b", "c", "d"], true))).toBe(5);
+	});
+});
+
+describe("the progress line", () => {
+	const draw = (stream: { isTTY?: boolean; columns?: number }, total: number, name = "some.json") => {
+		const written: string[] = [];
+		const progress = startProgress({ ...stream, write: (text) => written.push(text) }, total);
+		progress.tell(0, name);
+		progress.tell(total / 2, name);
+		progress.end();
+		return written;
+	};
+
+	it("is drawn on a terminal alone, and not for a single file", () => {
+		expect(draw({ isTTY: false }, 4)).toEqual([]);
+		expect(draw({}, 4)).toEqual([]);
+		expect(draw({ isTTY: true }, 1)).toEqual([]);
+	});
+
+	it("takes the place of the one before, and goes away", () => {
+		const erase = "\r\u001b[2K";
+		expect(draw({ isTTY: true, columns: 80 }, 4)).toEqual([
+			`${erase}${"░".repeat(24)} 0 of 4  some.json`,
+			`${erase}${"█".repeat(12)}${"░".repeat(12)} 2 of 4  some.json`,
+			erase,
+		]);
+	});
+
+	it("stays on one line, whatever a file is called", () => {
+		const lines = draw({ isTTY: true, columns: 60 }, 4, `${"folder/".repeat(30)}na\n\u001b[31mme.json`);
+		for (const line of lines.slice(0, 2)) {
+			const shown = line.slice("\r\u001b[2K".length);
+			expect(shown).toMatch(/na\?\?\[31mme\.json$/);
+			expect(shown.length).toBeLessThan(60);
+		}
+		expect(draw({ isTTY: true, columns: 0 }, 4)[0]).toMatch(/some\.json$/);
+		expect(draw({ isTTY: true, columns: 10 }, 4).join("")).not.toContain("json");
+	});
+});

@@ -1,0 +1,197 @@
+import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import type { PolicyFigures, ReplayReport } from "../../src/pipeline/replay/replay-report.ts";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { runCli } from "../support/run-cli.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+/** A session as Claude Code records it: a question, then so many calls of `Read` with their results. */
+function claudeCodeSession(turns: number): string {
+	const common = { isSidechain: false, sessionId: "s1", version: "2.1.0", timestamp: "2026-01-01T00:00:00.000Z" };
+	const records: unknown[] = [
+		{ ...common, parentUuid: null, uuid: "u", type: "user", message: { role: "user", content: "Read them all." } },
+	];
+	let parentUuid = "u";
+	const add = (uuid: string, type: string, message: unknown) => {
+		records.push({ ...common, parentUuid, uuid, type, message });
+		parentUuid = uuid;
+	};
+	for (let turn = 0; turn < turns; turn += 1) {
+		const id = `toolu_${turn}`;
+		const input = { file_path: `/home/me/project/src/part-${turn}.ts` };
+		const content = [{ type: "tool_use", id, name: "Read", input }];
+		const model = "claude-opus-4-5-20251101";
+		add(`a${turn}`, "assistant", { id: `msg_${turn}`, role: "assistant", model, content });
+		const result = { type: "tool_result", tool_use_id: id, content: outputOf(`${secret} part ${turn}`) };
+		add(`r${turn}`, "user", { role: "user", content: [result] });
+	}
+	return records.map((record) => `${JSON.stringify(record)}\n`).join("");
+}
+
+let folder: string;
+beforeAll(async () => {
+	folder = await scratchFolder();
+	await mkdir(join(folder, "sessions/project/empty"), { recursive: true });
+	await writeFile(join(folder, "chat.json"), JSON.stringify(agentConversation(14)));
+	await writeFile(join(folder, "sessions/project/night.jsonl"), claudeCodeSession(25));
+	await writeFile(join(folder, "sessions/a.json"), JSON.stringify({ messages: agentConversation(3) }));
+	await writeFile(join(folder, "sessions/settings.json"), '{"theme": "dark"}');
+	await writeFile(join(folder, "sessions/broken.jsonl"), `{"type": ${secret}`);
+	await writeFile(join(folder, "sessions/notes.md"), "no conversation either");
+	await writeFile(join(folder, "my.toml"), "[mask]\nwindow_turns = 2\nkeep_errors = false\n");
+	await mkdir(join(folder, "nothing"));
+	await writeFile(join(folder, "nothing/settings.json"), "{}");
+});
+
+const run = (...parameters: string[]) => runCli(["replay", ...parameters], { folder });
+async function json(...parameters: string[]): Promise<{ report: ReplayReport; lines: readonly string[] }> {
+	const { code, text, lines } = await run(...parameters, "--json");
+	expect(code).toBe(0);
+	expect(text).not.toContain(secret);
+	return { report: JSON.parse(text), lines };
+}
+
+const number = expect.any(Number);
+const share = expect.toSatisfy((value: unknown) => value === null || (Number(value) >= 0 && Number(value) <= 1));
+const shares = { identifiers: share, lines: share };
+const shape = (policy: string) => ({
+	policy,
+	conversations: number,
+	llm_calls: number,
+	input_tokens: number,
+	cached_tokens: number,
+	billed: number,
+	ratio_to_raw: number,
+	worst_ratio_to_raw: number,
+	ratio_to_optimum: expect.toSatisfy((value: unknown) => value === null || Number(value) >= 1),
+	average_context_ratio: number,
+	peak_context_tokens: number,
+	calls_over_window: number,
+	calls_of_known_window: number,
+	masked_tool_results: number,
+	recall: shares,
+	recall_in_digests: shares,
+	recall_bound: shares,
+});
+const defaults = ["raw", "window:8", "stride:10", "break_even:8", "balanced", "optimum:8"];
+const named = (policies: readonly PolicyFigures[], name: string) => policies.find(({ policy }) => policy === name);
+
+describe.concurrent("replay", () => {
+	it("prints every figure as JSON: over all files, file by file, and the seed's", async () => {
+		const { report, lines } = await json("chat.json", "sessions/project/night.jsonl");
+		expect(lines).toEqual([]);
+		const seed = ["masked_tool_results", "tool_chars_before", "tool_chars_after", "tokens_before", "tokens_after"];
+		expect(Object.keys(report)).toEqual([...seed, "policies", "files"]);
+		expect(report.policies).toEqual(defaults.map(shape));
+		expect(report.files.map(({ file }) => file)).toEqual(["chat.json", "sessions/project/night.jsonl"]);
+		for (const one of report.files) {
+			expect(Object.keys(one)).toEqual(["file", ...seed, "policies"]);
+			expect(one.policies).toEqual(defaults.map(shape));
+		}
+		expect(named(report.policies, "raw")).toMatchObject({ ratio_to_raw: 1, masked_tool_results: 0, llm_calls: 39 });
+		expect(named(report.policies, "window:8")?.ratio_to_raw).toBeGreaterThan(1.2);
+		expect(named(report.policies, "window:8")?.masked_tool_results).toBe(6 + 17);
+		const optimum = named(report.policies, "optimum:8")?.ratio_to_raw;
+		expect(optimum).toBeLessThanOrEqual(named(report.policies, "break_even:8")?.ratio_to_raw ?? 0);
+		expect(optimum).toBeLessThan(named(report.policies, "stride:10")?.ratio_to_raw ?? 0);
+	});
+
+	it("reads a session of Claude Code, and knows its model's window", async () => {
+		const { report } = await json("sessions/project/night.jsonl", "--policies", "raw,window:2");
+		expect(report.policies[0]).toMatchObject({ llm_calls: 25, calls_of_known_window: 25, calls_over_window: 0 });
+		expect(report.policies[1]?.masked_tool_results).toBe(23);
+		const small = await json("sessions/project/night.jsonl", "--policies", "raw,window:2", "--context-window", "9000");
+		const [raw, window] = small.report.policies.map((one) => one.calls_over_window);
+		expect(raw).toBeGreaterThan(5);
+		expect(window).toBe(0);
+	});
+
+	it("reads a folder and all below it, and says how many files hold no conversation", async () => {
+		const { report, lines } = await json("sessions", "--policies", "raw");
+		expect(report.files.map(({ file }) => file)).toEqual([
+			join("sessions", "a.json"),
+			join("sessions", "project", "night.jsonl"),
+		]);
+		expect(lines).toEqual(["palimpsest: left out 2 files that cannot be read as a conversation"]);
+		const long = await json("sessions", "--policies", "raw", "--min-turns", "20");
+		expect(long.report.files.map(({ file }) => file)).toEqual([join("sessions", "project", "night.jsonl")]);
+		expect(long.lines).toEqual([
+			"palimpsest: left out 2 files that cannot be read as a conversation, 1 conversation of too few tool turns",
+		]);
+	});
+
+	it("prints a table for people", async () => {
+		const { code, text, lines } = await run("chat.json", "--policies", "window:8,./my.toml,balanced:low");
+		expect([code, lines]).toEqual([0, []]);
+		const rows = text.split("\n");
+		expect(rows[0]).toBe("chat.json, 14 LLM calls");
+		expect(rows[3]).toMatch(/^policy +billed +× raw +worst +optimum +× raw +peak +window +masked +identifiers +lines/);
+		expect(rows.slice(4, 7).map((row) => row.split(" ")[0])).toEqual(["window:8", "./my.toml", "balanced:low"]);
+		expect(Math.max(...rows.map((row) => row.length))).toBeLessThanOrEqual(120);
+		expect((text.match(/^policy /gm) ?? []).length).toBe(1);
+	});
+
+	it("reads standard input, bills by given prices, and masks by a policy file", async () => {
+		const input = JSON.stringify(agentConversation(14));
+		const parameters = ["replay", "-", "--json", "--policies", "raw,my.toml", "--prices", "1,1"];
+		const { text } = await runCli(parameters, { folder, input });
+		const [raw, mine] = (JSON.parse(text) as ReplayReport).policies;
+		expect(raw?.billed).toBe(raw?.input_tokens);
+		expect(mine?.billed).toBe(mine?.input_tokens);
+		expect(mine?.masked_tool_results).toBe(12);
+	});
+
+	it("bills in dollars at a model's prices", async () => {
+		const { report } = await json("chat.json", "--policies", "raw", "--model", "gpt-4o");
+		const [raw] = report.policies;
+		const { input_tokens = 0, cached_tokens = 0 } = raw ?? {};
+		expect(raw?.billed).toBeCloseTo((cached_tokens * 1.25 + (input_tokens - cached_tokens) * 2.5) / 1e6, 9);
+		expect((await run("chat.json", "--model", "gpt-4o")).text).toMatch(/^raw +\$\d/m);
+	});
+
+	it("gives the seed's figures alone where --window-turns is all that it is asked for", async () => {
+		const alone = await json("chat.json", "--window-turns", "1");
+		expect(alone.report).not.toHaveProperty("policies");
+		const both = await json("chat.json", "--window-turns", "1", "--policies", "window:1");
+		expect(both.report.masked_tool_results).toBe(13);
+		expect(both.report.policies[0]?.masked_tool_results).toBe(13);
+	});
+
+	it("writes one page with the figures and no word of the conversation", async () => {
+		const { code, text, lines } = await run("sessions", "chat.json", "--html", "page.html");
+		expect(code).toBe(0);
+		expect(text).toMatch(/^3 conversations, /);
+		expect(lines).toHaveLength(1);
+		const page = await readFile(join(folder, "page.html"), "utf8");
+		for (const word of ["<!doctype html>", "night.jsonl", "break_even:8", "</html>"]) {
+			expect(page.toLowerCase()).toContain(word);
+		}
+		expect(page).not.toContain(secret);
+		expect(page).not.toMatch(/(?:src|href)="(?:https?:)?\/\//);
+	});
+});
+
+describe.concurrent("refused, with one line and nothing half printed", () => {
+	it.each<[string, string[], RegExp]>([
+		["a mistyped policy", ["chat.json", "--policies", "raw,windo:8"], /^\[invalid_argument\] .*mean window:8\?/],
+		["a policy without its number", ["chat.json", "--policies", "stride"], /^\[invalid_argument\] .*stride:10/],
+		["a missing policy file", ["chat.json", "--policies", "no.toml"], /^\[unreadable_file\] .*no\.toml/],
+		["half a price", ["chat.json", "--prices", "0.1"], /^\[invalid_argument\] Expected prices as READ,WRITE/],
+		["a model without prices", ["chat.json", "--model", "nope-9"], /^\[invalid_argument\] .*"nope-9".*--prices/],
+		["a named file that is broken", ["chat.json", "sessions/broken.jsonl"], /^\[invalid_json\] .*broken\.jsonl/],
+		["a named file without messages", ["chat.json", "sessions/settings.json"], /^\[not_a_conversation\] sessions\/set/],
+		["a missing file", ["chat.json", "absent"], /^\[unreadable_file\] .*absent: there is no such file/],
+		["a folder of nothing", ["nothing"], /^\[invalid_argument\] No conversation .*1 file that cannot be read/],
+		["an empty folder", ["sessions/project/empty"], /^\[invalid_argument\] .*no \.json or \.jsonl file/],
+		["a page in no folder", ["chat.json", "--html", "no/page.html"], /^\[unwritable_file\] .*no\/page\.html: ENOENT/],
+	])("%s", async (_what, parameters, words) => {
+		const { code, text, lines } = await run(...parameters);
+		expect([code, text]).toEqual([1, ""]);
+		expect(lines).toEqual([expect.stringMatching(/^palimpsest: \[/)]);
+		expect(lines[0]?.slice("palimpsest: ".length)).toMatch(words);
+		expect(lines[0]).not.toContain(secret);
+		await expect(stat(join(folder, "no"))).rejects.toMatchObject({ code: "ENOENT" });
+	});
+});

@@ -1,0 +1,67 @@
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll } from "vitest";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+
+/** Whether a browser can be started here; in CI it has to. */
+export const hasBrowser = process.env.CI !== undefined || existsSync(executablePath);
+
+if (!hasBrowser) process.stderr.write("Skipped: Chromium is not installed (Debian: apt-get install chromium).\n");
+
+/** For what a page does in its own time; machines are slow at times. */
+export const patience = { timeout: 20_000 };
+
+/** A page as it is shown, and what it did that it should not have. */
+export interface ShownPage {
+	readonly page: Page;
+	/** Addresses that it asked for, its own first. */
+	readonly requests: readonly string[];
+	/** What it wrote to the console, threw, or asked people in a dialog. */
+	readonly complaints: readonly string[];
+}
+
+export interface Showing {
+	readonly width: number;
+	readonly scheme: "light" | "dark";
+}
+
+/** Starts one browser for the tests of a file, with a profile of its own, and shows pages from files in it. */
+export function startBrowser(): { show: (html: string, showing: Showing) => Promise<ShownPage> } {
+	let browser: Browser;
+	let folder: string;
+	let shown = 0;
+	beforeAll(async () => {
+		if (!hasBrowser) return;
+		folder = await scratchFolder();
+		const quiet = ["--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+		browser = await chromium.launch({
+			executablePath,
+			args: ["--no-sandbox", "--disable-gpu", "--no-first-run", ...quiet],
+		});
+	});
+	afterAll(() => browser?.close());
+	return {
+		async show(html, { width, scheme }) {
+			shown += 1;
+			const file = join(folder, `page-${shown}.html`);
+			await writeFile(file, html);
+			const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: scheme });
+			const page = await context.newPage();
+			const [requests, complaints]: [string[], string[]] = [[], []];
+			page.on("request", (request) => requests.push(request.url()));
+			page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+			page.on("pageerror", (error) => complaints.push(`${error}`));
+			page.on("dialog", (dialog) => {
+				complaints.push(`dialog: ${dialog.message()}`);
+				void dialog.dismiss();
+			});
+			await page.goto(pathToFileURL(file).href);
+			return { page, requests, complaints };
+		},
+	};
+}

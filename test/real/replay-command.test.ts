@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ratesOfPrices } from "../../src/pipeline/replay/rates.ts";
+import type { ReplayReport } from "../../src/pipeline/replay/replay-report.ts";
+import { replayedPolicies } from "../../src/pipeline/replay/replayed-policy.ts";
+import { startReplay } from "../../src/pipeline/replay/start-replay.ts";
+import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import { clairvoyantOf, developmentSet, figuresOf, optimaOf, replayAll, sum } from "../support/development-set.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
+
+const policy = policyOf();
+
+async function replayed(names: string, minTurns: number): Promise<ReplayReport> {
+	const policies = await replayedPolicies(names, []);
+	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), minTurns });
+	const folder = join(realDataFolder, "conversations");
+	for (const file of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+		if (!file.endsWith(".json")) continue;
+		await replay.add({ file, conversation: JSON.parse(readFileSync(join(folder, file), "utf8")) });
+	}
+	return replay.report();
+}
+
+describe.skipIf(!hasRealData)("palimpsest replay on real conversations", () => {
+	const window: PolicyLayer = { mask: { window_turns: 8 } };
+	const measured: readonly (readonly [string, PolicyLayer])[] = [
+		["window:8", window],
+		["stride:10", { mask: { window_turns: 8, cadence: "stride", stride_turns: 10 } }],
+		["break_even:8", { mask: { window_turns: 8, cadence: "break_even" } }],
+		["balanced", { preset: "balanced" }],
+		["balanced:high", { preset: "balanced", mask: { thrift: "high" } }],
+		["raw", { mask: { enabled: false } }],
+	];
+
+	it("gives the figures that the policies are chosen by", async () => {
+		const { policies, files } = await replayed([...measured.map(([name]) => name), "optimum:8"].join(), 20);
+		expect(files).toHaveLength(developmentSet.length);
+		const raw = replayAll(policyOf({ mask: { enabled: false } }));
+		const optimum = sum(optimaOf(policyOf(window)));
+		for (const [index, [name, layer]] of measured.entries()) {
+			const own = replayAll(policyOf(layer));
+			const expected = figuresOf(own, raw);
+			const figures = policies[index];
+			expect(figures?.policy).toBe(name);
+			expect(figures?.conversations).toBe(developmentSet.length);
+			expect(figures?.billed).toBeCloseTo(expected.billed, 2);
+			expect(figures?.ratio_to_raw).toBeCloseTo(expected.ratioToRaw, 9);
+			expect(figures?.worst_ratio_to_raw).toBeCloseTo(expected.worstRatioToRaw, 9);
+			expect(figures?.average_context_ratio).toBeCloseTo(expected.context, 9);
+			for (const kind of ["identifiers", "lines"] as const) {
+				expect(figures?.recall[kind]).toBe(expected[kind]);
+				expect(figures?.recall_bound[kind]).toBeCloseTo(clairvoyantOf(policyOf(layer), own, kind), 9);
+			}
+			const byAge = ["window:8", "stride:10", "break_even:8"].includes(name);
+			if (byAge) expect(figures?.ratio_to_optimum).toBeCloseTo(expected.billed / optimum, 9);
+			else expect(figures?.ratio_to_optimum).toBe(null);
+		}
+		expect(policies.at(-1)).toMatchObject({ policy: "optimum:8", ratio_to_optimum: 1 });
+		expect(policies.at(-1)?.billed).toBeCloseTo(optimum, 2);
+	});
+
+	it("takes every conversation of every format", async () => {
+		const { policies, files } = await replayed("raw,balanced:high,optimum:2", 0);
+		expect(files.length).toBeGreaterThan(200);
+		for (const { file, policies } of files) {
+			expect([file, policies[0]?.llm_calls ?? 0]).not.toEqual([file, 0]);
+			expect([file, policies.every((one) => Number.isFinite(one.billed))]).toEqual([file, true]);
+		}
+		expect(policies[2]?.ratio_to_raw).toBeLessThanOrEqual(1);
+		expect(policies[2]?.masked_tool_results).toBeGreaterThan(500);
+		expect(policies[0]?.calls_of_known_window).toBeGreaterThan(500);
+	});
+});
