@@ -11,7 +11,7 @@ const floors: readonly (readonly string[])[] = [
 	["tokens", "formats", "documents"],
 	["archive", "summarise", "files"],
 	["pipeline", "pipeline.ts", "config", "config.ts"],
-	["mcp", "hooks", "pages"],
+	["mcp", "hooks", "pages", "hosts"],
 	["commands", "cli.ts", "index.ts", "library.ts"],
 ];
 const longest = 250;

@@ -4,6 +4,7 @@ import { builtInStrategies } from "../policy/strategy-name.ts";
 import { encodingNames } from "../tokens/encoding-names.ts";
 import { version } from "../version.ts";
 import { addServeOptions } from "./add-serve-options.ts";
+import { addSetupCommands } from "./add-setup-commands.ts";
 import { addTruncateCommands } from "./add-truncate-commands.ts";
 import { addReplayOptions } from "./replay/add-replay-options.ts";
 
@@ -11,6 +12,8 @@ const examples = `
 Examples:
   palimpsest                                            serve MCP on standard input and output
   palimpsest serve --http                               serve MCP at http://127.0.0.1:8765/mcp and /sse
+  palimpsest install claude-code                        enter the server in a host's configuration
+  palimpsest doctor                                     look whether everything works
   palimpsest mask chat.json --set mask.window_turns=3   mask all but the last 3 tool turns
   palimpsest guard chat.json --context-window 32000     make it fit 32 000 tokens
   palimpsest compact chat.json --strategy llm-summary   put a summary in the place of old messages
@@ -109,6 +112,7 @@ export function createProgram(): Command {
 		wholeNumber,
 	).action(async (files, options) => (await import("./replay.ts")).replay(files, options));
 
+	addSetupCommands(program, keeping);
 	addArchiveCommands(program);
 	addPolicyCommands(program);
 	return program;

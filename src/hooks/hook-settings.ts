@@ -1,5 +1,5 @@
-import { applyEdits, type FormattingOptions, modify, type ParseError, parse } from "jsonc-parser";
-import { PalimpsestError } from "../errors.ts";
+import { applyEdits, modify } from "jsonc-parser";
+import { formattingOf, readSettings, refusedSettings } from "./settings-text.ts";
 import { isJsonObject } from "./tool-event.ts";
 
 /** An entry of a host's settings file that calls a hook. */
@@ -47,7 +47,7 @@ function removeOwn(text: string, entry: HookEntry): string {
 function removeEmpty(text: string, event: string): string {
 	if (listOf(text, event)?.length !== 0) return text;
 	const left = remove(text, ["hooks", event]);
-	const { hooks } = read(left);
+	const { hooks } = readSettings(left);
 	return isJsonObject(hooks) && Object.keys(hooks).length === 0 ? remove(left, ["hooks"]) : left;
 }
 
@@ -75,30 +75,10 @@ function hooksIn(group: unknown): readonly unknown[] {
 }
 
 function listOf(text: string, event: string): readonly unknown[] | undefined {
-	const { hooks } = read(text);
+	const { hooks } = readSettings(text);
 	if (hooks === undefined) return undefined;
-	if (!isJsonObject(hooks)) throw refused("`hooks` is no object");
+	if (!isJsonObject(hooks)) throw refusedSettings("`hooks` is no object");
 	const list = hooks[event];
 	if (list === undefined || Array.isArray(list)) return list;
-	throw refused(`\`hooks.${event}\` is no list`);
-}
-
-function read(text: string): Readonly<Record<string, unknown>> {
-	if (text.trim() === "") return {};
-	const errors: ParseError[] = [];
-	const value: unknown = parse(text, errors, { allowTrailingComma: true });
-	if (errors.length > 0) throw refused("it is not valid JSON");
-	if (!isJsonObject(value)) throw refused("it holds no object");
-	return value;
-}
-
-function refused(reason: string): PalimpsestError {
-	return new PalimpsestError("invalid_json", `The settings file cannot be changed: ${reason}. It was left as it is.`);
-}
-
-/** As the file is formatted already. */
-function formattingOf(text: string): FormattingOptions {
-	const indent = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
-	const eol = text.includes("\r\n") ? "\r\n" : "\n";
-	return { insertSpaces: !indent.startsWith("\t"), tabSize: indent.startsWith("\t") ? 1 : indent.length, eol };
+	throw refusedSettings(`\`hooks.${event}\` is no list`);
 }

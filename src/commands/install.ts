@@ -1,0 +1,104 @@
+import { readFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { PalimpsestError } from "../errors.ts";
+import { planChange } from "../hooks/change-file.ts";
+import { enterServer, hasServer, removeServer } from "../hosts/enter-server.ts";
+import { entryByHand } from "../hosts/entry-by-hand.ts";
+import type { Host } from "../hosts/host.ts";
+import { hosts } from "../hosts/hosts.ts";
+import { isWritable } from "../hosts/is-writable.ts";
+import { serverStart } from "../hosts/server-start.ts";
+import { nearestName } from "../policy/nearest-name.ts";
+import { settingsLayer } from "../policy/settings.ts";
+import { ownCommand } from "./own-command.ts";
+import { say } from "./shell.ts";
+import { showChange } from "./show-change.ts";
+
+/** The options of `palimpsest install` and `palimpsest uninstall`. */
+export interface InstallServerOptions {
+	/** For this project alone. */
+	readonly project?: boolean;
+	/** Shows what would change and writes nothing. */
+	readonly dryRun?: boolean;
+	readonly preset?: string;
+	readonly locale?: string;
+	/** Where originals are kept, as `--archive` of the other commands. */
+	readonly archive?: string;
+	/** Starts this very program, in place of the one that npm brings. */
+	readonly local?: boolean;
+}
+
+/** `palimpsest install [HOST]`: enters the server in a host's configuration, or lists the hosts. */
+export async function install(name: string | undefined, options: InstallServerOptions): Promise<void> {
+	if (name === undefined) return list(options);
+	const { preset = "balanced", locale, archive } = options;
+	settingsLayer([`preset=${preset}`, ...(locale === undefined ? [] : [`locale=${locale}`])]);
+	const { platform } = process;
+	const start = serverStart({ preset, locale, archive, platform, command: options.local ? ownCommand() : undefined });
+	const host = hostOf(name);
+	const file = fileOf(host, options);
+	if (!isWritable(host)) {
+		process.stdout.write(entryByHand(host, start));
+		say(`put these lines into ${file}: its comments would be lost if we did. ${host.afterwards}`);
+		return;
+	}
+	const change = await planChange(file, (text) => enterServer(text ?? "", host, start));
+	const isNew = await showChange({ file, change, dryRun: options.dryRun, done: "installed" });
+	if (isNew && !options.dryRun) say(host.afterwards);
+}
+
+/** `palimpsest uninstall HOST`: takes the server out again. */
+export async function uninstall(name: string, options: InstallServerOptions): Promise<void> {
+	const host = hostOf(name);
+	const file = fileOf(host, options);
+	if (!isWritable(host)) {
+		say(`take the lines below ${host.key.join(": ")}: out of ${file}`);
+		return;
+	}
+	const change = await planChange(file, (text) => (text === undefined ? undefined : removeServer(text, host)));
+	await showChange({ file, change, dryRun: options.dryRun, done: "uninstalled" });
+}
+
+async function list(options: InstallServerOptions): Promise<void> {
+	const width = Math.max(...hosts.map(({ name }) => name.length));
+	for (const host of hosts) {
+		const file = host.file(surroundings(options));
+		if (file === undefined) continue;
+		const text = await readFile(file, "utf8").catch(() => undefined);
+		process.stdout.write(`${host.name.padEnd(width)}  ${stateOf(host, text).padEnd(13)}  ${file}\n`);
+	}
+	say("palimpsest install HOST [--project] [--dry-run] enters the server there");
+}
+
+function stateOf(host: Host, text: string | undefined): string {
+	if (text === undefined) return "no file";
+	if (!isWritable(host)) return text.includes("palimpsest") ? "installed" : "not installed";
+	try {
+		return hasServer(text, host) ? "installed" : "not installed";
+	} catch {
+		return "unreadable";
+	}
+}
+
+function hostOf(name: string): Host {
+	const host = hosts.find((one) => one.name === name);
+	if (host) return host;
+	const names = hosts.map((one) => one.name);
+	const near = nearestName(name, names);
+	const hint = near === null ? "" : ` Did you mean ${near}?`;
+	throw new PalimpsestError("invalid_argument", `No such host.${hint} Known: ${names.join(", ")}.`);
+}
+
+function fileOf(host: Host, options: InstallServerOptions): string {
+	const file = host.file(surroundings(options));
+	if (file !== undefined) return file;
+	throw new PalimpsestError(
+		"invalid_argument",
+		`${host.title} has no configuration for one project. Leave out --project.`,
+	);
+}
+
+function surroundings({ project }: InstallServerOptions) {
+	const { platform, env: environment } = process;
+	return { platform, environment, homeFolder: homedir(), projectFolder: project ? process.cwd() : undefined };
+}

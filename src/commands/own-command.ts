@@ -1,0 +1,13 @@
+import { existsSync } from "node:fs";
+import path from "node:path";
+
+/** How this program is called from elsewhere: by name where the shell finds it, else by its place. */
+export function ownCommand(): readonly string[] {
+	const folders = (process.env.PATH ?? "").split(path.delimiter).filter((folder) => folder !== "");
+	const names = process.platform === "win32" ? ["palimpsest.cmd"] : ["palimpsest"];
+	// A folder that npx makes for one run is gone afterwards.
+	const isThere = folders.some(
+		(folder) => !folder.includes("_npx") && names.some((name) => existsSync(path.join(folder, name))),
+	);
+	return isThere ? ["palimpsest"] : [process.execPath, path.resolve(process.argv[1] ?? "")];
+}

@@ -1,0 +1,72 @@
+import { parse, stringify } from "smol-toml";
+import { refusedSettings } from "../hooks/settings-text.ts";
+import { isJsonObject } from "../hooks/tool-event.ts";
+
+type Table = Readonly<Record<string, unknown>>;
+
+/**
+ * The text of a TOML file with a table at a key, or without it where the value is `undefined`. The table is written at
+ * the end, under its own header; all other lines stay as they are, comments too. What comes out is read again and
+ * compared, since lines are moved that no parser kept track of.
+ *
+ * @throws PalimpsestError `invalid_json` for a text that is no TOML, or that holds the table in a form without headers
+ * of its own.
+ */
+export function enterToml(text: string, key: readonly string[], value: Table | undefined): string {
+	const before = read(text);
+	const without = withoutTable(text, key);
+	const eol = text.includes("\r\n") ? "\r\n" : "\n";
+	const table = value === undefined ? "" : stringify(nested(key, value)).trimEnd().replaceAll("\n", eol);
+	const kept = without.trimEnd();
+	const after = value === undefined ? without : `${kept}${kept === "" ? "" : eol + eol}${table}${eol}`;
+	if (JSON.stringify(sorted(read(after))) !== JSON.stringify(sorted(changed(before, key, value)))) {
+		throw refusedSettings(`\`${key.join(".")}\` is written in a form that cannot be taken out by itself`);
+	}
+	return after;
+}
+
+/** What stands at a key of a TOML text; `undefined` where nothing does. */
+export function entryInToml(text: string, key: readonly string[]): unknown {
+	return key.reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), read(text));
+}
+
+/** Without the lines from a header of the table, or of one within it, to the next other header. */
+function withoutTable(text: string, key: readonly string[]): string {
+	const own = key.map((name) => `(?:${name}|"${name}")`).join("\\s*\\.\\s*");
+	const isOwn = new RegExp(`^\\s*\\[\\s*${own}\\s*(?:\\.[^\\]]*)?\\]`);
+	let inside = false;
+	const lines = text.split(/(?<=\n)/).filter((line) => {
+		if (/^\s*\[/.test(line)) inside = isOwn.test(line);
+		return !inside;
+	});
+	return lines.join("");
+}
+
+function nested(key: readonly string[], value: Table): Table {
+	return key.reduceRight<Table>((inner, name) => ({ [name]: inner }), value);
+}
+
+/** A document with the value at the key, tables that are left empty taken out. */
+function changed(table: Table, [name = "", ...rest]: readonly string[], value: Table | undefined): Table {
+	const { [name]: at, ...others } = table;
+	const inner = rest.length === 0 ? value : changed(isJsonObject(at) ? at : {}, rest, value);
+	return inner === undefined || Object.keys(inner).length === 0 ? others : { ...others, [name]: inner };
+}
+
+function sorted(value: unknown): unknown {
+	if (Array.isArray(value)) return value.map(sorted);
+	if (value instanceof Date || !isJsonObject(value)) return String(value);
+	return Object.fromEntries(
+		Object.keys(value)
+			.sort()
+			.map((name) => [name, sorted(value[name])]),
+	);
+}
+
+function read(text: string): Table {
+	try {
+		return parse(text);
+	} catch (cause) {
+		throw refusedSettings("it is not valid TOML", cause);
+	}
+}

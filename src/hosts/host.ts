@@ -1,0 +1,34 @@
+/** Where hosts keep what they are told, on this machine. */
+export interface HostSurroundings {
+	readonly platform: NodeJS.Platform;
+	readonly homeFolder: string;
+	/** The project, where the entry is for that alone. */
+	readonly projectFolder?: string | undefined;
+	readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** How a host starts the server. */
+export interface ServerStart {
+	readonly command: string;
+	readonly args: readonly string[];
+	/** Environment variables, beside those that the host passes on. */
+	readonly env: Readonly<Record<string, string>>;
+}
+
+/** A program that can use an MCP server, and how it is told of one. */
+export interface Host {
+	/** As `palimpsest install` takes it, such as `claude-code`. */
+	readonly name: string;
+	readonly title: string;
+	/** How its configuration is written; `yaml` is entered by hand. */
+	readonly format: "json" | "toml" | "yaml";
+	/** Where in it the entry stands. */
+	readonly key: readonly string[];
+	/** Its configuration file; `undefined` where it has none for a project, or none on this platform. */
+	readonly file: (where: HostSurroundings) => string | undefined;
+	readonly entry: (start: ServerStart) => unknown;
+	/** What has to be done so that it takes notice. */
+	readonly afterwards: string;
+	/** Where its documentation says so. */
+	readonly source: string;
+}

@@ -1,0 +1,201 @@
+import path from "node:path";
+import type { Host, HostSurroundings, ServerStart } from "./host.ts";
+import { settingsFolder } from "./settings-folder.ts";
+
+type Where = HostSurroundings;
+
+const servers = ["mcpServers", "palimpsest"];
+const plain = ({ command, args, env }: ServerStart) => ({ command, args, env });
+const typed = (start: ServerStart) => ({ type: "stdio", ...plain(start) });
+
+/** A file in the project where there is one, else in the home folder. */
+const inBase =
+	(...segments: string[]) =>
+	({ projectFolder, homeFolder }: Where) =>
+		path.join(projectFolder ?? homeFolder, ...segments);
+
+/** A file of the user; there is none for a project. */
+const ofUser = (file: (where: Where) => string) => (where: Where) =>
+	where.projectFolder === undefined ? file(where) : undefined;
+
+/** The folder of VS Code's user settings. */
+const codeFolder = (where: Where) => path.join(settingsFolder(where), "Code", "User");
+
+/** The hosts that can be told of the server, in the order of the documentation. */
+export const hosts: readonly Host[] = [
+	{
+		name: "claude-desktop",
+		title: "Claude Desktop",
+		format: "json",
+		key: servers,
+		file: ofUser((where) => path.join(settingsFolder(where), "Claude", "claude_desktop_config.json")),
+		entry: plain,
+		afterwards: "Quit Claude Desktop and start it again.",
+		source: "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
+	},
+	{
+		name: "claude-code",
+		title: "Claude Code",
+		format: "json",
+		key: servers,
+		file: ({ projectFolder, homeFolder }) =>
+			projectFolder ? path.join(projectFolder, ".mcp.json") : path.join(homeFolder, ".claude.json"),
+		entry: typed,
+		afterwards: "Start a new session; /mcp shows it.",
+		source: "https://code.claude.com/docs/en/mcp",
+	},
+	{
+		name: "vscode",
+		title: "VS Code",
+		format: "json",
+		key: ["servers", "palimpsest"],
+		file: (where) =>
+			where.projectFolder
+				? path.join(where.projectFolder, ".vscode", "mcp.json")
+				: path.join(codeFolder(where), "mcp.json"),
+		entry: typed,
+		afterwards: "Press Start above the entry, or run MCP: List Servers.",
+		source: "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
+	},
+	{
+		name: "cursor",
+		title: "Cursor",
+		format: "json",
+		key: servers,
+		file: inBase(".cursor", "mcp.json"),
+		entry: plain,
+		afterwards: "Switch it on in Settings, Tools & MCP.",
+		source: "https://cursor.com/docs/context/mcp",
+	},
+	{
+		name: "zed",
+		title: "Zed",
+		format: "json",
+		key: ["context_servers", "palimpsest"],
+		file: (where) =>
+			where.projectFolder
+				? path.join(where.projectFolder, ".zed", "settings.json")
+				: path.join(zedFolder(where), "settings.json"),
+		entry: plain,
+		afterwards: "Zed starts it at once; the Agent Panel's settings show a green dot.",
+		source: "https://zed.dev/docs/ai/mcp",
+	},
+	{
+		name: "jetbrains",
+		title: "JetBrains (Junie)",
+		format: "json",
+		key: servers,
+		file: ({ projectFolder, homeFolder }) => path.join(projectFolder ?? homeFolder, ".junie", "mcp", "mcp.json"),
+		entry: plain,
+		afterwards: "Switch it on in Settings, Tools, Junie, MCP Settings.",
+		source: "https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html",
+	},
+	{
+		name: "windsurf",
+		title: "Windsurf",
+		format: "json",
+		key: servers,
+		file: ofUser(({ homeFolder }) => path.join(homeFolder, ".codeium", "windsurf", "mcp_config.json")),
+		entry: plain,
+		afterwards: "Press Refresh in the MCP panel of Cascade.",
+		source: "https://docs.windsurf.com/windsurf/cascade/mcp",
+	},
+	{
+		name: "cline",
+		title: "Cline",
+		format: "json",
+		key: servers,
+		file: ofUser((where) =>
+			path.join(codeFolder(where), "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"),
+		),
+		entry: (start) => ({ ...plain(start), disabled: false }),
+		afterwards: "Cline starts it at once; its MCP Servers panel shows it.",
+		source: "https://docs.cline.bot/mcp/adding-and-configuring-servers",
+	},
+	{
+		name: "gemini-cli",
+		title: "Gemini CLI",
+		format: "json",
+		key: servers,
+		file: inBase(".gemini", "settings.json"),
+		entry: plain,
+		afterwards: "Start Gemini CLI again; /mcp shows it.",
+		source: "https://geminicli.com/docs/tools/mcp-server",
+	},
+	{
+		name: "codex",
+		title: "Codex",
+		format: "toml",
+		key: ["mcp_servers", "palimpsest"],
+		file: ({ projectFolder, homeFolder, environment }) =>
+			path.join(
+				projectFolder ? path.join(projectFolder, ".codex") : environment.CODEX_HOME || path.join(homeFolder, ".codex"),
+				"config.toml",
+			),
+		entry: plain,
+		afterwards: "Start Codex again; /mcp shows it.",
+		source: "https://developers.openai.com/codex/mcp",
+	},
+	{
+		name: "opencode",
+		title: "opencode",
+		format: "json",
+		key: ["mcp", "palimpsest"],
+		file: ({ projectFolder, homeFolder, environment }) =>
+			projectFolder
+				? path.join(projectFolder, "opencode.json")
+				: path.join(environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config"), "opencode", "opencode.json"),
+		entry: ({ command, args, env }) => ({
+			type: "local",
+			command: [command, ...args],
+			environment: env,
+			enabled: true,
+		}),
+		afterwards: "Start opencode again.",
+		source: "https://opencode.ai/docs/mcp-servers",
+	},
+	{
+		name: "copilot-cli",
+		title: "Copilot CLI",
+		format: "json",
+		key: servers,
+		file: ofUser(({ homeFolder, environment }) =>
+			path.join(environment.COPILOT_HOME || path.join(homeFolder, ".copilot"), "mcp-config.json"),
+		),
+		entry: (start) => ({ type: "local", ...plain(start), tools: ["*"] }),
+		afterwards: "Start Copilot CLI again; /mcp show lists it.",
+		source: "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
+	},
+	{
+		name: "goose",
+		title: "Goose",
+		format: "yaml",
+		key: ["extensions", "palimpsest"],
+		file: ofUser((where) =>
+			where.platform === "win32"
+				? path.join(settingsFolder(where), "Block", "goose", "config", "config.yaml")
+				: path.join(
+						where.environment.XDG_CONFIG_HOME || path.join(where.homeFolder, ".config"),
+						"goose",
+						"config.yaml",
+					),
+		),
+		entry: ({ command, args, env }) => ({
+			name: "palimpsest",
+			type: "stdio",
+			cmd: command,
+			args,
+			envs: env,
+			enabled: true,
+			timeout: 300,
+		}),
+		afterwards: "Start a new Goose session.",
+		source: "https://block.github.io/goose/docs/getting-started/using-extensions",
+	},
+];
+
+function zedFolder(where: Where): string {
+	return where.platform === "win32"
+		? path.join(settingsFolder(where), "Zed")
+		: path.join(where.environment.XDG_CONFIG_HOME || path.join(where.homeFolder, ".config"), "zed");
+}

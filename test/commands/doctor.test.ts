@@ -1,0 +1,89 @@
+import { once } from "node:events";
+import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { checkNode } from "../../src/commands/doctor/check-node.ts";
+import type { Finding } from "../../src/commands/doctor/finding.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+const environment = { XDG_CONFIG_HOME: "", XDG_STATE_HOME: "", PALIMPSEST_ARCHIVE: "" };
+const free = ["--http", "127.0.0.1:0"];
+
+async function examine(...parameters: string[]) {
+	const { code, text } = await runCli(["doctor", "--json", ...parameters], { folder, environment });
+	const { findings } = JSON.parse(text) as { findings: readonly Finding[] };
+	return { code, of: (name: string) => findings.find((finding) => finding.name === name), findings };
+}
+
+describe("palimpsest doctor", () => {
+	it("finds a fresh machine in order, but for a host, and leaves nothing behind in the archive", async () => {
+		const { code, findings, of } = await examine(...free);
+		expect(code).toBe(0);
+		expect(findings.map(({ name, state }) => `${name} ${state}`)).toEqual([
+			"node ok",
+			"policy ok",
+			"archive ok",
+			"tokenizer ok",
+			"port ok",
+			"hosts warning",
+		]);
+		expect(of("hosts")?.advice).toContain("palimpsest install");
+		const archive = join(folder, ".local", "state", "palimpsest", "archive");
+		const left = await readdir(archive, { recursive: true, withFileTypes: true });
+		expect(left.filter((entry) => entry.isFile()).map(({ name }) => name)).toEqual([]);
+	});
+
+	it("sees a host that knows the server", async () => {
+		await runCli(["install", "claude-code"], { folder, environment });
+		expect((await examine(...free)).of("hosts")).toMatchObject({ state: "ok", found: "claude-code: installed" });
+	});
+
+	it("tells a policy that cannot be used, and goes on", async () => {
+		await writeFile(join(folder, "palimpsest.toml"), "[mask]\nwindow_turn = 3\n");
+		const { code, of } = await examine(...free);
+		expect(code).toBe(1);
+		expect(of("policy")).toMatchObject({ state: "failed" });
+		expect(of("policy")?.found).toContain("window_turns");
+		expect(of("archive")?.state).toBe("ok");
+	});
+
+	it.skipIf(process.getuid?.() === 0)("tells an archive that cannot be written", async () => {
+		const locked = join(folder, "locked");
+		await mkdir(locked);
+		await chmod(locked, 0o500);
+		const { code, of } = await examine(...free, "--archive", join(locked, "archive"));
+		expect([code, of("archive")?.state]).toEqual([1, "failed"]);
+	});
+
+	it("tells an archive that is not there, and one that keeps nothing", async () => {
+		const gone = await examine(...free, "--archive", "redis://127.0.0.1:1");
+		expect([gone.code, gone.of("archive")?.state]).toEqual([1, "failed"]);
+		const none = await examine(...free, "--archive", "none");
+		expect([none.code, none.of("archive")?.state]).toEqual([0, "warning"]);
+	});
+
+	it("tells a port that is taken", async () => {
+		const server = createServer().listen(0, "127.0.0.1");
+		await once(server, "listening");
+		const { port } = server.address() as AddressInfo;
+		const { of } = await examine("--http", `127.0.0.1:${port}`);
+		server.close();
+		expect(of("port")).toMatchObject({ state: "warning", found: `127.0.0.1:${port} is taken` });
+	});
+
+	it("says it in lines for people", async () => {
+		const { text } = await runCli(["doctor", ...free], { folder, environment });
+		expect(text.split("\n").filter((line) => /^(ok|warning|FAILED) /.test(line))).toHaveLength(6);
+	});
+
+	it("knows a Node.js that is too old", () => {
+		expect(checkNode("18.20.4")).toMatchObject({ state: "failed" });
+		expect(checkNode("24.0.0")).toMatchObject({ state: "ok" });
+	});
+});

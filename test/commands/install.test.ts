@@ -1,0 +1,95 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { builtCli } from "../support/built-cli.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+});
+// No folder of PATH has our command, and none of the user's own settings count.
+const environment = { PATH: "/nowhere", XDG_CONFIG_HOME: "", XDG_STATE_HOME: "", CODEX_HOME: "", COPILOT_HOME: "" };
+const run = (...parameters: string[]) => runCli(parameters, { folder, environment });
+
+const commented = '{\n  // mine\n  "mcpServers": { "other": { "command": "x" } }\n}\n';
+
+describe("palimpsest install", () => {
+	it("shows the difference, writes it, and keeps what was there", async () => {
+		const file = join(folder, ".mcp.json");
+		await writeFile(file, commented);
+		const { code, text, lines } = await run("install", "claude-code", "--project");
+		expect(code).toBe(0);
+		expect(text).toContain('"palimpsest": {"type":"stdio"');
+		const written = await readFile(file, "utf8");
+		expect(written).toContain("// mine");
+		expect(JSON.parse(written.replace("// mine", "")).mcpServers).toEqual({
+			other: { command: "x" },
+			palimpsest: {
+				type: "stdio",
+				command: "npx",
+				args: ["-y", "palimpsest-mcp"],
+				env: { PALIMPSEST_PRESET: "balanced" },
+			},
+		});
+		expect(await readFile(`${file}.before-palimpsest`, "utf8")).toBe(commented);
+		expect(lines.join("\n")).toMatch(/what the file was: .*\n.*Start a new session/);
+		expect((await run("install", "claude-code", "--project")).lines.join()).toContain("nothing to change");
+		await run("uninstall", "claude-code", "--project");
+		expect(await readFile(file, "utf8")).toBe(commented);
+	});
+
+	it("writes nothing on a dry run", async () => {
+		const { code, text } = await run("install", "cursor", "--dry-run");
+		expect([code, text.includes("palimpsest-mcp")]).toEqual([0, true]);
+		expect(await readdir(folder)).toEqual([]);
+	});
+
+	it("takes preset, language, archive, and this very program", async () => {
+		const parameters = ["--preset", "context-guard", "--locale", "zh", "--archive", "/srv/originals", "--local"];
+		await run("install", "gemini-cli", ...parameters);
+		const { mcpServers } = JSON.parse(await readFile(join(folder, ".gemini", "settings.json"), "utf8"));
+		expect(mcpServers.palimpsest).toEqual({
+			command: process.execPath,
+			args: [builtCli],
+			env: { PALIMPSEST_PRESET: "context-guard", PALIMPSEST_LOCALE: "zh", PALIMPSEST_ARCHIVE: "/srv/originals" },
+		});
+	});
+
+	it("leaves YAML to the user, whose comments it would lose", async () => {
+		const { code, text, lines } = await run("install", "goose");
+		expect(code).toBe(0);
+		expect(text).toMatch(/^extensions:\n {2}palimpsest:\n[\s\S]*cmd: "npx"/);
+		expect(lines.join()).toContain("config.yaml");
+		expect(await readdir(folder)).toEqual([]);
+	});
+
+	it("lists the hosts and says which know the server", async () => {
+		await run("install", "codex");
+		const { text } = await run("install");
+		expect(text).toMatch(/^codex +installed +.*config\.toml$/m);
+		expect(text).toMatch(/^cursor +no file/m);
+	});
+
+	it.each([
+		[["install", "clude-code"], "Did you mean claude-code?"],
+		[["install", "windsurf", "--project"], "has no configuration for one project"],
+		[["install", "cursor", "--preset", "balancd"], "balanced"],
+		[["uninstall", "emacs"], "Known: claude-desktop"],
+	])("refuses %j", async (parameters, expected) => {
+		const { code, lines } = await run(...parameters);
+		expect(code).toBe(1);
+		expect(lines.join()).toContain(expected);
+		expect(await readdir(folder)).toEqual([]);
+	});
+
+	it("leaves a file alone that it cannot read", async () => {
+		await mkdir(join(folder, ".cursor"));
+		const file = join(folder, ".cursor", "mcp.json");
+		await writeFile(file, "{ broken");
+		const { code, lines } = await run("install", "cursor");
+		expect([code, await readFile(file, "utf8")]).toEqual([1, "{ broken"]);
+		expect(lines.join()).toContain("left as it is");
+	});
+});

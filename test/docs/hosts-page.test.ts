@@ -1,0 +1,123 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { parse as parseJson } from "jsonc-parser";
+import { parse as parseToml } from "smol-toml";
+import { beforeAll, describe, expect, it } from "vitest";
+import { parse as parseYaml } from "yaml";
+import { enterServer } from "../../src/hosts/enter-server.ts";
+import { entryByHand } from "../../src/hosts/entry-by-hand.ts";
+import type { Host } from "../../src/hosts/host.ts";
+import { hosts } from "../../src/hosts/hosts.ts";
+import { isWritable } from "../../src/hosts/is-writable.ts";
+import { serverStart } from "../../src/hosts/server-start.ts";
+import { packageFolder } from "../support/built-cli.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+
+const run = promisify(execFile);
+const page = readFileSync(join(packageFolder, "docs/hosts.md"), "utf8");
+type Configuration = Record<string, unknown>;
+const parsers: Record<string, (text: string) => Configuration> = {
+	json: (text) => parseJson(text),
+	jsonc: (text) => parseJson(text),
+	toml: parseToml,
+	yaml: (text) => parseYaml(text),
+};
+const parse = (format: string, text: string) => parsers[format]?.(text) ?? {};
+const start = serverStart({ preset: "balanced", platform: "linux" });
+
+interface Section {
+	readonly title: string;
+	readonly text: string;
+	readonly configuration: Configuration;
+}
+
+const sections: readonly Section[] = page.split(/^## /m).flatMap((section) => {
+	const block = /^```(json|jsonc|toml|yaml)\n([\s\S]*?)^```$/m.exec(section);
+	if (!block) return [];
+	const configuration = parse(block[1] ?? "", block[2] ?? "");
+	return [{ title: section.slice(0, section.indexOf("\n")), text: section, configuration }];
+});
+const sectionOf = (host: Host) => sections.find(({ title }) => host.title.startsWith(title)) as Section;
+const entryIn = (configuration: unknown, key: readonly string[]) =>
+	key.reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], configuration);
+
+/** What hosts name the same thing. */
+interface Entry {
+	readonly command?: string | readonly string[];
+	readonly cmd?: string;
+	readonly args?: readonly string[];
+	readonly env?: Readonly<Record<string, string>>;
+	readonly environment?: Readonly<Record<string, string>>;
+	readonly envs?: Readonly<Record<string, string>>;
+}
+
+let folder: string;
+
+// The build is there already; running it again would pull it from under other tests.
+beforeAll(async () => {
+	folder = join(await scratchFolder(), "installed");
+	await mkdir(folder);
+	const packed = await run("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", folder], {
+		cwd: packageFolder,
+	});
+	const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }];
+	await writeFile(join(folder, "package.json"), '{ "private": true }');
+	await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, filename)], { cwd: folder });
+}, 180_000);
+
+/** Starts the server as a host would, where npx finds the package that is installed. */
+async function toolsOf(command: string, args: readonly string[], env: Readonly<Record<string, string>>) {
+	const client = new Client({ name: "test", version: "1.0.0" });
+	const environment = { ...cleanEnvironment(folder), ...env };
+	await client.connect(new StdioClientTransport({ command, args: [...args], env: environment, cwd: folder }));
+	const { tools } = await client.listTools();
+	const { contents } = await client.readResource({ uri: "policy://current" });
+	await client.close();
+	const [current] = contents;
+	return { tools: tools.length, policy: JSON.parse(current && "text" in current ? current.text : "").policy };
+}
+
+describe("the page on hosts", () => {
+	it("has a section for every host, and no block for anything else", () => {
+		expect(sections).toHaveLength(hosts.length);
+		expect(hosts.filter((host) => !sectionOf(host)).map(({ name }) => name)).toEqual([]);
+		for (const host of hosts) expect(sectionOf(host).text, host.name).toContain(`<${host.source}>`);
+	});
+
+	it.each(hosts.map((host) => [host.title, host] as const))("shows what is installed in %s", (_, host) => {
+		const { configuration } = sectionOf(host);
+		expect(entryIn(configuration, host.key)).toEqual(host.entry(start));
+		const written = isWritable(host) ? enterServer("", host, start) : entryByHand(host, start);
+		expect(parse(host.format, written)).toEqual(configuration);
+	});
+
+	it.each(hosts.map((host) => [host.title, host] as const))(
+		"starts the server by the block for %s",
+		async (_, host) => {
+			const entry = entryIn(sectionOf(host).configuration, host.key) as Entry;
+			const [program = "", ...first] = [entry.command ?? entry.cmd ?? []].flat();
+			const env = entry.env ?? entry.environment ?? entry.envs ?? {};
+			const { tools, policy } = await toolsOf(program, [...first, ...(entry.args ?? [])], env);
+			expect(tools).toBeGreaterThanOrEqual(4);
+			expect(policy).toMatchObject({ preset: "balanced", locale: "en" });
+		},
+		60_000,
+	);
+
+	it("has install links that say the same as the blocks", () => {
+		const ofCode = new URL(/\[Install\]\((https:\/\/vscode[^)]*)\)/.exec(page)?.[1] ?? "");
+		expect(JSON.parse(ofCode.searchParams.get("config") ?? "")).toEqual({ type: "stdio", ...start });
+		const ofCursor = new URL(/\[Install\]\((https:\/\/cursor[^)]*)\)/.exec(page)?.[1] ?? "");
+		const config = Buffer.from(ofCursor.searchParams.get("config") ?? "", "base64").toString("utf8");
+		expect(JSON.parse(config)).toEqual(start);
+		expect([ofCode, ofCursor].map((link) => link.searchParams.get("name"))).toEqual(["palimpsest", "palimpsest"]);
+		const ofGoose = new URL(/`(goose:\/\/[^`]*)`/.exec(page)?.[1] ?? "");
+		const { searchParams } = ofGoose;
+		expect([searchParams.get("cmd"), searchParams.getAll("arg")]).toEqual([start.command, start.args]);
+	});
+});
