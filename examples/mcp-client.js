@@ -1,0 +1,34 @@
+// An agent program that calls the server between turns, in whatever language: here by the MCP SDK over stdio.
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import OpenAI from "openai";
+import { description, parameters, readFile } from "./read-file.js";
+
+const client = new OpenAI();
+const tools = [{ type: "function", function: { name: "read_file", description, parameters } }];
+const history = [{ role: "user", content: "Read the twelve files of settings." }];
+
+const palimpsest = new Client({ name: "agent", version: "1.0.0" });
+await palimpsest.connect(new StdioClientTransport({ command: "npx", args: ["palimpsest-mcp"], env: process.env }));
+const guarded = async (messages) => {
+	const policy = { preset: "balanced" };
+	const { structuredContent, isError, content } = await palimpsest.callTool({
+		name: "guard_context",
+		arguments: { messages, tools, model: "gpt-4o", context_window: 32_000, policy },
+	});
+	if (isError) throw new Error(content[0].text);
+	return structuredContent.messages;
+};
+
+for (;;) {
+	const messages = await guarded(history);
+	const { choices } = await client.chat.completions.create({ model: "gpt-4o", messages, tools });
+	const { message } = choices[0];
+	history.push(message);
+	if (!message.tool_calls) break;
+	for (const { id, function: call } of message.tool_calls) {
+		history.push({ role: "tool", tool_call_id: id, content: readFile(JSON.parse(call.arguments)) });
+	}
+}
+console.log(history.at(-1).content);
+await palimpsest.close();
