@@ -10,7 +10,14 @@ import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { beginningOf, historyOf } from "../support/replay-history.ts";
 
-const seen = { beginnings: 0, late: 0, calls: 0, broken: 0, byCadence: { every_turn: 0, stride: 0, break_even: 0 } };
+const seen = {
+	beginnings: 0,
+	late: 0,
+	calls: 0,
+	broken: 0,
+	media: 0,
+	byCadence: { every_turn: 0, stride: 0, break_even: 0 },
+};
 
 const toolRules = fc.constantFrom({}, { ls: "never" }, { read_file: "always" }, { grep: { keep_last: 1 } } as const);
 const prices = fc.constantFrom([0.1, 1.25], [0.1, 1], [0.5, 1], [1, 1], [0, 2]);
@@ -29,9 +36,10 @@ const policies: fc.Arbitrary<Policy> = fc
 		digest_tokens: fc.constantFrom(0, 20),
 		prices,
 		budget: fc.constantFrom(undefined, 500, 2_000),
+		media: fc.constantFrom("keep", "mask"),
 	})
-	.map(({ prices: [cache_read = 0, cache_write = 0], budget, ...mask }) => ({
-		...policyOf({ mask: mask as Policy["mask"], prices: { cache_read, cache_write } }),
+	.map(({ prices: [cache_read = 0, cache_write = 0], budget, media, ...mask }) => ({
+		...policyOf({ mask: mask as Policy["mask"], prices: { cache_read, cache_write }, media }),
 		budget,
 	}));
 
@@ -87,6 +95,10 @@ test.prop([conversations, policies], { numRuns: 400 })(
 			seen.broken += same < last.length ? 1 : 0;
 			last = sent;
 		}
+		seen.media += history.results.filter(({ outcome }, place) => {
+			const isMasked = schedule[place] !== Number.POSITIVE_INFINITY && typeof outcome !== "string";
+			return isMasked && outcome.some(({ before }) => before.fixed !== undefined);
+		}).length;
 		const bill = meterSchedule(history, schedule, policy.prices);
 		expect(bill.billed).toBeCloseTo(billed, 6);
 		expect(bill.calls).toHaveLength(history.calls.length);
@@ -119,5 +131,6 @@ afterAll(() => {
 	expect(seen.late).toBeGreaterThan(150);
 	expect(seen.calls).toBeGreaterThan(1000);
 	expect(seen.broken).toBeGreaterThan(100);
+	expect(seen.media).toBeGreaterThan(20);
 	for (const masked of Object.values(seen.byCadence)) expect(masked).toBeGreaterThan(50);
 });

@@ -65,7 +65,7 @@ export function startBreakEven(
 				const { message, saves } = results[place] as ReplayResult;
 				gone += saves;
 				wasted += waste[place] as number;
-				if (results[candidates[first - 1] ?? -1]?.message === message) continue;
+				if (first > 0 && results[candidates[first - 1] as number]?.message === message) continue;
 				const same = Math.min(view.before(message), cached);
 				const then = costOf({ input: input - gone, cached: same });
 				const gain = wasted + foreseenCalls * read * gone - patience * (then - now);

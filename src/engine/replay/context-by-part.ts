@@ -8,7 +8,7 @@ export interface ContextParts {
 	/** User messages, and those of roles that no format defines. */
 	readonly user: number;
 	readonly assistant: number;
-	/** Tool results that stand as they came, with the frame of the messages that hold them. */
+	/** Tool results that stand as they came, their images too, with the frame of the messages that hold them alone. */
 	readonly results: number;
 	/** What stands in the place of masked ones. */
 	readonly placeholders: number;
@@ -37,10 +37,16 @@ export function contextByPart(history: ReplayHistory, schedule: Schedule): Conte
 			now[partOfRole[transcript.messages[arrived]?.role ?? "other"]] += own;
 		}
 		for (; (schedule[maskedBy[masked] ?? -1] ?? Number.POSITIVE_INFINITY) <= call; masked += 1) {
-			const { tokens, saves } = results[maskedBy[masked] as number] as ReplayResult;
-			now.results -= tokens;
-			now.placeholders += tokens - saves;
+			const { saves, outcome } = results[maskedBy[masked] as number] as ReplayResult;
+			const written = placeholderTokens(outcome);
+			now.results -= saves + written;
+			now.placeholders += written;
 		}
 		return { ...now };
 	});
+}
+
+function placeholderTokens(outcome: ReplayResult["outcome"]): number {
+	if (typeof outcome === "string") return 0;
+	return outcome.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.after.tokens), 0);
 }

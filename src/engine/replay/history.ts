@@ -5,7 +5,7 @@ import { type PlanMemory, planOnce } from "../plan-memory.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "../strategies/mask-result.ts";
 import { withDigest } from "../strategies/with-digest.ts";
 import { toolTurns } from "../tool-turns.ts";
-import type { Message, Transcript } from "../transcript.ts";
+import type { Message, ToolResult, Transcript } from "../transcript.ts";
 import { findErrors } from "../use/error-resolution.ts";
 
 /** A tool result as a replay sees it. */
@@ -15,14 +15,14 @@ export interface ReplayResult {
 	/** Number of its tool turn, from 0; `undefined` for an orphan. */
 	readonly turn: number | undefined;
 	readonly toolName: string | undefined;
-	/** Tokens of its texts. */
+	/** Tokens of its texts, images, recordings and documents. */
 	readonly tokens: number;
 	/** Tokens that masking it saves; 0 where it cannot be masked or the policy keeps it. */
 	readonly saves: number;
 	/** What masks it, or why it stays whatever else happens. */
 	readonly outcome: readonly ReplaceEdit[] | KeptReason;
-	/** Its placeholder where that says something of what it held; else empty. */
-	readonly digest: string;
+	/** What its placeholder tells of what it held: the facts and identifiers of its digest; often none. */
+	readonly digest: readonly string[];
 	/** Of an error that stays until it is settled: the message that settles it, `Infinity` where none does; else -1. */
 	readonly staysUntil: number;
 }
@@ -84,10 +84,10 @@ export function readHistory(parameters: HistoryParameters): ReplayHistory {
 			message: one.message,
 			turn,
 			toolName: one.call?.name,
-			tokens: sizeOfResult(one.result, meter.countTokens).tokens,
+			tokens: tokensOfResult(one.result, meter),
 			saves: typeof outcome === "string" ? 0 : tokensSaved(outcome),
 			outcome,
-			digest: how.digest && typeof outcome !== "string" ? JSON.stringify(outcome[0]?.replacement) : "",
+			digest: typeof outcome === "string" ? none : itemsShown(how.digest?.(one), outcome),
 			staysUntil: errors[place] ? (errors[place].resolvedFrom ?? Number.POSITIVE_INFINITY) : -1,
 		};
 	});
@@ -116,6 +116,21 @@ function tokensOf(message: Message, { countTokens, messageOverhead }: TokenMeter
 	for (const text of message.counted) tokens += countTokens(text);
 	for (const result of message.results) tokens += sizeOfResult(result, countTokens).tokens;
 	return tokens;
+}
+
+function tokensOfResult(result: ToolResult, { countTokens }: TokenMeter): number {
+	// Texts of documents are among those of the result.
+	return result.media.reduce((sum, { tokens }) => sum + tokens, sizeOfResult(result, countTokens).tokens);
+}
+
+const none: readonly never[] = [];
+
+/** The items of a digest, where the placeholder has it: a short result's has none. */
+function itemsShown(digest: string | undefined, [edit]: readonly ReplaceEdit[]): readonly string[] {
+	if (!digest || !edit) return none;
+	// A format may put the placeholder into JSON.
+	const written = JSON.stringify(digest).slice(1, -1);
+	return JSON.stringify(edit.replacement).includes(written) ? digest.split(/,? /) : none;
 }
 
 function tokensSaved(edits: readonly ReplaceEdit[]): number {

@@ -19,7 +19,7 @@ export interface Recall {
 /**
  * Counts the identifiers and whole lines that assistant messages use and that stood only in tool results until then
  * (`findUses`), and those of them that the LLM call behind the message was still sent: in a result that was not masked
- * when the call was made. What a placeholder's digest shows is counted apart.
+ * when the call was made. What is an item of a placeholder's digest is counted apart; a part of an item is not shown.
  */
 export function measureRecall(history: ReplayHistory, schedule: Schedule): Recall {
 	const uses = findUses(history.transcript);

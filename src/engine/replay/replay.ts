@@ -5,7 +5,7 @@ import type { ReplayHistory } from "./history.ts";
 import { startSelector } from "./selector.ts";
 import { patienceOf } from "./thrift.ts";
 import { findUses } from "./uses.ts";
-import { startView, type View } from "./view.ts";
+import { type CallTokens, startView, type View } from "./view.ts";
 import { walk } from "./walk.ts";
 
 /**
@@ -44,24 +44,20 @@ export function replay(
 		stale: byUse ? findStale(history.transcript) : undefined,
 	});
 	const cadence = startCadence({ history, mask, prices, view, turns: selector.turns });
-	let carried: readonly number[] = [];
 	let ceiling = budget;
 	walk(history, {
 		beforeAnswer(index) {
-			const candidates = selector.candidates(index);
 			const isTooMuch = view.total() > ceiling;
-			const first = candidates.length === 0 ? 0 : cadence.choose(candidates, isTooMuch);
-			const gone = new Set(candidates.slice(first));
-			carried = candidates.slice(0, first);
-			for (const place of gone) {
+			const leaving = cadence.choose(selector.candidates, isTooMuch);
+			for (const place of leaving) {
 				schedule[place] = index;
 				view.mask(place);
 			}
-			if (gone.size > 0) selector.drop(gone);
+			if (leaving.length > 0) selector.drop(leaving);
 			if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
 		},
 		call() {
-			cadence.called(view.call(), carried);
+			cadence.called(view.call());
 		},
 		append(index) {
 			view.append(index);
@@ -72,9 +68,12 @@ export function replay(
 }
 
 interface Cadence {
-	readonly choose: (candidates: readonly number[], isTooMuch: boolean) => number;
-	readonly called: ReturnType<typeof startBreakEven>["called"];
+	/** Which results go now, of those that may. */
+	readonly choose: (candidates: () => readonly number[], isTooMuch: boolean) => readonly number[];
+	readonly called: (tokens: CallTokens) => void;
 }
+
+const none: readonly number[] = [];
 
 function startCadence(what: {
 	readonly history: ReplayHistory;
@@ -86,21 +85,33 @@ function startCadence(what: {
 	const { history, mask, prices, view, turns } = what;
 	switch (mask.cadence) {
 		case "every_turn":
-			return { choose: () => 0, called() {} };
+			return { choose: (candidates) => candidates(), called() {} };
 		case "stride": {
 			// Counted from the window's first turn, which is when a result may go for the first time.
 			let last = 0;
-			const choose = (candidates: readonly number[], isTooMuch: boolean) => {
-				const boundary = turns() - mask.window_turns;
-				if (boundary - last < mask.stride_turns && !isTooMuch) return candidates.length;
-				last = boundary;
-				return 0;
+			return {
+				choose(candidates, isTooMuch) {
+					const boundary = turns() - mask.window_turns;
+					if (boundary - last < mask.stride_turns && !isTooMuch) return none;
+					const leaving = candidates();
+					if (leaving.length > 0) last = boundary;
+					return leaving;
+				},
+				called() {},
 			};
-			return { choose, called() {} };
 		}
 		case "break_even": {
 			const rule = startBreakEven(history, { view, prices, patience: patienceOf(mask) });
-			return { choose: (candidates, isTooMuch) => rule.choose(candidates, isTooMuch), called: rule.called };
+			let carried = none;
+			return {
+				choose(candidates, isTooMuch) {
+					const all = candidates();
+					const first = all.length === 0 ? 0 : rule.choose(all, isTooMuch);
+					carried = first < all.length ? all.slice(0, first) : all;
+					return first < all.length ? all.slice(first) : none;
+				},
+				called: (tokens) => rule.called(tokens, carried),
+			};
 		}
 	}
 }

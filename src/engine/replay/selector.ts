@@ -2,16 +2,18 @@ import type { MaskPolicy } from "../../policy/schema.ts";
 import type { Staleness } from "../use/staleness.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
 import { budgetOfSelection } from "./thrift.ts";
+import { ruleOf } from "./tool-rule.ts";
 import type { Uses } from "./uses.ts";
+import { startYoung } from "./young.ts";
 
 /** Says which results may go, while a history is walked through. */
 export interface Selector {
 	/** Takes the next message up. */
 	readonly append: (message: number) => void;
-	/** The results that may go now, oldest first; `index` is that of the next message. */
-	readonly candidates: (index: number) => readonly number[];
+	/** The results that may go now, oldest first. */
+	readonly candidates: () => readonly number[];
 	/** Takes up that results are gone. */
-	readonly drop: (masked: ReadonlySet<number>) => void;
+	readonly drop: (masked: readonly number[]) => void;
 	/** Tool turns so far. */
 	readonly turns: () => number;
 }
@@ -29,32 +31,29 @@ export interface SelectorParameters {
 const leastWeight = 0.3;
 
 /**
- * Starts a selection. Results that the window, a tool's rule or its last K keep, or that are errors not settled yet, are young; those older may go, but for
- * as many of the best as fit `keep_tokens`. By age the best are the newest. By use they are those that hold most
- * identifiers of their own for their size and were come back to last; what is out of date is worth nothing.
+ * Starts a selection. Results that the window, a tool's rule or its last K keep, or that are errors not settled yet, are
+ * young; those older may go, but for as many of the best as fit `keep_tokens`. By age the best are the newest. By use they
+ * are those that hold most identifiers of their own for their size and were come back to last; what is out of date is
+ * worth nothing. What may go is ranked each time it is asked for; all else takes time in proportion to the history.
  */
 export function startSelector({ history, policy, uses, stale }: SelectorParameters): Selector {
 	const { results, firstResult, opensTurn } = history;
-	let turns = 0;
-	let young: number[] = [];
-	let old: number[] = [];
-	const lastUse = new Int32Array(results.length);
-	const richness = results.map((_, place) => Math.sqrt(1 + (uses?.fresh[place] ?? 0)));
-	const latest = startLatest(policy);
+	const young = startYoung(history, policy);
 	const budget = budgetOfSelection(policy);
+	const isKept = policy.window_turns <= 0;
+	const lastUse = new Int32Array(results.length);
+	const richness = Float64Array.from(results, (_, place) => Math.sqrt(1 + (uses?.fresh[place] ?? 0)));
+	const worths = new Float64Array(results.length);
+	const isGone = new Uint8Array(results.length);
+	let turns = 0;
+	let next = 0;
+	let old: number[] = [];
 
-	const staysYoung = (place: number, index: number) => {
-		const { turn = 0, toolName, staysUntil } = results[place] as ReplayResult;
-		if (staysUntil >= index) return true;
-		const rule = ruleOf(policy, toolName);
-		if (rule === "always") return turn >= turns - 1;
-		return turn >= turns - policy.window_turns || latest.has(place);
-	};
-	const worth = (place: number, index: number) => {
+	const worth = (place: number) => {
 		if (policy.selection === "age") return place;
 		const since = stale?.[place];
 		// Of a file that was edited since, most lines are as they were: agents go on to use them.
-		if (since && since.reason !== "edited" && since.from < index) return -1;
+		if (since && since.reason !== "edited" && since.from < next) return -1;
 		return (richness[place] as number) / (turns - (lastUse[place] as number) + 1);
 	};
 
@@ -63,67 +62,45 @@ export function startSelector({ history, policy, uses, stale }: SelectorParamete
 		append(message) {
 			const end = firstResult[message + 1] as number;
 			for (let place = firstResult[message] as number; place < end; place += 1) {
-				const one = results[place] as ReplayResult;
 				lastUse[place] = turns;
-				if (one.turn !== undefined) latest.add(place, one.toolName);
-				if (one.saves > 0 && ruleOf(policy, one.toolName) !== "never") young.push(place);
+				young.add(place);
 			}
+			young.settle(message);
 			turns += opensTurn[message] as number;
+			next = message + 1;
 			for (const { result, weight } of uses?.touches[message] ?? []) {
 				if (weight >= leastWeight) lastUse[result] = turns;
 			}
 		},
-		candidates(index) {
-			if (policy.window_turns <= 0) return [];
-			const stay: number[] = [];
-			let isSorted = true;
-			for (const place of young) {
-				if (staysYoung(place, index)) stay.push(place);
-				else {
-					isSorted &&= place > (old.at(-1) ?? -1);
-					old.push(place);
-				}
+		candidates() {
+			if (isKept) return [];
+			const grown = young.takeGrown(turns);
+			if (budget === 0) {
+				const isInOrder = (grown[0] ?? 0) >= (old.at(-1) ?? 0);
+				old.push(...grown);
+				if (!isInOrder) old.sort(ascending);
+				return old;
 			}
-			young = stay;
-			if (!isSorted) old.sort((a, b) => a - b);
-			if (budget === 0) return old;
-			let room = budget - young.reduce((sum, place) => sum + (results[place] as ReplayResult).saves, 0);
-			const ranked = old.map((place) => ({ place, worth: worth(place, index) }));
-			ranked.sort((a, b) => b.worth - a.worth || b.place - a.place);
-			const leaving = ranked.filter(({ place, worth }) => {
+			// In the order of the last time, which is nearly that of this time: sorting then takes few steps.
+			old.push(...grown);
+			for (const place of old) worths[place] = worth(place);
+			old.sort((a, b) => (worths[b] as number) - (worths[a] as number) || b - a);
+			let room = budget - young.tokens();
+			const leaving = old.filter((place) => {
 				const { saves, toolName } = results[place] as ReplayResult;
-				if (worth < 0 || ruleOf(policy, toolName) === "always" || saves > room) return true;
+				if ((worths[place] as number) < 0 || saves > room || ruleOf(policy, toolName) === "always") return true;
 				room -= saves;
 				return false;
 			});
-			return leaving.map(({ place }) => place).sort((a, b) => a - b);
+			return leaving.sort(ascending);
 		},
 		drop(masked) {
-			old = old.filter((place) => !masked.has(place));
+			for (const place of masked) isGone[place] = 1;
+			old = old.filter((place) => isGone[place] === 0);
 		},
 	};
 }
 
-/** The policy's rule for a tool; its name is untrusted. */
-function ruleOf({ tools }: MaskPolicy, toolName = "") {
-	return Object.hasOwn(tools, toolName) ? tools[toolName] : undefined;
-}
-
-/** The last K results of each tool, where the policy keeps them. */
-function startLatest(policy: MaskPolicy) {
-	const byTool = new Map<string | undefined, number[]>();
-	const members = new Set<number>();
-	return {
-		has: (place: number) => members.has(place),
-		add(place: number, toolName: string | undefined) {
-			const rule = ruleOf(policy, toolName);
-			const k = typeof rule === "object" ? rule.keep_last : (policy.keep_last_k_per_tool ?? 0);
-			if (k === 0) return;
-			const places = byTool.get(toolName) ?? [];
-			byTool.set(toolName, places);
-			places.push(place);
-			members.add(place);
-			if (places.length > k) members.delete(places.shift() as number);
-		},
-	};
+function ascending(a: number, b: number): number {
+	return a - b;
 }

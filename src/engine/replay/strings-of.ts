@@ -4,8 +4,8 @@ import { wholeLines } from "./whole-lines.ts";
 
 /** The identifiers and whole lines of a message or a result, each once. */
 export interface Strings {
-	readonly identifiers: ReadonlySet<string>;
-	readonly lines: ReadonlySet<string>;
+	readonly identifiers: readonly string[];
+	readonly lines: readonly string[];
 }
 
 // The same messages come again with each call of a conversation that goes on.
@@ -39,5 +39,5 @@ function stringsIn(texts: readonly string[]): Strings {
 		for (const one of findIdentifiers(text)) identifiers.add(one.text);
 		for (const line of wholeLines(text)) lines.add(line);
 	}
-	return { identifiers, lines };
+	return { identifiers: Array.from(identifiers), lines: Array.from(lines) };
 }

@@ -2,6 +2,7 @@ import { findIdentifiers } from "../compaction/identifiers.ts";
 import { pairResults } from "../pairing.ts";
 import type { Transcript } from "../transcript.ts";
 import { argumentsOfCall } from "../use/result-targets.ts";
+import { type Standing, startStanding } from "./standing.ts";
 import { type Strings, stringsOfMessage, stringsOfResult } from "./strings-of.ts";
 
 /** A string that an assistant message took from tool results. */
@@ -33,6 +34,8 @@ export interface Uses {
 /** Results that hold the same string and count as used with it: the last ones. */
 const mostHolders = 8;
 const none: readonly never[] = [];
+type Kind = keyof Strings;
+const kinds: readonly Kind[] = ["identifiers", "lines"];
 
 /**
  * Finds what each assistant message uses. It *uses* an identifier (as `findIdentifiers` has them) or a whole line (as
@@ -54,98 +57,74 @@ const known = new WeakMap<Transcript, Uses>();
 
 function find(transcript: Transcript): Uses {
 	const paired = pairResults(transcript);
-	const identifiers = startKind();
-	const lines = startKind();
-	const callsNaming = new Map<string, number[]>();
-	const uses = { identifiers: [] as Taken[][], lines: [] as Taken[][], touches: [] as Touch[][] };
-	const fresh: number[] = [];
+	const standing = { identifiers: startStanding(), lines: startStanding() };
+	/** For each identifier that is a path, the results whose calls named it. */
+	const callsNaming = new Map<number, number[]>();
+	const uses = { identifiers: [] as (readonly Taken[])[], lines: [] as (readonly Taken[])[], fresh: [] as number[] };
+	const touches: (readonly Touch[])[] = [];
 	let place = 0;
 	transcript.messages.forEach((message, index) => {
-		const own = stringsOfMessage(message);
+		const strings = stringsOfMessage(message);
+		const own = {
+			identifiers: standing.identifiers.numbersOf(strings.identifiers),
+			lines: standing.lines.numbersOf(strings.lines),
+		};
 		const isAnswer = message.role === "assistant";
-		uses.identifiers.push(isAnswer ? identifiers.takenBy(own.identifiers) : (none as never));
-		uses.lines.push(isAnswer ? lines.takenBy(own.lines) : (none as never));
-		uses.touches.push(isAnswer ? touchesOf(own, { identifiers, lines, callsNaming }) : (none as never));
-		identifiers.say(own.identifiers);
-		lines.say(own.lines);
+		for (const kind of kinds) {
+			uses[kind].push(isAnswer ? takenFrom(standing[kind], own[kind], strings[kind]) : none);
+		}
+		touches.push(isAnswer ? touchesOf(own, { standing, callsNaming }) : none);
+		for (const kind of kinds) standing[kind].say(own[kind]);
 		for (; paired[place]?.message === index; place += 1) {
 			const { result, call, caller } = paired[place] as (typeof paired)[number];
 			const held = stringsOfResult(result);
-			fresh.push(identifiers.hold(held.identifiers, place));
-			lines.hold(held.lines, place);
+			uses.fresh.push(standing.identifiers.hold(standing.identifiers.numbersOf(held.identifiers), place));
+			standing.lines.hold(standing.lines.numbersOf(held.lines), place);
 			const maker = caller === undefined ? undefined : transcript.messages[caller];
 			const given = maker && call ? argumentsOfCall(maker, call) : undefined;
-			for (const path of pathsIn(given ?? "")) push(callsNaming, path, place);
+			for (const path of standing.identifiers.numbersOf(pathsIn(given ?? ""))) {
+				const results = callsNaming.get(path);
+				if (results) results.push(place);
+				else callsNaming.set(path, [place]);
+			}
 		}
 	});
-	return { ...uses, fresh };
+	return { ...uses, touches };
 }
 
-function pathsIn(text: string): ReadonlySet<string> {
-	return new Set(findIdentifiers(text).flatMap((one) => (one.kind === "path" ? [one.text] : [])));
+function pathsIn(text: string): string[] {
+	return Array.from(new Set(findIdentifiers(text).flatMap((one) => (one.kind === "path" ? [one.text] : []))));
+}
+
+/** Which of the strings of a message stand only in results so far. */
+function takenFrom(standing: Standing, numbers: readonly number[], texts: readonly string[]): Taken[] {
+	const taken: Taken[] = [];
+	numbers.forEach((number, index) => {
+		if (standing.isSaid(number)) return;
+		const holders = standing.holdersOf(number);
+		// The list grows with the history.
+		if (holders.length > 0) taken.push({ text: texts[index] as string, holders: holders.slice() });
+	});
+	return taken;
 }
 
 function touchesOf(
-	own: Strings,
-	known: { readonly identifiers: Kind; readonly lines: Kind; readonly callsNaming: ReadonlyMap<string, number[]> },
+	own: Readonly<Record<Kind, readonly number[]>>,
+	known: { readonly standing: Readonly<Record<Kind, Standing>>; readonly callsNaming: ReadonlyMap<number, number[]> },
 ): Touch[] {
 	const weights = new Map<number, number>();
-	const add = (holders: readonly number[] | undefined, weight: number) => {
-		for (const result of holders?.slice(-mostHolders) ?? none) {
+	const add = (results: readonly number[], weight: number) => {
+		for (let index = Math.max(0, results.length - mostHolders); index < results.length; index += 1) {
+			const result = results[index] as number;
 			weights.set(result, (weights.get(result) ?? 0) + weight);
 		}
 	};
-	for (const kind of ["identifiers", "lines"] as const) {
-		for (const text of own[kind]) {
-			const holders = known[kind].holders.get(text);
-			if (holders) add(holders, 1 / holders.length);
+	for (const kind of kinds) {
+		for (const number of own[kind]) {
+			const holders = known.standing[kind].holdersOf(number);
+			add(holders, 1 / holders.length);
 		}
 	}
-	for (const text of own.identifiers) add(known.callsNaming.get(text), 1);
+	for (const number of own.identifiers) add(known.callsNaming.get(number) ?? none, 1);
 	return Array.from(weights, ([result, weight]) => ({ result, weight }));
-}
-
-/** What is known of one kind of string. */
-interface Kind {
-	/** Results that hold a string. */
-	readonly holders: ReadonlyMap<string, number[]>;
-	/** Which of the strings stand only in results so far: those results. */
-	readonly takenBy: (strings: ReadonlySet<string>) => Taken[];
-	/** Strings that now stand in a message itself. */
-	readonly say: (strings: ReadonlySet<string>) => void;
-	/** Strings that now stand in a result; answers how many of them stood nowhere before. */
-	readonly hold: (strings: ReadonlySet<string>, result: number) => number;
-}
-
-function startKind(): Kind {
-	const holders = new Map<string, number[]>();
-	const said = new Set<string>();
-	return {
-		holders,
-		takenBy(strings) {
-			const taken: Taken[] = [];
-			for (const text of strings) {
-				const held = said.has(text) ? undefined : holders.get(text);
-				if (held) taken.push({ text, holders: held.slice() });
-			}
-			return taken;
-		},
-		say(strings) {
-			for (const text of strings) said.add(text);
-		},
-		hold(strings, result) {
-			let fresh = 0;
-			for (const text of strings) {
-				if (!holders.has(text) && !said.has(text)) fresh += 1;
-				push(holders, text, result);
-			}
-			return fresh;
-		},
-	};
-}
-
-function push(map: Map<string, number[]>, key: string, value: number): void {
-	const list = map.get(key);
-	if (list) list.push(value);
-	else map.set(key, [value]);
 }

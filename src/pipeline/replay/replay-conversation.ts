@@ -4,12 +4,12 @@ import { type ContextParts, contextByPart } from "../../engine/replay/context-by
 import { type ReplayHistory, readHistory } from "../../engine/replay/history.ts";
 import { measureRecall, type RecallCount } from "../../engine/replay/measure-recall.ts";
 import { meterSchedule } from "../../engine/replay/meter-schedule.ts";
+import { optimalSchedule } from "../../engine/replay/optimal-schedule.ts";
 import { replay, type Schedule } from "../../engine/replay/replay.ts";
 import type { Transcript } from "../../engine/transcript.ts";
 import type { MaskPolicy, Policy } from "../../policy/schema.ts";
 import { wordings } from "../../policy/wordings.ts";
 import { placeholdersOf } from "../placeholders-of.ts";
-import { optimalSchedule } from "./optimal-schedule.ts";
 import type { PolicyTotals, UseTotals } from "./policy-totals.ts";
 import type { Rates } from "./rates.ts";
 import type { ReplayedPolicy } from "./replayed-policy.ts";

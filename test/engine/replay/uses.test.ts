@@ -65,6 +65,21 @@ describe("measureRecall", () => {
 		expect(measureRecall(digesting, never.with(0, 8)).identifiers).toEqual({ used: 2, inView: 1, inDigest: 1 });
 	});
 
+	it("counts whole items of a digest only: a name that is part of a longer one is not shown", () => {
+		const masked = {
+			...history,
+			results: history.results.map((one) => ({ ...one, digest: ["exit 1", "loadUserTable.rows", "saveUserTable"] })),
+		};
+		const gone = history.results.map(() => 8);
+		expect(measureRecall(masked, gone).identifiers).toEqual({ used: 2, inView: 0, inDigest: 1 });
+	});
+
+	it("knows the items of a digest, and that a result too short for one has none", () => {
+		const policy = policyOf({ mask: { keep_errors: false, digest_tokens: 40 } });
+		const digests = historyOf(transcript, policy).results.map(({ digest }) => digest);
+		expect(digests).toEqual([["loadUserTable"], ["saveUserTable"], [], [], []]);
+	});
+
 	it("has a clairvoyant bound that keeps what pays: all where there is room, nothing where there is none", () => {
 		const all = { inputTokens: 1_000_000, kind: "identifiers" } as const;
 		expect(clairvoyantRecall(history, all)).toBe(2);

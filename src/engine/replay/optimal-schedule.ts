@@ -1,6 +1,6 @@
-import type { ReplayHistory } from "../../engine/replay/history.ts";
-import type { Schedule } from "../../engine/replay/replay.ts";
 import type { Prices } from "../../policy/schema.ts";
+import type { ReplayHistory } from "./history.ts";
+import type { Schedule } from "./replay.ts";
 
 /** A moment at which the boundary between masked and whole turns advances. */
 interface Advance {
@@ -12,9 +12,9 @@ interface Advance {
 }
 
 /**
- * The schedule behind `optimalBill`: the cheapest of all by which the boundary between masked and whole turns may advance
- * where results go by age alone and those of the last `windowTurns` tool turns stay. Of several the one that advances
- * last. Time in proportion to calls × turns.
+ * The cheapest of all schedules by which the boundary between masked and whole turns may advance where results go by age
+ * alone and those of the last `windowTurns` tool turns stay. Found by dynamic programming, knowing the whole history; of
+ * several the one that advances last. Time in proportion to calls × turns.
  */
 export function optimalSchedule(history: ReplayHistory, windowTurns: number, prices: Prices): Schedule {
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);

@@ -1,13 +1,13 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import { meterSchedule } from "../../../src/engine/replay/meter-schedule.ts";
-import { optimalBill } from "../../../src/engine/replay/optimum.ts";
+import { optimalSchedule } from "../../../src/engine/replay/optimal-schedule.ts";
 import { readConversation } from "../../../src/formats/read-conversation.ts";
-import { optimalSchedule } from "../../../src/pipeline/replay/optimal-schedule.ts";
 import { conversations } from "../../support/conversation-arbitrary.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { historyOf, turnsOf } from "../../support/replay-history.ts";
 import { transcriptFrom } from "../../support/transcripts.ts";
+import { plainOptimum } from "./plain-optimum.ts";
 
 const seen = { advances: 0, several: 0, nothing: 0, messy: 0 };
 const prices = fc.constantFrom(
@@ -26,7 +26,7 @@ test.prop([sizes, windows, prices], { numRuns: 300 })(
 		const history = historyOf(transcriptFrom(turnsOf(outputs)), policy);
 		const schedule = optimalSchedule(history, windowTurns, policy.prices);
 		const { billed } = meterSchedule(history, schedule, policy.prices);
-		expect(billed).toBeCloseTo(optimalBill(history, windowTurns, policy.prices), 6);
+		expect(billed).toBeCloseTo(plainOptimum(history, windowTurns, policy.prices), 6);
 		const moments: number[] = [];
 		history.results.forEach(({ turn = 0, saves }, place) => {
 			const moment = schedule[place] ?? Number.NaN;
@@ -52,7 +52,7 @@ test.prop([conversations, windows, prices], { numRuns: 200 })(
 		const history = historyOf(readConversation(document).transcript, policy);
 		const schedule = optimalSchedule(history, windowTurns, policy.prices);
 		const bill = meterSchedule(history, schedule, policy.prices);
-		expect(bill.billed).toBeCloseTo(optimalBill(history, windowTurns, policy.prices), 6);
+		expect(bill.billed).toBeCloseTo(plainOptimum(history, windowTurns, policy.prices), 6);
 		seen.messy += bill.maskedResults;
 	},
 );
