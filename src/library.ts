@@ -1,4 +1,5 @@
 import type { Archive } from "./archive/archive.ts";
+import type { TruncationStrategy } from "./engine/truncate/truncation-types.ts";
 import { type CompactOutcome, compactConversation } from "./pipeline/compaction/compact-conversation.ts";
 import { type CompactionOptions, compactionOfOptions } from "./pipeline/compaction/compaction-of-options.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./pipeline/compaction/guard-with-compaction.ts";
@@ -70,6 +71,12 @@ export interface CountOptions extends Pick<CallOptions, "policy"> {
 export interface TruncateOptions extends CallOptions {
 	/** Characters (UTF-16 code units) up to which the text is left whole; by default the policy's. */
 	readonly maxChars?: number;
+	/** Tokens up to which it is left whole, and that what is left of it has at most, notices included. */
+	readonly maxTokens?: number;
+	/** How it is cut; by default as the policy says, and with `maxTokens` by `auto` where that says `head_tail`. */
+	readonly strategy?: TruncationStrategy;
+	/** What whoever reads it is after, in any words; names and identifiers count most. */
+	readonly focus?: string;
 }
 
 function policyOf(options: CallOptions) {
@@ -147,7 +154,7 @@ export async function restore<Conversation>(
 }
 
 /**
- * Cuts one large text to its head and tail.
+ * Cuts one large text: to its head and tail, or by a strategy to what matters in it.
  *
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
@@ -155,7 +162,8 @@ export async function truncate(
 	text: string,
 	options: TruncateOptions = {},
 ): Promise<{ readonly text: string; readonly report: TruncateReport }> {
-	return truncateText({ text, policy: policyOf(options), maxChars: options.maxChars, ...shellOf(options) });
+	const { maxChars, maxTokens, strategy, focus } = options;
+	return truncateText({ text, policy: policyOf(options), maxChars, maxTokens, strategy, focus, ...shellOf(options) });
 }
 
 /**

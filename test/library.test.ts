@@ -90,6 +90,13 @@ it("truncate answers what the pipeline answers", async () => {
 	expect(cut).toEqual(await truncateText({ text, policy: policyOf(policy), maxChars: 8_500 }));
 	expect(cut.report).toMatchObject({ truncated: true, chars: { before: 9_000 } });
 	expect(await truncate(text)).toMatchObject({ text, report: { truncated: false } });
+	const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
+	const options = { maxTokens: 300, strategy: "focus", focus: "where is value500" } as const;
+	const focused = await truncate(lines, options);
+	expect(focused).toEqual(await truncateText({ text: lines, policy: policyOf(), ...options }));
+	expect(focused.report).toMatchObject({ truncated: true, strategy: "focus", lines: { before: 900 } });
+	expect(focused.report.tokens.after).toBeLessThanOrEqual(300);
+	expect(focused.text).toContain("\nvalue500 is");
 });
 
 it("counts the tokens of a text, exactly where it can", async () => {

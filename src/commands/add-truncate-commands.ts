@@ -1,4 +1,5 @@
-import { Argument, type Command } from "commander";
+import { Argument, type Command, Option } from "commander";
+import { truncationStrategies } from "../policy/truncation-strategies.ts";
 
 /** How `create-program.ts` makes commands. */
 export interface CommandMakers {
@@ -10,15 +11,21 @@ export interface CommandMakers {
 /** The hosts of `hook-targets.ts`, which is loaded on demand. */
 const hosts = ["claude-code", "gemini-cli", "opencode"] as const;
 
+function strategyOption(): Option {
+	return new Option("--strategy <name>", "how it is cut, if not as the policy says").choices(truncationStrategies);
+}
+
 /** The commands that shorten outputs: in a pipe, around a command, in the hooks of agent programs. */
 export function addTruncateCommands(program: Command, { keeping, wholeNumber }: CommandMakers): void {
 	keeping("truncate [file]", "Print the text in FILE, or of standard input, shortened.")
 		.option(
 			"--max-chars <count>",
-			"characters up to which it is left whole; cut to head and tail past them",
+			"characters up to which it is left whole; cut as the policy says past them",
 			wholeNumber,
 		)
-		.option("--max-tokens <count>", "tokens up to which it is left whole; the largest excerpt past them", wholeNumber)
+		.option("--max-tokens <count>", "tokens up to which it is left whole; what matters of it past them", wholeNumber)
+		.addOption(strategyOption())
+		.option("--focus <words>", "what you are after in it")
 		.action(async (file: string | undefined, options, command: Command) => {
 			// Nobody types a log.
 			if (file === undefined && process.stdin.isTTY) command.error("error: missing required argument 'file'");

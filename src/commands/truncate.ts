@@ -1,7 +1,7 @@
 import { PalimpsestError } from "../errors.ts";
+import { cutOfCall } from "../pipeline/cut-of-call.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
-import type { StreamLimit } from "../pipeline/stream/stream-limit.ts";
-import type { Policy } from "../policy/schema.ts";
+import type { TruncatePolicy } from "../policy/schema.ts";
 import { outputPieces } from "./output-pieces.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
 import { withArchive } from "./with-archive.ts";
@@ -14,18 +14,30 @@ export interface LimitOptions {
 	readonly maxTokens?: number;
 }
 
+/** How a text is shortened where the policy is not to decide. */
+export interface StrategyOptions {
+	readonly strategy?: TruncatePolicy["strategy"];
+	/** What whoever reads it is after. */
+	readonly focus?: string;
+}
+
 /**
- * `palimpsest truncate FILE`: prints a text cut to its head and tail, or to its largest excerpt of so many tokens; what is
- * short enough passes byte for byte. It may be of any length.
+ * `palimpsest truncate FILE`: prints a text cut to its head and tail, or by a strategy to what matters in it; what is short
+ * enough passes byte for byte. It may be of any length.
  */
 export async function truncate(
 	file: string,
-	options: CommonOptions & ArchiveCommandOptions & LimitOptions,
+	options: CommonOptions & ArchiveCommandOptions & LimitOptions & StrategyOptions,
 ): Promise<void> {
+	const { maxChars, maxTokens, focus } = options;
+	if (maxChars !== undefined && maxTokens !== undefined) {
+		throw new PalimpsestError("invalid_argument", "Expected either --max-chars or --max-tokens, and not both.");
+	}
 	const { policy } = await configOf(options);
 	const log = logToStderr(() => policy.log_level);
+	const cut = cutOfCall(policy, options);
 	const shortened = await withArchive(options, policy, (archive) =>
-		shortenStream({ pieces: outputPieces(file), policy, limit: limitOf(options, policy), archive, log }),
+		shortenStream({ pieces: outputPieces(file), policy, ...cut, focus, archive, log }),
 	);
 	if (shortened.kind === "whole") {
 		process.stdout.write(shortened.bytes);
@@ -39,11 +51,4 @@ export async function truncate(
 		process.exitCode = 1;
 	}
 	process.stdout.write(text);
-}
-
-/** Tokens where they are given, else head and tail as the policy says. */
-function limitOf({ maxChars, maxTokens }: LimitOptions, policy: Policy): StreamLimit {
-	if (maxTokens === undefined) return { kind: "head_tail", maxChars: maxChars ?? policy.truncate.max_chars };
-	if (maxChars === undefined) return { kind: "tokens", most: maxTokens };
-	throw new PalimpsestError("invalid_argument", "Expected either --max-chars or --max-tokens, and not both.");
 }

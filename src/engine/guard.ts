@@ -6,15 +6,17 @@ import { type Draft, startDraft } from "./draft.ts";
 import type { Edit, Plan, Size } from "./edit.ts";
 import { type EditingStep, startLadder } from "./ladder-start.ts";
 import { type Measurement, measure, type TokenMeter } from "./measure.ts";
-import type { PlanMemory } from "./plan-memory.ts";
+import { createPlanMemory, type PlanMemory } from "./plan-memory.ts";
 import { subtractSizes } from "./size.ts";
 import { type DropParameters, planDrop } from "./strategies/drop.ts";
 import { planLastingDrop } from "./strategies/lasting-drop.ts";
 import { planMask, type Replaying } from "./strategies/mask.ts";
 import type { MaskResultParameters } from "./strategies/mask-result.ts";
-import { planTruncate } from "./strategies/truncate.ts";
+import type { ByStrategy } from "./strategies/truncate.ts";
+import { planGuardTruncation } from "./strategies/truncate-of-guard.ts";
 import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
 import type { Transcript } from "./transcript.ts";
+import type { NoticeWording } from "./truncate/notice-wordings.ts";
 
 /** A step of the guard's ladder that was taken. */
 export interface LadderStep {
@@ -47,7 +49,12 @@ export interface GuardParameters {
 	readonly measurement?: Measurement;
 	/** What the model makes of a token; by default, that it is one. */
 	readonly scale?: TokenScale;
-	readonly wording: MaskResultParameters["wording"] & { readonly guardMarker: string };
+	readonly wording: MaskResultParameters["wording"] & {
+		readonly guardMarker: string;
+		readonly notices: NoticeWording;
+	};
+	/** What the truncation strategies use of libraries. */
+	readonly libraries?: Pick<ByStrategy, "stripAnsi" | "htmlToText"> | undefined;
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly archiving?: Archiving | undefined;
 	readonly memory?: PlanMemory | undefined;
@@ -59,8 +66,11 @@ export interface GuardParameters {
  * all fits (seed 5, L1). With a `target_ratio` what is dropped is found by replaying the history, so that it stays dropped
  * and the next calls append.
  */
-export function planGuard(parameters: GuardParameters): GuardPlan {
-	const { transcript, policy, budget, memory, scale = exactScale } = parameters;
+export function planGuard(given: GuardParameters): GuardPlan {
+	// What is planned for a result is asked for by more than one step.
+	const { memory = createPlanMemory() } = given;
+	const parameters = { ...given, memory };
+	const { transcript, policy, budget, scale = exactScale } = parameters;
 	const { measurement = measure(transcript, parameters.meter) } = parameters;
 	const excess = (size: Size) => Math.max(0, scaleTokens(size, scale).high - budget);
 	const isTaken = (step: LadderStep["step"], left: Size) => {
@@ -72,7 +82,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const ladder = policy.guard.ladder;
 
 	const { messages } = transcript;
-	const start = startLadder(measurement, memory && findEarlier(memory.ladders, messages)?.finding);
+	const start = startLadder(measurement, findEarlier(memory.ladders, messages)?.finding);
 	const steps: LadderStep[] = [];
 	let left = measurement.total;
 	let next = 0;
@@ -84,7 +94,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 		steps.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
 	}
 	const started = start.finish();
-	memory?.ladders.set(messages, started);
+	memory.ladders.set(messages, started);
 
 	const draft = startDraft(measurement.messages, started.draft);
 	for (const step of ladder.slice(next)) {
@@ -137,18 +147,9 @@ function replayingOf({ policy, meter, budget, scale = exactScale }: GuardParamet
 }
 
 function planEditing(step: EditingStep, parameters: GuardParameters): readonly Edit[] {
-	const { transcript, policy, wording, isPlaceholder, meter, memory, archiving } = parameters;
-	const { countTokens } = meter;
-	if (step === "mask") {
-		const replaying = replayingOf(parameters);
-		const { mask, media } = policy;
-		return planMask({ ...parameters, policy: mask, media, wording, isPlaceholder, countTokens, replaying }).edits;
-	}
-	const limits = {
-		maxChars: policy.guard.max_tool_result_chars,
-		headChars: policy.guard.truncate_head_chars,
-		tailChars: policy.guard.truncate_tail_chars,
-		marker: wording.guardMarker,
-	};
-	return planTruncate({ transcript, limits, countTokens, isPlaceholder, memory, archiving });
+	if (step === "truncate") return planGuardTruncation(parameters);
+	const { policy, meter } = parameters;
+	const replaying = replayingOf(parameters);
+	const { mask, media } = policy;
+	return planMask({ ...parameters, policy: mask, media, countTokens: meter.countTokens, replaying }).edits;
 }

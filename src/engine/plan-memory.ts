@@ -15,8 +15,14 @@ export interface PlanMemory {
 	readonly ladders: Findings<LadderStart>;
 }
 
-/** Remembers one kind of outcome by result, and by the name of the tool that it is shown under. */
-export type ResultMemory = WeakMap<ToolResult, { readonly toolName: string | undefined; readonly outcome: unknown }>;
+/**
+ * Remembers one kind of outcome by result, by the name of the tool that it is shown under, and by what else it depends on
+ * of the messages before it.
+ */
+export type ResultMemory = WeakMap<
+	ToolResult,
+	{ readonly toolName: string | undefined; readonly context: string | undefined; readonly outcome: unknown }
+>;
 
 export function createPlanMemory(): PlanMemory {
 	return {
@@ -33,11 +39,12 @@ export function planOnce<Outcome>(
 	memory: ResultMemory | undefined,
 	paired: PairedResult,
 	plan: (paired: PairedResult) => Outcome,
+	context?: string,
 ): Outcome {
 	const toolName = paired.call?.name;
 	const known = memory?.get(paired.result);
-	if (known && known.toolName === toolName) return known.outcome as Outcome;
+	if (known && known.toolName === toolName && known.context === context) return known.outcome as Outcome;
 	const outcome = plan(paired);
-	memory?.set(paired.result, { toolName, outcome });
+	memory?.set(paired.result, { toolName, context, outcome });
 	return outcome;
 }

@@ -14,13 +14,13 @@ const conversation = z
 
 /** The arguments of every tool that works on a conversation. */
 export const conversationInput = {
-	messages: conversation.optional().describe("Messages in any agent format, or a request body. Or give `path`."),
-	path: z.string().optional().describe("File with the conversation (JSON, JSONL)."),
+	messages: conversation.optional().describe("In any agent format, or a request body. Or give `path`."),
+	path: z.string().optional().describe("File with them (JSON, JSONL)."),
 	respond_with: z
 		.enum(["messages", "edits", "report"])
 		.default("messages")
-		.describe("`edits`: only what changed, by JSON Pointer into the input. `report`: the numbers only."),
-	output_path: z.string().optional().describe("With `path`: new file for the result."),
+		.describe("`edits`: only what changed, by JSON Pointer. `report`: only numbers."),
+	output_path: z.string().optional().describe("With `path`: new file for it."),
 	overwrite: z.boolean().optional(),
 };
 
@@ -37,6 +37,6 @@ export interface ConversationArguments {
 export const conversationOutput = z.looseObject({
 	messages: z.unknown().optional(),
 	output_path: z.string().optional(),
-	edits: z.array(z.looseObject({})).optional(),
-	report: z.looseObject({ changed: z.boolean() }),
+	edits: z.array(z.unknown()).optional(),
+	report: z.looseObject({}),
 });

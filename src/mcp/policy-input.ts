@@ -22,7 +22,7 @@ export function policyInput(sections: readonly Section[]) {
 		.looseObject({})
 		.optional()
 		.meta({
-			description: "Overrides for this call; see policy://schema.",
+			description: "Overrides; see policy://schema.",
 			properties: Object.fromEntries(chosen),
 			additionalProperties: false,
 		});

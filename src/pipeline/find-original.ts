@@ -1,13 +1,16 @@
 import type { Archive, Found } from "../archive/archive.ts";
 import type { ValueEdit } from "../documents/write-plan.ts";
 import type { Path } from "../engine/path.ts";
+import { type FoundNotice, noticeFinder } from "../engine/truncate/find-notices.ts";
 import { type FoundMarker, markerFinder } from "../engine/truncate/marker.ts";
+import { stripEscapes } from "../engine/truncate/strip-escapes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locales } from "../policy/locale.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { placeholderReaderOf } from "./placeholders-of.ts";
 import { type Places, parsePlaces, pathsOfPlaces, placesKey } from "./places.ts";
+import { textLibraries } from "./text-libraries.ts";
 
 /** A text of a result that may stand for an original. */
 export interface Standing {
@@ -38,6 +41,7 @@ export function createOriginalFinder(what: {
 	const { archive, policy, document } = what;
 	const readPlaceholder = placeholderReaderOf(policy);
 	const findMarkers = markerFinder(markersOf(policy));
+	const findNotices = noticeFinder(archivedNotices);
 
 	return async (standing) => {
 		const placeholder = readPlaceholder(standing.text);
@@ -51,8 +55,18 @@ export function createOriginalFinder(what: {
 			if (found.kind === "none" || (found.kind === "missing" && marker.ref === undefined)) continue;
 			return found;
 		}
+		for (const notice of findNotices(standing.text)) {
+			const found = await byRef(notice.ref, standing, (one) => isLongAs(notice, one.text));
+			if (found.kind === "none" || (found.kind === "found" && !(await answersCall(notice.ref, standing)))) continue;
+			return found;
+		}
 		return { kind: "none" };
 	};
+
+	/** Whether an original was taken from a result of that call: what quotes a notice of another result is no excerpt. */
+	async function answersCall(ref: string, { callId }: Standing): Promise<boolean> {
+		return callId === undefined || (await archive.find(callId)).some((listing) => listing.ref === ref);
+	}
 
 	async function byRef(ref: string, standing: Standing, fits: (found: Found) => boolean): Promise<FoundOriginal> {
 		const found = await getIfThere(archive, ref);
@@ -121,6 +135,10 @@ function isCutFrom({ head, tail }: FoundMarker, text: string): boolean {
 	return text.length > head.length + tail.length && text.startsWith(head) && text.endsWith(tail);
 }
 
+function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
+	return text.length === totalChars || stripEscapes(text, textLibraries.stripAnsi).length === totalChars;
+}
+
 async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {
 	try {
 		return await archive.get(ref);
@@ -139,3 +157,9 @@ function markersOf(policy: Policy): string[] {
 	]);
 	return [...new Set([...ofLocales, own.guardMarker, own.truncateMarker])];
 }
+
+const archivedNotices: readonly string[] = Object.values(locales).flatMap(({ archived: { notices } }) => [
+	notices.notice,
+	notices.whole,
+	notices.html,
+]);

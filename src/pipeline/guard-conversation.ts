@@ -30,6 +30,7 @@ import { planMemoryOf } from "./plan-memory-of.ts";
 import { asSent } from "./request-parts.ts";
 import { requireTokens } from "./require-tokens.ts";
 import { memoryOf } from "./seen-conversations.ts";
+import { textLibraries } from "./text-libraries.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
@@ -143,6 +144,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 				scale,
 				wording,
 				isPlaceholder,
+				libraries: textLibraries,
 				memory: planMemoryOf({ policy, encoding: estimate.encoding, archive, originals }),
 				archiving: archivingOf(archive, conversation),
 			});

@@ -21,9 +21,16 @@ export function planMemoryOf(what: {
 	const { policy, encoding, archive, originals } = what;
 	const among = archive ? (ofArchives.get(archive) ?? new Map<string, PlanMemory>()) : memories;
 	if (archive) ofArchives.set(archive, among);
-	const { mask, media, guard, locale } = policy;
+	const { mask, media, guard, locale, truncate } = policy;
 	const { max_tool_result_chars, truncate_head_chars, truncate_tail_chars, marker_template } = guard;
-	const limits = [max_tool_result_chars, truncate_head_chars, truncate_tail_chars, marker_template];
+	const limits = [
+		max_tool_result_chars,
+		truncate_head_chars,
+		truncate_tail_chars,
+		marker_template,
+		truncate.strategy,
+		truncate.keep_ansi,
+	];
 	const key = JSON.stringify([encoding, originals, locale, media, mask, limits]);
 	const memory = among.get(key) ?? createPlanMemory();
 	among.delete(key);

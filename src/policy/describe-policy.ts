@@ -5,10 +5,19 @@ export function describePolicy(policy: Policy): string {
 	return [
 		`Preset ${policy.preset}: ${describeMask(policy)}.`,
 		describeGuard(policy),
-		`truncate_output cuts texts over ${characters(policy.truncate.max_chars)}`,
-		`to head ${policy.truncate.head_chars} + tail ${policy.truncate.tail_chars}.`,
+		describeTruncate(policy),
 		`Wording: ${policy.locale}.`,
 	].join(" ");
+}
+
+function describeTruncate({ truncate }: Policy): string {
+	const { strategy, max_chars, max_tokens, head_chars, tail_chars } = truncate;
+	const limit = max_tokens === null ? characters(max_chars) : `${max_tokens} tokens`;
+	const isHeadTail = strategy === "head_tail" && max_tokens === null;
+	const how = isHeadTail
+		? `to head ${head_chars} + tail ${tail_chars}`
+		: `to that, by strategy ${strategy === "head_tail" ? "auto" : strategy}`;
+	return `truncate_output cuts texts over ${limit} ${how}.`;
 }
 
 function describeMask({ mask }: Policy): string {

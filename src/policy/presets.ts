@@ -77,7 +77,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 	},
 	balanced: {
 		description:
-			"Masks by use instead of age, and only when that pays where the provider caches prompts; one knob, `mask.thrift`.",
+			"Masks by use when that pays with prompt caching (one knob, `mask.thrift`); cuts results by structure and focus.",
 		source: "Measurements on recorded conversations, in docs/evidence.md.",
 		policy: {
 			locale: "en",
@@ -88,7 +88,8 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				selection: "use",
 				cadence: "break_even",
 			},
-			guard: { target_ratio: 0.7 },
+			guard: { target_ratio: 0.7, max_tool_result_chars: 16_000 },
+			truncate: { strategy: "auto", max_chars: 16_000 },
 		},
 	},
 };

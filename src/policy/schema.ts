@@ -1,14 +1,13 @@
 import { z } from "zod";
 import { compactionSection } from "./compaction-section.ts";
 import { maskSection } from "./mask-section.ts";
-import { messageNumber, tokenNumber } from "./numbers.ts";
+import { characterNumber, messageNumber, tokenNumber } from "./numbers.ts";
 import { pricesSection } from "./prices-section.ts";
 import { markerVariables, templateSchema } from "./template.ts";
+import { truncateSection } from "./truncate-section.ts";
 
 /** The conditions under which the guard's first rung truncates large results. */
 const truncateWhen = z.enum(["always", "over_budget"]);
-
-const characters = z.int().min(0).max(1_000_000_000);
 
 const guard = z.strictObject({
 	ladder: z
@@ -48,11 +47,13 @@ const guard = z.strictObject({
 		.describe(
 			"`always`: a result over the limit is cut even where all fits. `over_budget`: only when over the budget.",
 		),
-	max_tool_result_chars: characters
+	max_tool_result_chars: characterNumber
 		.default(50_000)
-		.describe("Characters (UTF-16 code units) up to which a tool result is left whole."),
-	truncate_head_chars: characters.default(2_000).describe("Characters kept from the start of a cut result."),
-	truncate_tail_chars: characters.default(2_000).describe("Characters kept from the end of a cut result."),
+		.describe(
+			"Characters (UTF-16 code units) up to which a tool result is left whole; where `truncate.strategy` is another than `head_tail`, also what is left of a longer one at most.",
+		),
+	truncate_head_chars: characterNumber.default(2_000).describe("Characters kept from the start of a cut result."),
+	truncate_tail_chars: characterNumber.default(2_000).describe("Characters kept from the end of a cut result."),
 	marker_template: templateSchema(markerVariables)
 		.nullable()
 		.default(null)
@@ -75,22 +76,6 @@ const guard = z.strictObject({
 		.boolean()
 		.default(false)
 		.describe("Whether a conversation of `max_messages` or more is compacted first, as `[compaction]` says."),
-});
-
-const truncate = z.strictObject({
-	max_chars: characters.default(50_000).describe("Characters (UTF-16 code units) up to which a text is left whole."),
-	head_chars: characters.default(2_000).describe("Characters kept from the start of a cut text."),
-	tail_chars: characters.default(2_000).describe("Characters kept from the end of a cut text."),
-	marker_template: templateSchema(markerVariables)
-		.nullable()
-		.default(null)
-		.describe(
-			"What stands between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
-		),
-	json_content: z
-		.boolean()
-		.default(false)
-		.describe("Whether of a JSON object with a long `content` that text alone is cut, and `_truncated: true` put in."),
 });
 
 const tokenCounting = z.strictObject({
@@ -200,7 +185,7 @@ export const policySchema = z.strictObject({
 	limits: limits.prefault({}).describe("Sizes past which input is refused."),
 	mask: maskSection.prefault({}).describe("Masking of old tool results."),
 	guard: guard.prefault({}).describe("Keeping a conversation within the model's context window."),
-	truncate: truncate.prefault({}).describe("Cutting one large text."),
+	truncate: truncateSection.prefault({}).describe("Cutting one large text, and large results in the guard."),
 	compaction: compactionSection
 		.prefault({})
 		.describe("Putting a summary in the place of old messages, or hiding old results."),
@@ -217,6 +202,8 @@ export type MaskPolicy = Policy["mask"];
 export type Prices = Policy["prices"];
 /** The guard part of a policy. */
 export type GuardPolicy = Policy["guard"];
+/** The part of a policy that says how one text is cut. */
+export type TruncatePolicy = Policy["truncate"];
 /** The compaction part of a policy. */
 export type CompactionPolicy = Policy["compaction"];
 export type PresetName = (typeof presetNames)[number];

@@ -1,4 +1,4 @@
-import { locales } from "./locale.ts";
+import { type LocaleWordings, locales, type NoticeTemplates } from "./locale.ts";
 import type { Policy } from "./schema.ts";
 
 /** The templates and words in force: the policy's own where it has them, else its locale's. */
@@ -13,8 +13,17 @@ export interface Wordings {
 	readonly guardMarker: string;
 	/** Between head and tail of a text that `truncate` cut. Variables: `markerVariables`. */
 	readonly truncateMarker: string;
+	/** In an output that a strategy shortened. */
+	readonly notices: NoticeWordings;
 	/** In place of a tool name that is not known. */
 	readonly unknownTool: string;
+}
+
+/** The notices and marks of a shortened output; those named for the archive where the whole is, with the variable {ref}. */
+export interface NoticeWordings extends NoticeTemplates {
+	readonly archived: string;
+	readonly wholeArchived: string;
+	readonly htmlArchived: string;
 }
 
 /**
@@ -38,6 +47,12 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 		mediaPlaceholder: ofLocale.media_placeholder + hint,
 		guardMarker: policy.guard.marker_template ?? ofLocale.truncation_marker,
 		truncateMarker: policy.truncate.marker_template ?? ofLocale.truncation_marker,
+		notices: noticesOf(locale, hint),
 		unknownTool: locale.unknown_tool,
 	};
+}
+
+function noticesOf({ notices, archived }: LocaleWordings, hint: string): NoticeWordings {
+	const { notice, whole, html } = archived.notices;
+	return { ...notices, archived: notice + hint, wholeArchived: whole + hint, htmlArchived: html + hint };
 }

@@ -15,9 +15,9 @@ const conversation = openaiMessages(
 	toolTurn("large", textOfLength(60_000)),
 );
 const words = {
-	fr: { placeholder: "[Observation masquée", marker: " caractères omis ...]" },
-	en: { placeholder: "[Observation masked", marker: " characters truncated] ..." },
-	zh: { placeholder: "历史 tool_call已隐藏", marker: "... [已截断 " },
+	fr: { placeholder: "[Observation masquée", marker: " caractères omis ...]", notice: "[Sortie abrégée : " },
+	en: { placeholder: "[Observation masked", marker: " characters truncated] ...", notice: "[Output shortened: " },
+	zh: { placeholder: "历史 tool_call已隐藏", marker: "... [已截断 ", notice: "[输出已缩短：" },
 } as const;
 
 describe("`locale` sets every placeholder, truncation marker and notice at once", () => {
@@ -34,10 +34,12 @@ describe("`locale` sets every placeholder, truncation marker and notice at once"
 			const masked = await maskConversation({ conversation, policy });
 			expect(resultContents(masked.conversation)[0]).toContain(words[locale].placeholder);
 			const { text } = await truncateText({ text: textOfLength(60_000), policy });
-			expect(text).toContain(words[locale].marker);
+			// It cuts by what matters, and says so at the top.
+			const ofPreset = preset === "balanced" ? words[locale].notice : words[locale].marker;
+			expect(text).toContain(ofPreset);
 			const guarded = await guardConversation({ conversation, policy, contextWindow: 1_000_000 });
 			const trimsInFrench = preset === "context-trim" && locale === "fr";
-			const marker = trimsInFrench ? "[... contenu tronqué ...]" : words[locale].marker;
+			const marker = trimsInFrench ? "[... contenu tronqué ...]" : ofPreset;
 			expect(resultContents(guarded.conversation).at(-1)).toContain(marker);
 		},
 	);

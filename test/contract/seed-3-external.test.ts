@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { createCompactionSource } from "../../src/config/create-compaction-source.ts";
 import type { CompactionContext, StrategyDependencies } from "../../src/engine/compaction/strategy.ts";
 import { compact } from "../../src/library.ts";
-import { tools } from "../../src/mcp/create-server.ts";
+import { tools } from "../../src/mcp/tools.ts";
 import { policyOfCall } from "../../src/mcp/policy-input.ts";
 import type { ToolContext } from "../../src/mcp/tool.ts";
 import { agentConversation } from "../support/agent-conversation.ts";

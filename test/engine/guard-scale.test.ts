@@ -3,6 +3,7 @@ import { expect } from "vitest";
 import { planGuard } from "../../src/engine/guard.ts";
 import { measure } from "../../src/engine/measure.ts";
 import { scaleTokens } from "../../src/engine/token-scale.ts";
+import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { roughCount } from "../support/rough-count.ts";
 import { messageOf, transcriptOf } from "../support/transcripts.ts";
@@ -32,7 +33,7 @@ test.prop([messages, scales, fc.integer({ min: 1, max: 3_000 })], { numRuns: 500
 			budget,
 			meter,
 			scale,
-			wording: { placeholder: "", mediaPlaceholder: "", unknownTool: "", guardMarker: "" },
+			wording: wordings(policy),
 			isPlaceholder: () => false,
 		});
 		const left = (count: number) => scaleTokens(measure(transcriptOf(...all.slice(count)), meter).total, scale);

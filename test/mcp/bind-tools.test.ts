@@ -5,7 +5,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { bindTools, toolDefinition } from "../../src/mcp/bind-tools.ts";
-import { tools } from "../../src/mcp/create-server.ts";
+import { tools } from "../../src/mcp/tools.ts";
 import { toolError } from "../../src/mcp/result.ts";
 import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
 import type { LogEvent } from "../../src/pipeline/log-event.ts";
@@ -81,7 +81,7 @@ it("names every unknown argument, with the nearest known one or all", async () =
 describe("definitions", () => {
 	const sections = {
 		mask_conversation: ["mask"],
-		guard_context: ["mask", "guard"],
+		guard_context: ["mask", "guard", "truncate"],
 		truncate_output: ["truncate"],
 		compact_conversation: ["compaction"],
 	};

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { locales } from "../../src/policy/locale.ts";
+import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
 import { localeNames } from "../../src/policy/schema.ts";
-import { markerVariables, placeholderVariables, templateSchema } from "../../src/policy/template.ts";
+import { markerVariables, placeholderVariables, templateSchema, templateVariables } from "../../src/policy/template.ts";
+import { wordings } from "../../src/policy/wordings.ts";
 
 describe("locales", () => {
 	it("has the exact placeholders", () => {
@@ -27,5 +29,34 @@ describe("locales", () => {
 	it.each(localeNames)("keeps to the rules for templates: %s", (name) => {
 		expect(templateSchema(placeholderVariables).safeParse(locales[name].placeholder).success).toBe(true);
 		expect(templateSchema(markerVariables).safeParse(locales[name].truncation_marker).success).toBe(true);
+	});
+
+	it.each(localeNames)("the notices of shortened outputs name what they have to, and nothing else: %s", (name) => {
+		const { notices, archived } = locales[name];
+		const totals = ["omitted_lines", "total_lines", "omitted_chars", "total_chars"];
+		const variables = (template: string) => templateVariables(template).sort();
+		expect(variables(notices.notice)).toEqual([...totals].sort());
+		expect(variables(notices.whole)).toEqual(["omitted_chars", "total_chars"]);
+		expect(variables(notices.html)).toEqual(["total_chars"]);
+		expect(variables(notices.short)).toEqual(["omitted_chars"]);
+		expect(variables(notices.inside)).toEqual(["omitted_chars"]);
+		for (const mark of [notices.gap, notices.folded]) expect(variables(mark)).toEqual(["from", "to"]);
+		for (const mark of [notices.items, notices.keys]) expect(variables(mark)).toEqual(["omitted", "total"]);
+		expect(variables(notices.data)).toEqual(["kind", "total_chars", "total_lines"]);
+		for (const key of ["notice", "whole", "html"] as const) {
+			expect(variables(archived.notices[key])).toEqual([...variables(notices[key]), "ref"].sort());
+		}
+		// A notice stands in JSON as well, and is one line.
+		const { kinds, ...templates } = { ...notices, ...archived.notices };
+		for (const template of [...Object.values(templates), ...Object.values(kinds)]) {
+			expect(JSON.stringify(template)).toBe(`"${template}"`);
+			expect(template.isWellFormed()).toBe(true);
+		}
+	});
+
+	it("tells of the tool that reads the whole only where it is offered", () => {
+		const { notices } = wordings(resolvePolicy([{ locale: "en" }]), "recallable");
+		expect(notices.archived).toMatch(/, ref=\{ref\}\] Intact, no error: read it with recall_original\.$/);
+		expect(wordings(resolvePolicy([{ locale: "en" }]), "archived").notices.archived).toMatch(/, ref=\{ref\}\]$/);
 	});
 });

@@ -86,6 +86,12 @@ describe("describePolicy", () => {
 		expect(describePolicy(resolvePolicy([{ mask: { window_turns: 0 } }]))).toContain("tool results are not masked");
 		expect(describePolicy(resolvePolicy([{ preset: "context-trim" }]))).toContain("80 % of the model's window");
 		expect(describePolicy(resolvePolicy([{ guard: { ladder: [] } }]))).toContain("only reports");
+		expect(describePolicy(resolvePolicy([]))).toContain("texts over 50000 characters to head 2000 + tail 2000.");
+		const balanced = describePolicy(resolvePolicy([{ preset: "balanced" }]));
+		expect(balanced).toContain("texts over 16000 characters to that, by strategy auto.");
+		expect(describePolicy(resolvePolicy([{ truncate: { max_tokens: 900 } }]))).toContain(
+			"texts over 900 tokens to that, by strategy auto.",
+		);
 		expect(describePolicy(resolvePolicy([{ guard: { context_window_override: 1000 } }]))).toContain("1000 tokens");
 	});
 

@@ -8,6 +8,13 @@ import { wordings } from "../../src/policy/wordings.ts";
 const defaults = policySchema.parse({});
 
 describe("presets", () => {
+	it.each(presetNames.filter((name) => name !== "balanced"))(
+		"%s cuts to head and tail, as its document says",
+		(name) => {
+			expect(resolvePolicy([{ preset: name }]).truncate.strategy).toBe("head_tail");
+		},
+	);
+
 	it.each(presetNames)("%s is a valid layer with a description and a source, each one line", (name) => {
 		expect(checkPolicyLayer(presets[name].policy, name)).toEqual(presets[name].policy);
 		expect(presets[name].description).toMatch(/^.{20,120}$/);
@@ -48,7 +55,12 @@ describe("presets", () => {
 			pin_task: true,
 			keep_last_messages: 1,
 		});
-		expect(policy.truncate).toMatchObject({ max_chars: 50_000, head_chars: 2000, tail_chars: 2000 });
+		expect(policy.truncate).toMatchObject({
+			strategy: "head_tail",
+			max_chars: 50_000,
+			head_chars: 2000,
+			tail_chars: 2000,
+		});
 		expect(policy.tokens.message_overhead).toBe(4);
 	});
 
@@ -83,9 +95,12 @@ describe("presets", () => {
 			auto_compact: false,
 		});
 		expect(policy.truncate).toEqual({
+			strategy: "head_tail",
 			max_chars: 50_000,
+			max_tokens: null,
 			head_chars: 2000,
 			tail_chars: 2000,
+			keep_ansi: false,
 			marker_template: null,
 			json_content: false,
 		});
@@ -115,9 +130,12 @@ describe("presets", () => {
 		});
 		expect(policy.compaction).toMatchObject({ strategy: "llm-summary", at_messages: 30, keep_last_messages: 5 });
 		expect(policy.truncate).toEqual({
+			strategy: "head_tail",
 			max_chars: 8000,
+			max_tokens: null,
 			head_chars: 4000,
 			tail_chars: 4000,
+			keep_ansi: false,
 			marker_template: null,
 			json_content: true,
 		});
@@ -128,7 +146,7 @@ describe("presets", () => {
 		});
 	});
 
-	it("balanced masks by use when it pays, keeps errors until they are settled, and guards with hysteresis, in English", () => {
+	it("balanced masks by use when it pays, keeps errors until they are settled, cuts by structure, and guards with hysteresis, in English", () => {
 		const policy = resolvePolicy([{ preset: "balanced" }]);
 		expect(policy.locale).toBe("en");
 		expect(policy.mask).toEqual({
@@ -138,7 +156,8 @@ describe("presets", () => {
 			selection: "use",
 			cadence: "break_even",
 		});
-		expect(policy.guard).toEqual({ ...defaults.guard, target_ratio: 0.7 });
+		expect(policy.guard).toEqual({ ...defaults.guard, target_ratio: 0.7, max_tool_result_chars: 16_000 });
+		expect(policy.truncate).toEqual({ ...defaults.truncate, strategy: "auto", max_chars: 16_000 });
 		expect(policy.prices).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 5 });
 	});
 });

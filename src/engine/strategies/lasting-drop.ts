@@ -9,7 +9,7 @@ import { startSum } from "../size.ts";
 import { exactScale, scaleTokens } from "../token-scale.ts";
 import { dropMessage } from "./drop.ts";
 import type { Replaying } from "./mask.ts";
-import { planTruncate } from "./truncate.ts";
+import { planGuardTruncation } from "./truncate-of-guard.ts";
 
 /** What dropping by replay needs to know. */
 export interface LastingDropParameters extends GuardParameters {
@@ -93,7 +93,7 @@ function pinnedMessages({ transcript, policy }: LastingDropParameters): readonly
 /** By how much messages become lighter, by the number of messages there are when they do: truncated, then masked. */
 function reliefs(parameters: LastingDropParameters) {
 	const { transcript, policy, meter, wording, isPlaceholder, memory, archiving, replaying } = parameters;
-	const { ladder, max_tool_result_chars, truncate_head_chars, truncate_tail_chars } = policy.guard;
+	const { ladder } = policy.guard;
 	const { countTokens } = meter;
 	const byMoment = new Map<number, { message: number; relief: Size }[]>();
 	const add = (moment: number, message: number, relief: Size) => {
@@ -103,16 +103,7 @@ function reliefs(parameters: LastingDropParameters) {
 	};
 	const truncated = new Map<unknown, number>();
 	if (ladder.includes("truncate")) {
-		const limits = { maxChars: max_tool_result_chars, headChars: truncate_head_chars, tailChars: truncate_tail_chars };
-		const edits = planTruncate({
-			transcript,
-			limits: { ...limits, marker: wording.guardMarker },
-			countTokens,
-			isPlaceholder,
-			memory,
-			archiving,
-		});
-		for (const { message, unsent, before, after } of edits) {
+		for (const { message, unsent, before, after } of planGuardTruncation(parameters)) {
 			if (unsent) continue;
 			add(message + 1, message, { chars: before.chars - after.chars, tokens: before.tokens - after.tokens });
 			truncated.set(message, (truncated.get(message) ?? 0) + before.tokens - after.tokens);

@@ -1,4 +1,5 @@
 import type { Archiving } from "../archiving.ts";
+import { callFocusReader } from "../call-focus.ts";
 import { type Earlier, findOnce } from "../continuation.ts";
 import type { ReplaceEdit, Size, TakenOut } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
@@ -6,12 +7,22 @@ import { firstPairFrom, type PairedResult, pairResults } from "../pairing.ts";
 import { type PlanMemory, planOnce } from "../plan-memory.ts";
 import type { ToolResult, Transcript } from "../transcript.ts";
 import { type HeadTailLimits, truncateHeadTail } from "../truncate/head-tail.ts";
+import { truncateOutput } from "../truncate/truncate-output.ts";
+import type { TruncateOutputParameters } from "../truncate/truncation-types.ts";
 import { markUnsent } from "./mark-unsent.ts";
+
+/** How results are shortened otherwise than to head and tail. */
+export type ByStrategy = Pick<
+	TruncateOutputParameters,
+	"strategy" | "wording" | "headShare" | "keepAnsi" | "stripAnsi" | "htmlToText"
+>;
 
 /** What truncating needs to know. */
 export interface TruncateParameters {
 	readonly transcript: Transcript;
 	readonly limits: HeadTailLimits;
+	/** Shortens to `limits.maxChars` by what matters; without it head and tail stay. */
+	readonly byStrategy?: ByStrategy | undefined;
 	readonly countTokens: CountTokens;
 	/** Recognises what stands for an original already: cut, it would no longer name it. */
 	readonly isPlaceholder?: ((text: string) => boolean) | undefined;
@@ -21,12 +32,13 @@ export interface TruncateParameters {
 }
 
 /**
- * Plans the truncation of every tool result text over the limit (seed 5, L1): head and tail stay. Texts inside lists
- * are cut one by one, so that an image beside them stays where it is.
+ * Plans the truncation of every tool result text over the limit: head and tail stay (seed 5, L1), or what a strategy
+ * chooses by the text and by what its call was after. Texts inside lists are cut one by one, so that an image beside them
+ * stays where it is. What becomes of a result depends on nothing behind it.
  */
 export function planTruncate(parameters: TruncateParameters): readonly ReplaceEdit[] {
-	const { transcript, memory, limits } = parameters;
-	const truncate = (paired: PairedResult) => truncateResult(paired, parameters);
+	const { transcript, memory, limits, byStrategy } = parameters;
+	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
 	const paired = pairResults(transcript);
 	const plan = (earlier?: Earlier<readonly ReplaceEdit[]>) => {
 		const edits = earlier ? earlier.finding.slice() : [];
@@ -34,7 +46,9 @@ export function planTruncate(parameters: TruncateParameters): readonly ReplaceEd
 		for (let index = first; index < paired.length; index += 1) {
 			const one = paired[index] as PairedResult;
 			if (!hasLongText(one.result, limits.maxChars)) continue;
-			edits.push(...markUnsent(transcript, planOnce(memory?.truncations, one, truncate)));
+			const focus = focusOf?.(one);
+			const truncate = () => truncateResult(one, { ...parameters, focus });
+			edits.push(...markUnsent(transcript, planOnce(memory?.truncations, one, truncate, focus)));
 		}
 		return edits;
 	};
@@ -46,30 +60,46 @@ export function hasLongText({ texts, copies }: ToolResult, maxChars: number): bo
 	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
 }
 
-function truncateResult(paired: PairedResult, parameters: TruncateParameters): ReplaceEdit[] {
-	const { limits, countTokens, archiving, isPlaceholder = () => false } = parameters;
+type CutParameters = TruncateParameters & { readonly focus: string | undefined };
+
+function truncateResult(paired: PairedResult, parameters: CutParameters): ReplaceEdit[] {
+	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
 	const { result, message, call } = paired;
 	const edited = { toolCallId: result.callId, toolName: call?.name };
 	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
 	const edits: ReplaceEdit[] = [];
 	for (const { path, text } of result.texts) {
 		if (isPlaceholder(text)) continue;
-		const cut = truncateHeadTail(text, limits, archiving?.refOf);
-		if (!cut.truncated) continue;
+		const cut = cutText(text, parameters);
+		if (cut === undefined) continue;
 		const before = sizeOf(text, countTokens);
-		const after = sizeOf(cut.text, countTokens);
+		const after = sizeOf(cut, countTokens);
 		if (after.tokens > before.tokens) continue;
-		edits.push({ ...base, path, replacement: cut.text, before, after, ...takeOut(text, archiving) });
+		edits.push({ ...base, path, replacement: cut, before, after, ...takeOut(text, archiving) });
 	}
 	if (edits.length === 0) return edits;
 	for (const { path, text } of result.copies) {
 		if (isPlaceholder(text)) continue;
-		const cut = truncateHeadTail(text, limits, archiving?.refOf);
-		if (!cut.truncated) continue;
-		const [before, after] = [text, cut.text].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];
-		edits.push({ ...base, path, replacement: cut.text, before, after, unsent: true, ...takeOut(text, archiving) });
+		const cut = cutText(text, parameters);
+		if (cut === undefined) continue;
+		const [before, after] = [text, cut].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];
+		edits.push({ ...base, path, replacement: cut, before, after, unsent: true, ...takeOut(text, archiving) });
 	}
 	return edits;
+}
+
+/** A text over the limit cut to it; `undefined` where it stays. */
+function cutText(text: string, { limits, byStrategy, archiving, focus }: CutParameters): string | undefined {
+	if (text.length <= limits.maxChars) return undefined;
+	const ref = archiving?.refOf(text);
+	if (byStrategy) {
+		const budget = { unit: "chars", max: limits.maxChars } as const;
+		const shorter = truncateOutput({ ...byStrategy, text, budget, focus, ref }).text;
+		// What does not name the whole could not be put back; a marker takes less room than a notice.
+		if (ref === undefined || shorter.includes(ref)) return shorter;
+	}
+	const cut = truncateHeadTail(text, limits, () => ref);
+	return cut.truncated ? cut.text : undefined;
 }
 
 function takeOut(text: string, archiving: Archiving | undefined): { readonly takenOut?: TakenOut } {

@@ -3,7 +3,13 @@ const longestCharacter = 80;
 /** Below this code unit every one but CR LF is a character by itself. */
 const firstCombining = 0x300;
 
-const segmenter = new Intl.Segmenter("und", { granularity: "grapheme" });
+let segmenter: Intl.Segmenter | undefined;
+
+/** Made once it is needed: that takes longer than all else in a text of plain characters. */
+function graphemes(): Intl.Segmenter {
+	segmenter ??= new Intl.Segmenter("und", { granularity: "grapheme" });
+	return segmenter;
+}
 
 /**
  * The last place at or before `end` where a text can be cut without splitting what a reader takes for one character: a
@@ -17,7 +23,9 @@ export function characterEdge(text: string, start: number, end: number): number 
 	const [before, after] = [text.charCodeAt(end - 1), text.charCodeAt(end)];
 	if (before < firstCombining && after < firstCombining) return before === 13 && after === 10 ? end - 1 : end;
 	const from = startOfSearch(text, start, end);
-	const found = segmenter.segment(text.slice(from, end + longestCharacter)).containing(end - from);
+	const found = graphemes()
+		.segment(text.slice(from, end + longestCharacter))
+		.containing(end - from);
 	const edge = found ? from + found.index : end;
 	if (edge > start && end - edge <= longestCharacter) return edge;
 	return end - start > 1 && isLowSurrogate(after) && isHighSurrogate(before) ? end - 1 : end - start > 1 ? end : edge;

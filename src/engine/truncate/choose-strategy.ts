@@ -25,7 +25,7 @@ export interface ChosenStrategy {
 
 /** What a passing run is shortened to: this share of the room, and at least these characters. */
 const passing = { share: 0.25, atLeast: 1_500 };
-/** Share of the room that the headers of a diff may take, for all of them to be kept. */
+/** Share of the room that the headers of a diff may take, for them to come before its lines. */
 const headersShare = 0.4;
 const dataShapes = ["binary", "base64", "minified"] as const;
 
@@ -102,22 +102,28 @@ function shortenLines(
 		const priority = new Float32Array(units.count);
 		return selectUnits({ units, priority, headShare, tailShare: 1 - headShare, marks });
 	}
-	const features = words.size > 0 ? lineFeatures(units, words) : undefined;
 	if (used === "log") {
-		const { priority, isFailing, isLike } = scoreLog(units, features);
+		const { priority, isFailing, isLike } = scoreLog(units, words);
 		const select = selectUnits({ units, priority, headShare: 0.06, tailShare: 0.12, marks, isLike });
 		return isFailing
 			? select
 			: (maxChars) => select(Math.min(maxChars, Math.max(passing.atLeast, Math.floor(maxChars * passing.share))));
 	}
+	const features = words.size > 0 ? lineFeatures(units, words) : undefined;
 	if (used === "diff") {
 		const read = features ?? lineFeatures(units, words);
-		const headers = headerChars(units, marks.wording.gap.length);
-		const [brief, every] = [false, true].map((everyHunk) => {
-			const priority = scoreDiff(units, read, everyHunk);
-			return selectUnits({ units, priority, headShare: 0.05, tailShare: 0.02, marks });
-		}) as [Shorten, Shorten];
-		return (maxChars) => (headers <= maxChars * headersShare ? every(maxChars) : brief(maxChars));
+		const chars = headerChars(units, marks.wording.gap.length);
+		const ways = (["all", "files", "none"] as const).map((headers) => {
+			const priority = scoreDiff(units, read, headers);
+			return {
+				chars: chars[headers],
+				select: selectUnits({ units, priority, headShare: 0.05, tailShare: 0.02, marks }),
+			};
+		});
+		return (maxChars) => {
+			const way = ways.find((one) => one.chars <= maxChars * headersShare) ?? (ways.at(-1) as (typeof ways)[number]);
+			return way.select(maxChars);
+		};
 	}
 	if (used === "table")
 		return selectUnits({ units, priority: scoreTable(units, features), headShare: 0.25, tailShare: 0.15, marks });

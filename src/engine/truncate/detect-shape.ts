@@ -62,7 +62,7 @@ export function detectShape(text: string): Shape {
 
 /** What stands in no text but the output of something that failed. */
 const unmistakable =
-	/^(?:.{0,60}\s)?(?:FATAL\b|panic: |Traceback \(most recent call last\)|npm ERR! |fatal: |Segmentation fault|make(?:\[\d+\])?: \*\*\*|\S+\(\d+,\d+\): error TS\d)|^(?:Uncaught )?[\w.]{0,80}(?:Error|Exception)\b.{0,300}\n(?:.{0,300}\n){0,3}?\s{1,8}at /m;
+	/^(?:.{0,60}\s)?(?:FATAL\b|panic: |Traceback \(most recent call last\)|npm ERR! |fatal: |Segmentation fault|make(?:\[\d+\])?: \*\*\*|\S+\(\d+,\d+\): error TS\d|thread '.{1,80}' panicked at |error\[E\d{4}\]: |Exception in thread "|Unhandled exception\. |goroutine \d+ \[running\]|--- FAIL: |FAILURE: Build |CMake Error |ERROR: failed to solve: |PHP Fatal error: |\[signal SIG|collect2: error: )|^(?:Uncaught )?[\w.]{0,80}(?:Error|Exception)\b.{0,300}\n(?:.{0,300}\n){0,3}?\s{1,8}at /m;
 
 /** Whether a text starts and ends as the output of a run does, or tells of a failure unmistakably. */
 function tellsOfRun(text: string, lines: readonly string[], isCode: boolean): boolean {

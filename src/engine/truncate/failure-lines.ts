@@ -1,54 +1,33 @@
+import { failureForms } from "./failure-forms.ts";
+
 /** How surely a line tells of a failure: by its form, by a word, or not at all. */
 export type FailureSign = "sure" | "likely" | "none";
 
-/** Forms in which test runners, compilers, package managers, shells and runtimes tell of a failure. */
-const sure = [
-	// Test runners: pytest, unittest, vitest, jest, mocha, node, TAP, go, cargo, JUnit, ctest, PHPUnit, RSpec.
-	/^\s*(?:FAIL(?:ED)?|ERROR)\b(?![:=]?\s*0\b)/,
-	/^E {2,}\S/,
-	/\b(?:FAILED|ERRORED)\b(?!\s*[:=]?\s*0\b)/,
-	/^\s*(?:✗|✘|×|✖|✕|❌|●|⨯)\s/,
-	/^\s*not ok \d/,
-	/^\s*--- FAIL:/,
-	/^\s*\d+\) \S/,
-	/<<< (?:FAILURE|ERROR)!/,
-	// Compilers and linters.
-	/^\s*error(?:\[\w+\])?:/i,
-	/: (?:fatal )?error(?:\s+[A-Z]+\d+)?:/i,
-	/\bundefined reference to\b|\bunresolved external\b/,
-	// Package managers, build tools, version control and shells.
-	/^\s*npm (?:ERR!|error)(?!\s*$)/,
-	/^(?:fatal|error|remote: error|CONFLICT)\b.{0,40}:/,
-	/^make(?:\[\d+\])?: \*\*\*/,
-	/^\S{1,40}: (?:line \d+: )?.{1,200}: (?:command not found|No such file or directory|Permission denied|not found)$/,
-	/^CMake Error|^FAILURE: |^BUILD FAILED|\[ERROR\]|##\[error\]|^::error/,
-	/\b(?:exit(?:ed with)? (?:code|status)|returned non-zero exit status|exit code:?)[ :=]*[1-9]/i,
-	// Runtimes: Python, JavaScript, Java, Go, Rust, Ruby, .NET, C.
-	/^Traceback \(most recent call last\)/,
-	/^(?:\s*|.{0,80}\s)(?:Uncaught |Unhandled |Caused by: )?[\w.$]*(?:Error|Exception|Warning: Unhandled)(?: \[\w+\])?: \S/,
-	/^\s*(?:panic|fatal error|goroutine \d+ \[running\])\b/,
-	/\bpanicked at\b|\bSegmentation fault\b|\bcore dumped\b|\bAborted\b|\bOut of memory\b|\bOOMKilled\b/,
-	/\b(?:FATAL|CRITICAL|SEVERE|EMERG(?:ENCY)?|PANIC)\b/,
-	/(?:^|[\s[|])(?:ERROR|ERR)(?:[\s\]|:]|$)(?!\s*0\b)/,
-	/"?level"?\s*[=:]\s*"?(?:error|fatal|critical)\b/i,
-];
 const likely =
 	/\b(?:error|errors|fail(?:ed|ure|ures|s|ing)?|fatal|exception|panic|traceback|assert(?:ion)?|invalid|denied|refused|cannot|could not|unable to|timed? ?out|conflict|abort(?:ed)?|missing|unexpected|undefined|not found)\b/i;
-/** What takes the words above back: a passing test named for an error, a count of none. */
-const passing =
-	/\b(?:PASS(?:ED)?|ok|OK|passed|skipped|SKIP(?:PED)?|xfail(?:ed)?|XFAIL)\s*(?:\[|\(|$)|\.\.\. (?:ok|skipped)|^\s*(?:✓|✔|√|ok \d|PASS\b|--- PASS|--- SKIP)|\b(?:0|no) (?:errors?|failures?|failed|failing|problems?|conflicts?)\b(?!.*\b[1-9]\d* (?:errors?|failures?|failed))|\b(?:errors?|failures?|failed)[:=]? ?0\b(?!.*\b[1-9]\d* (?:errors?|failures?|failed))/;
+/** What stands in every line of a failure form, so that most lines are told by one look. */
+const anyForm =
+	/error|exception|interrupt|fail|fatal|panic|traceback|abort|assert|fault|denied|not found|undefined|unresolved|cannot|killed|oom|memory|no such|directory|refused|busy|space left|open files|read-only|permitted|not recognized|rejected|conflict|errno|exit|non-zero|critical|severe|emerg|goroutine|race|sanitizer|double free|smashing|corruption|terminate called|what\(\)|unbound|syntax|signal sig|core dumped|backoff|errimage|elifecycle|err|yn\d{4}|reference|symbol|timeout|not run|incomplete|went wrong|bug:|unhandled|docker daemon|\*\*\*|lua|not ok|rspec|curl:|eai_|enotfound|etimedout|enoent|eacces|eperm|\b5\d\d\b|[✗✘×✖✕❌●⨯]|^e {2}|^e: |^\s*\d+\) |^[ef]\d{4} |:\d+:\d+: |^\*\* \(/i;
+/** A test that passed, whatever its name says. */
+const passed =
+	/^\s*(?:✓|✔|√|ok\b|PASS\b|--- (?:PASS|SKIP))|\.\.\. (?:ok|skipped|ignored)\b|\b(?:PASSED|SKIPPED|XFAIL)\b\s*(?:\[|\(|$)|\s(?:ok|OK)\s*(?:\[|\(|$)/;
+/** Counts of failures: some, and none. */
+const some =
+	/\b[1-9]\d* (?:tests? |suites? )?(?:failed|failures?|failing|errors?|problems?)\b(?![-\w/.]*\.\w)|(?:^|\s|[(#,;|])(?:fail(?:ed|ures?|ing)?|errors?)(?:\s?[:=]\s?|\s)[1-9]\d*(?=\s*(?:$|[,;.)|]))/i;
+const none =
+	/\b(?:0|no) (?:errors?|error\(s\)|failures?|failed|failing|problems?|conflicts?)(?!\w)|\b(?:errors?|failures?|failed)(?:\s?[:=]\s?|\s)0\b/i;
 /** Longest part of a line that is looked at, in characters, from its start and from its end. */
 const longestRead = 600;
 
 /** Reads whether a line tells of a failure. */
 export function failureSign(line: string): FailureSign {
 	const read = line.length <= 2 * longestRead ? line : `${line.slice(0, longestRead)} ${line.slice(-longestRead)}`;
-	const isLikely = likely.test(read);
-	if (!isLikely && !/[A-Z]{3}|^E |[✗✘×✖✕❌●⨯]|^\s*\d+\) |Error|not ok|reference|exit|fault|dumped/.test(read))
-		return "none";
-	if (passing.test(read)) return "none";
-	if (sure.some((form) => form.test(read))) return "sure";
-	return isLikely ? "likely" : "none";
+	if (!anyForm.test(read) && !likely.test(read)) return "none";
+	if (passed.test(read)) return "none";
+	if (some.test(read)) return "sure";
+	if (none.test(read)) return "none";
+	if (failureForms.some((form) => form.test(read))) return "sure";
+	return likely.test(read) ? "likely" : "none";
 }
 
 /** Whether a line sums up a run: counts of tests, of errors, the time that it took. */
@@ -57,4 +36,4 @@ export function isSummaryLine(line: string): boolean {
 }
 
 const summary =
-	/^\s*(?:=+ .{0,200}\b(?:passed|failed|errors?|skipped|warnings?|no tests ran)\b.{0,200}=+|(?:Tests?|Test Suites|Test Files|Snapshots|Suites|Type Errors|Duration|Time)[: ]\s*\S|Ran \d+ tests?|FAILED \(|OK(?: \(.*\))?$|BUILD (?:SUCCESS|FAIL)\w*|test result:|Found \d+ (?:errors?|problems?)|# (?:tests|pass|fail|suites|cancelled|skipped|todo|duration_ms)\b|\d+ (?:passing|failing|pending)|✖ \d+ problems?|(?:added|removed|changed|audited) \d+ packages?|\d+ vulnerabilit|Finished\b|Done in|Process exited|Exit code|exit code|real\s+\d|make: |error: could not compile|error: aborting|Successfully |Build (?:succeeded|failed))|\b\d+ (?:passed|failed|failures?|errors?)\b.{0,40}(?:,|in \d|$)/;
+	/^\s*(?:=+ .{0,200}\b(?:passed|failed|errors?|skipped|warnings?|no tests ran)\b.{0,200}=+|(?:Tests?|Test Suites|Test Files|Snapshots|Suites|Type Errors|Duration|Time)[: ]\s*\S|Ran \d+ tests?|FAILED \(|OK(?: \(.*\))?$|BUILD (?:SUCCESS|FAIL)\w*|test result:|Found \d+ (?:errors?|problems?)|# (?:tests|pass|fail|suites|cancelled|skipped|todo|duration_ms)\b|\d+ (?:passing|failing|pending)|✖ \d+ problems?|(?:added|removed|changed|audited) \d+ packages?|\d+ vulnerabilit|Finished\b|Done in|Process exited|Exit code|exit code|real\s+\d|make: |error: could not compile|error: aborting|Successfully |Build (?:succeeded|failed)|\d+ examples?, |Tests run: |Passed! |Failed! |100% tests passed|\d+% tests passed)|\b\d+ (?:passed|failed|failures?|errors?)\b.{0,40}(?:,|in \d|$)/;

@@ -12,6 +12,9 @@ const longestFocus = 8_000;
 const mostWords = 400;
 
 const word = /[\p{L}\p{N}_$]{2,}/gu;
+/** The same in a line of plain letters, which is found far sooner. */
+const plainWord = /[A-Za-z0-9_$]{2,}/g;
+const notPlain = /[^ -~\t]/;
 const ideographs = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u;
 
 /** What is looked for, each word in lower case with its weight: a whole identifier weighs more than a word in it. */
@@ -37,8 +40,12 @@ export function focusWords(focus: string): FocusWords {
 	return words;
 }
 
+/** A word with none of these has no parts. */
+const joint = /[A-Z_\d]|[^ -~]/;
+
 /** The parts that a name is put together from: `maxRetries`, `max_retries`; two by two in scripts without spaces. */
 export function partsOfWord(one: string): string[] {
+	if (!joint.test(one)) return [];
 	if (ideographs.test(one)) {
 		const characters = Array.from(one).slice(0, 200);
 		return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
@@ -50,7 +57,7 @@ export function partsOfWord(one: string): string[] {
 /** The words of a line by which it is found, in lower case, each once. */
 export function wordsOfLine(line: string): Set<string> {
 	const words = new Set<string>();
-	for (const [one] of line.matchAll(word)) {
+	for (const [one] of line.matchAll(notPlain.test(line) ? word : plainWord)) {
 		words.add(one.toLowerCase());
 		for (const part of partsOfWord(one)) words.add(part.toLowerCase());
 	}

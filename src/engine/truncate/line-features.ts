@@ -1,5 +1,6 @@
 import { findIdentifiers } from "../compaction/identifiers.ts";
 import { type FocusWords, wordsOfLine } from "./focus-words.ts";
+import { linePattern } from "./line-pattern.ts";
 import { type TextUnits, unitText } from "./text-units.ts";
 
 /** What tells of each unit of a text how much it is wanted, one number for each. */
@@ -10,80 +11,62 @@ export interface LineFeatures {
 	readonly named: readonly number[];
 	/** Identifiers that stand nowhere before it. */
 	readonly fresh: Float32Array;
-	/** Identifiers in it. */
-	readonly names: Float32Array;
-	/** 1 where it declares something: a function, a class, a test, a heading. */
-	readonly declares: Float32Array;
 	/** 1 where it says nothing by itself: blank, or closing brackets. */
 	readonly bare: Float32Array;
-	/** 1 where it is a comment. */
-	readonly comment: Float32Array;
-	/** Characters of white space before it. */
+	/** White space before it, in columns, tabs being four; 40 at most. */
 	readonly indent: Float32Array;
-	readonly quotes: Float32Array;
-	readonly imports: Float32Array;
 	/** 1 where it assigns, calls or returns: a statement rather than words. */
 	readonly acts: Float32Array;
-	readonly fails: Float32Array;
-	/** Names in it that stand on several other lines too. */
-	readonly central: Float32Array;
+	/** 1 where an earlier one differs from it in digits, bars and blanks at most. */
+	readonly repeated: Float32Array;
+	/** Characters without white space around them. */
+	readonly length: Float32Array;
 }
 
 /** Weight of a whole name among the words of a focus, and the most lines that can hold it for it to single them out. */
 const [wholeName, mostNamed] = [2, 3];
 /** The number that a tool puts before a line of a file. */
 const lineNumber = /^\s{0,8}\d{1,7}(?:→|\t|:|\|)/;
-const declaration =
-	/^\s*(?:export\s+|default\s+|public\s+|private\s+|protected\s+|static\s+|async\s+|abstract\s+|final\s+|pub(?:\(\w+\))?\s+|declare\s+|unsafe\s+)*(?:function\b|class\b|interface\b|type\s+\w+|enum\b|struct\b|trait\b|impl\b|namespace\b|module\b|def\b|func\b|fn\b|const\s+\w+\s*[:=].*(?:=>|\bfunction\b)|(?:describe|it|test|t\.Run)(?:\.\w+)?\(|#{1,6}\s|@@|diff --git)/;
-const comment = /^\s*(?:\/\/|\/\*|\*|#(?!#|!|include|define)|--\s|<!--|;;)/;
 const statement = /[\w)\]]\(|[^=!<>]=[^=]|^\s*return\b/;
-const importLine =
-	/^\s*(?:import\b|from\s+\S+\s+import\b|use\s+[\w:]+|#include|require\(|const\s.{1,200}=\s*require\(|package\s|using\s)/;
-const failLine = /\b(?:error|fail(?:ed|ure|s)?|exception|panic|fatal|traceback)\b/i;
 const bareLine = /^[\s)\]}>,;'"`]*$/;
+const deepestIndent = 40;
 
-/** Reads the features of each unit, in time in proportion to the text. */
-export function lineFeatures(units: TextUnits, focus: FocusWords): LineFeatures {
+/** Reads the features of each unit, or of those with a priority, in time in proportion to the text. */
+export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Float32Array): LineFeatures {
 	const make = () => new Float32Array(units.count);
 	const features = {
 		focus: make(),
 		fresh: make(),
-		names: make(),
-		declares: make(),
 		bare: make(),
-		comment: make(),
 		indent: make(),
-		quotes: make(),
-		imports: make(),
 		acts: make(),
-		fails: make(),
-		central: make(),
+		repeated: make(),
+		length: make(),
 	};
 	const found = new Map<string, number>();
 	const matches: string[][] = [];
-	const seen = new Map<string, number>();
-	const namesOf: string[][] = [];
+	const seen = new Set<string>();
+	const patterns = new Set<number>();
 	for (let unit = 0; unit < units.count; unit += 1) {
-		const whole = unitText(units, unit);
-		const line = whole.replace(lineNumber, "");
+		if (priority !== undefined && priority[unit] === 0) {
+			features.bare[unit] = 1;
+			continue;
+		}
+		const line = unitText(units, unit).replace(lineNumber, "");
 		if (bareLine.test(line)) {
 			features.bare[unit] = 1;
 			continue;
 		}
+		const pattern = linePattern(units.text, units.start[unit] as number, units.end[unit] as number);
+		if (patterns.has(pattern)) features.repeated[unit] = 1;
+		else patterns.add(pattern);
 		features.indent[unit] = indentOf(line);
-		if (declaration.test(line)) features.declares[unit] = 1;
-		if (comment.test(line)) features.comment[unit] = 1;
-		if (/["'`]/.test(line)) features.quotes[unit] = 1;
+		features.length[unit] = line.trim().length;
 		if (statement.test(line)) features.acts[unit] = 1;
-		const names = new Set(findIdentifiers(line).map(({ text }) => text));
-		features.names[unit] = names.size;
-		if (names.size > 0) namesOf[unit] = [...names];
-		if (importLine.test(line)) features.imports[unit] = 1;
-		if (failLine.test(line)) features.fails[unit] = 1;
-		for (const name of names) {
-			const times = seen.get(name) ?? 0;
-			seen.set(name, times + 1);
-			if (times === 0) features.fresh[unit] = (features.fresh[unit] as number) + 1;
+		for (const { text: name } of findIdentifiers(line)) {
+			if (seen.has(name)) continue;
+			seen.add(name);
+			features.fresh[unit] = (features.fresh[unit] as number) + 1;
 		}
 		if (focus.size === 0) continue;
 		const here = [...wordsOfLine(line)].filter((one) => focus.has(one));
@@ -91,9 +74,6 @@ export function lineFeatures(units: TextUnits, focus: FocusWords): LineFeatures 
 		matches[unit] = here;
 		for (const one of here) found.set(one, (found.get(one) ?? 0) + 1);
 	}
-	namesOf.forEach((names, unit) => {
-		features.central[unit] = names.reduce((sum, name) => sum + Math.log(seen.get(name) ?? 1), 0);
-	});
 	matches.forEach((here, unit) => {
 		const rarity = (one: string) => Math.log(1 + units.count / (found.get(one) ?? 1)) / Math.log(1 + units.count);
 		features.focus[unit] = here.reduce((sum, one) => sum + (focus.get(one) ?? 0) * rarity(one), 0);
@@ -113,5 +93,5 @@ function indentOf(line: string): number {
 		else if (character === " ") indent += 1;
 		else break;
 	}
-	return Math.min(indent, 40);
+	return Math.min(indent, deepestIndent);
 }

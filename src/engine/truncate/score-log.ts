@@ -1,5 +1,6 @@
 import { failureSign, isSummaryLine } from "./failure-lines.ts";
-import type { LineFeatures } from "./line-features.ts";
+import type { FocusWords } from "./focus-words.ts";
+import { lineFeatures } from "./line-features.ts";
 import { linePattern } from "./line-pattern.ts";
 import { scoreLines } from "./score-lines.ts";
 import { type TextUnits, unitText } from "./text-units.ts";
@@ -17,6 +18,8 @@ const worth = { summary: 60, newFailure: 100, otherFailure: 60, newLikely: 6, ot
 /** What the lines around a failure are worth, nearest first. */
 const behindFailure = [9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1, 1];
 const beforeFailure = [6, 3];
+/** What the line is worth in addition that is wanted most by the focus and what stands in it. */
+const focusWorth = 2;
 /** What a line of a stack is worth that is of no library. */
 const ownFrame = 5;
 const frame = /^\s*(?:at |File "|\d+: |from \S+:\d+|❯ |› |--> |\.{3} \d+ more)/;
@@ -29,7 +32,7 @@ const mostRemembered = 200_000;
  * Judges the lines of a log: what tells of a failure, the first of its kind most of all, with what stands around it;
  * the lines that sum up; then what stands for the first time. Repeated lines are worth next to nothing.
  */
-export function scoreLog(units: TextUnits, features: LineFeatures | undefined): LogScores {
+export function scoreLog(units: TextUnits, focus: FocusWords): LogScores {
 	const { text, count, start, end } = units;
 	const priority = new Float32Array(count);
 	const patterns = new Uint32Array(count);
@@ -62,10 +65,11 @@ export function scoreLog(units: TextUnits, features: LineFeatures | undefined): 
 		if (isSummaryLine(line)) raise(unit, worth.summary);
 	}
 	for (const unit of failures) raiseAround(unit, { units, raise });
-	if (features) {
-		const wanted = scoreLines(units, features);
+	if (focus.size > 0) {
+		const wanted = scoreLines(units, lineFeatures(units, focus, priority));
 		for (let unit = 0; unit < count; unit += 1) {
-			if ((priority[unit] as number) > 0) priority[unit] = (priority[unit] as number) + (wanted[unit] as number);
+			if ((priority[unit] as number) > 0)
+				priority[unit] = (priority[unit] as number) + focusWorth * (wanted[unit] as number);
 		}
 	}
 	const isLike = (unit: number, from: number, to: number) => {

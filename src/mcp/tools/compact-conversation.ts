@@ -22,7 +22,7 @@ export const compactConversation = defineTool({
 		summary: z.string().optional().describe("Your summary."),
 		summary_token: z.string().optional().describe("From `summary_request`."),
 		model: z.string().min(1).optional(),
-		context_window: z.int().min(1).optional(),
+		context_window: z.int().optional(),
 		policy: policyInput(["compaction"]),
 	}),
 	outputSchema: conversationOutput,

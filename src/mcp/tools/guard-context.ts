@@ -10,17 +10,17 @@ export const guardContext = defineTool({
 	name: "guard_context",
 	title: "Fit a conversation into the context window",
 	description:
-		"Makes a conversation fit its model's context window: truncates huge tool results, masks old ones, then drops the oldest whole groups (call with its results). System messages, the task and the newest message stay. Says whether it fits, by how much not, and what takes the most tokens.",
+		"Fits a conversation into its model's context window: truncates huge tool results, masks old ones, then drops the oldest groups (a call with its results). System messages, the task and the newest message stay. Says whether it fits, by how much not, and what takes most.",
 	annotations: fileWritingTool,
 	inputSchema: z.object({
 		...conversationInput,
 		model: z.string().min(1).optional().describe("Model whose window and tokenizer count."),
-		context_window: z.int().min(1).optional().describe("Window in tokens, if not the model's own."),
-		reserve_tokens: z.int().min(0).optional().describe("Tokens to leave for the answer."),
+		context_window: z.int().optional().describe("Window in tokens, if not the model's own."),
+		reserve_tokens: z.int().optional().describe("Tokens to leave for the answer."),
 		tools: z.array(z.unknown()).optional().describe("Tool schemas sent along."),
 		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer."),
 		last_response: z.looseObject({}).optional().describe("Provider's last answer: if cut off, asks for less."),
-		policy: policyInput(["media", "thinking", "mask", "guard"]),
+		policy: policyInput(["media", "thinking", "mask", "guard", "truncate"]),
 	}),
 	outputSchema: conversationOutput,
 	async handle(input, context) {

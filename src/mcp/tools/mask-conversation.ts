@@ -9,7 +9,7 @@ export const maskConversation = defineTool({
 	name: "mask_conversation",
 	title: "Mask old tool results",
 	description:
-		"Shrinks an agent conversation before its next model call: results of old tool turns become one-line placeholders. Messages, order, calls and ids stay as they are, so call/result pairing never breaks; results that look like errors stay.",
+		"Shrinks an agent conversation before its next model call: old tool results become one-line placeholders. Messages, order, calls and ids stay, so call/result pairing never breaks; errors stay.",
 	annotations: fileWritingTool,
 	inputSchema: z.object({ ...conversationInput, policy: policyInput(["media", "thinking", "mask"]) }),
 	outputSchema: conversationOutput,

@@ -1,16 +1,30 @@
-import { stripVTControlCharacters } from "node:util";
+import { focusOfCall } from "../../engine/call-focus.ts";
 import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
-import { noticeWordings } from "../../engine/truncate/notice-wordings.ts";
 import { truncateOutput } from "../../engine/truncate/truncate-output.ts";
-import type { TruncationBudget } from "../../engine/truncate/truncation-types.ts";
+import type { TruncationBudget, TruncationStrategy } from "../../engine/truncate/truncation-types.ts";
+import { locales } from "../../policy/locale.ts";
 import type { LocaleName } from "../../policy/schema.ts";
+import type { NoticeWordings } from "../../policy/wordings.ts";
+import { textLibraries } from "../text-libraries.ts";
 import { endingNotice, excerptNotices, type KeptOutput, type RunEnding, recallNotice } from "./excerpt-notices.ts";
 import type { LimitCheck } from "./limit-check.ts";
 import { readOutput } from "./read-output.ts";
 
+/** How an output that is held is shortened. */
+export interface HeldShortening {
+	/** By default `auto`. */
+	readonly strategy?: TruncationStrategy | undefined;
+	/** What it is looked through for; by default what the call was after. */
+	readonly focus?: string | undefined;
+	/** Whether escape sequences of terminals stay. */
+	readonly keepAnsi?: boolean | undefined;
+	/** Share of the start in what `head_tail` keeps. */
+	readonly headShare?: number | undefined;
+}
+
 /**
- * Shortens an output that is held, by its structure and by what the call was after; the one place where a strategy is
- * chosen. What does not come out within the limit is shortened as a stream is.
+ * Shortens an output that is held, by its structure and by what the call was after. What does not come out within the
+ * limit is shortened as a stream is.
  */
 export function shortenHeld(what: {
 	readonly text: string;
@@ -20,16 +34,18 @@ export function shortenHeld(what: {
 	readonly ending: RunEnding | undefined;
 	/** The arguments of the call. */
 	readonly input?: unknown;
+	readonly how?: HeldShortening | undefined;
 }): string {
-	const { text, check, locale, kept, ending, input } = what;
+	const { text, check, locale, kept, ending, input, how } = what;
 	const { text: shorter } = truncateOutput({
+		...textLibraries,
+		...how,
 		text,
 		budget: budgetOf(check),
-		strategy: "auto",
-		focus: focusOf(input),
+		strategy: how?.strategy ?? "auto",
+		focus: how?.focus ?? focusOfCall({ input }),
 		wording: wordingOf(locale, kept, ending),
 		ref: kept?.ref,
-		stripAnsi: stripVTControlCharacters,
 	});
 	if (shorter !== "" && shorter.length < text.length && check.fits(shorter)) return shorter;
 	const reader = readOutput(check.mostChars);
@@ -42,23 +58,13 @@ function budgetOf({ unit, most, countTokens }: LimitCheck): TruncationBudget {
 }
 
 /** The words of a strategy's notices, with how the command ended and how the whole is read. */
-function wordingOf(locale: LocaleName, kept: KeptOutput | undefined, ending: RunEnding | undefined) {
-	const words = noticeWordings[locale];
+function wordingOf(locale: LocaleName, kept: KeptOutput | undefined, ending: RunEnding | undefined): NoticeWordings {
+	const { notices } = locales[locale];
 	const before = ending === undefined ? "[" : `[${endingNotice(locale, ending)} `;
 	const stop = locale === "zh" ? "。" : ".";
 	const changed = (notice: string) =>
 		`${before}${notice.slice(1, -1)}${kept === undefined ? "" : stop}${recallNotice(locale, kept)}`;
-	const [lines, whole] = [changed(words.notice), changed(words.whole)];
-	const short = `${before}${words.short.slice(1)}`;
-	return { ...words, notice: lines, archived: lines, whole, wholeArchived: whole, short };
-}
-
-const mostFocus = 4_000;
-
-/** What a call was after: the texts among its arguments. */
-function focusOf(input: unknown): string {
-	if (typeof input === "string") return input.slice(0, mostFocus);
-	if (typeof input !== "object" || input === null) return "";
-	const texts = Object.values(input).filter((value) => typeof value === "string");
-	return texts.join("\n").slice(0, mostFocus);
+	const [notice, whole, html] = [changed(notices.notice), changed(notices.whole), changed(notices.html)];
+	const short = `${before}${notices.short.slice(1)}`;
+	return { ...notices, notice, archived: notice, whole, wholeArchived: whole, html, htmlArchived: html, short };
 }

@@ -3,6 +3,7 @@ import { fillTemplate } from "../../engine/fill-template.ts";
 import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
 import { cutEnds, endsNeeded } from "../../engine/stream/cut-ends.ts";
 import { readEnds } from "../../engine/stream/head-and-tail.ts";
+import type { TruncationStrategy } from "../../engine/truncate/truncation-types.ts";
 import type { PalimpsestError } from "../../errors.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { wordings } from "../../policy/wordings.ts";
@@ -21,6 +22,10 @@ export interface StreamRequest {
 	readonly pieces: AsyncIterable<Buffer>;
 	readonly policy: Policy;
 	readonly limit: StreamLimit;
+	/** How it is shortened where it is held, within a limit that is not `head_tail`; by default as the policy says, or `auto`. */
+	readonly strategy?: TruncationStrategy | undefined;
+	/** What it is then looked through for; by default what the call was after. */
+	readonly focus?: string | undefined;
 	/** Where the whole is kept, up to `mostArchivedBytes`. */
 	readonly archive?: Archive | undefined;
 	/** The call that it answers. */

@@ -1,9 +1,10 @@
 import type { Archive } from "../../archive/archive.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { excerptStrategy } from "../cut-of-call.ts";
 import { type AnsweredCall, originalOf } from "./answered-call.ts";
 import { type LimitCheck, limitCheck } from "./limit-check.ts";
-import { shortenHeld } from "./shorten-held.ts";
+import { type HeldShortening, shortenHeld } from "./shorten-held.ts";
 import type { ShortenedOutput, StreamRequest } from "./shorten-stream.ts";
 
 /** Shortens an output that is held whole. Bytes that are no UTF-8 become U+FFFD where it is cut, and stay where it is not. */
@@ -20,7 +21,7 @@ export async function shortenWhole(request: WholeRequest): Promise<ShortenedOutp
 type WholeRequest = Omit<StreamRequest, "pieces"> & { readonly bytes: Buffer };
 
 async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> {
-	const { bytes, policy, limit, archive, toolCall, ending, log } = request;
+	const { bytes, policy, limit, archive, toolCall, ending, log, strategy = excerptStrategy(policy), focus } = request;
 	const text = bytes.toString("utf8");
 	if (limit.kind === "head_tail") {
 		const { truncateText } = await import("../truncate-text.ts");
@@ -31,7 +32,9 @@ async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> 
 	if (limit.kind === "tokens" && policy.guard.model === null && bytes.length <= limit.most)
 		return { kind: "whole", bytes };
 	const check = await limitCheck(limit, policy);
-	const shortened = await shortenText({ text, policy, check, archive, toolCall, ending });
+	const { head_chars: head, tail_chars: tail, keep_ansi: keepAnsi } = policy.truncate;
+	const how = { strategy, focus, keepAnsi, headShare: head + tail === 0 ? undefined : head / (head + tail) };
+	const shortened = await shortenText({ text, policy, check, archive, toolCall, ending, how });
 	if (shortened === undefined) return { kind: "whole", bytes };
 	log?.({
 		level: "warning",
@@ -53,8 +56,9 @@ export async function shortenText(what: {
 	readonly archive?: Archive | undefined;
 	readonly toolCall?: AnsweredCall | undefined;
 	readonly ending?: StreamRequest["ending"];
+	readonly how?: HeldShortening | undefined;
 }): Promise<string | undefined> {
-	const { text, policy, check, archive, toolCall, ending } = what;
+	const { text, policy, check, archive, toolCall, ending, how } = what;
 	if (check.fits(text)) return undefined;
 	const ref = await keep(archive, policy, { text, toolCall });
 	return shortenHeld({
@@ -64,6 +68,7 @@ export async function shortenText(what: {
 		kept: ref === undefined ? undefined : { ref },
 		ending: await ending?.(),
 		input: toolCall?.input,
+		how,
 	});
 }
 

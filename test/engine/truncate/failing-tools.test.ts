@@ -25,7 +25,11 @@ function failing(command: string, given: readonly string[], environment: Record<
 	return stripVTControlCharacters(`${stdout}${stderr}`);
 }
 
-const isThere = (command: string) => spawnSync(command, ["--version"]).error === undefined;
+function isThere(command: string): boolean {
+	const found = spawnSync(command, ["--version"]).error === undefined;
+	if (!found) process.stderr.write(`Skipping what ${command} says when it fails: it is absent.\n`);
+	return found;
+}
 
 /** Cuts an output to 2 000 tokens, and expects each line that tells of another failure to be in it. */
 function expectKept(output: string, failures: readonly string[]): void {

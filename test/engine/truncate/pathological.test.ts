@@ -4,7 +4,7 @@ import { shorten, strategies } from "./shorten.ts";
 const kinds: Readonly<Record<string, () => string>> = {
 	"one line of 10 MB": () => "word and word ".repeat(730_000),
 	"10 MB of one letter": () => "a".repeat(10_000_000),
-	"a million empty lines": () => "\n".repeat(1_000_000),
+	"ten million empty lines": () => "\n".repeat(10_000_000),
 	"1 MB of one emoji": () => "👨‍👩‍👧‍👦".repeat(95_000),
 	"1 MB of flags": () => "🇫🇷".repeat(250_000),
 	"a letter with a million marks": () => `e${"\u0301".repeat(1_000_000)}`,
@@ -22,16 +22,20 @@ const kinds: Readonly<Record<string, () => string>> = {
 
 describe("pathological texts", () => {
 	// Quadratic work on any of these would take hours; the runner's own limit is the check.
-	it.each(Object.keys(kinds))("%s: within the budget, well-formed, never empty", (kind) => {
-		const text = (kinds[kind] as () => string)();
-		for (const strategy of strategies) {
-			const cut = shorten(text, 4_000, { strategy, focus: strategy === "focus" ? "where is thing abc" : "" });
-			expect(cut.text.length).toBeLessThanOrEqual(4_000);
-			expect(cut.text.isWellFormed()).toBe(true);
-			expect(cut.text).not.toBe("");
-			expect(cut.truncated).toBe(true);
-		}
-	});
+	it.each(Object.keys(kinds))(
+		"%s: within the budget, well-formed, never empty",
+		(kind) => {
+			const text = (kinds[kind] as () => string)();
+			for (const strategy of strategies) {
+				const cut = shorten(text, 4_000, { strategy, focus: strategy === "focus" ? "where is thing abc" : "" });
+				expect(cut.text.length).toBeLessThanOrEqual(4_000);
+				expect(cut.text.isWellFormed()).toBe(true);
+				expect(cut.text).not.toBe("");
+				expect(cut.truncated).toBe(true);
+			}
+		},
+		240_000,
+	);
 
 	it("never cuts a character that a reader takes for one", () => {
 		for (const character of ["👨‍👩‍👧‍👦", "🇫🇷", "e\u0301\u0323", "👍🏽", "각"]) {

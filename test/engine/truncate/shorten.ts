@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
-import { noticeWordings } from "../../../src/engine/truncate/notice-wordings.ts";
 import { truncateOutput } from "../../../src/engine/truncate/truncate-output.ts";
 import type { OutputTruncation, TruncateOutputParameters } from "../../../src/engine/truncate/truncation-types.ts";
+import { noticesOf } from "../../support/notices-of.ts";
 
 export const strategies = ["auto", "head_tail", "json", "log", "diff", "table", "html", "binary", "focus"] as const;
 
@@ -13,7 +13,7 @@ export function shorten(text: string, max: number, given: Partial<TruncateOutput
 		text,
 		budget: { unit: "chars", max },
 		strategy: "auto",
-		wording: noticeWordings.en,
+		wording: noticesOf("en"),
 		ref,
 		stripAnsi: stripVTControlCharacters,
 		...given,

@@ -70,6 +70,23 @@ describe("an output that is too long to be held", () => {
 });
 
 describe("an output that is held", () => {
+	it("is shortened by the strategy of the call, else of the policy, with what it is looked through for", async () => {
+		const text = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
+		const short = async (given: object, layer = {}) => {
+			const request = { pieces: cut(Buffer.from(text), [4_096]), policy: policyOf({ locale: "en", ...layer }) };
+			const shortened = await shortenStream({ ...request, limit: { kind: "chars", most: 3_000 }, ...given });
+			return (shortened as { text: string }).text;
+		};
+		expect(await short({ focus: "value500" })).toContain("\nvalue500 is");
+		expect(await short({ focus: "value500", strategy: "head_tail" })).not.toContain("value500 is");
+		expect(await short({ toolCall: { id: "a", name: "grep", input: { pattern: "value500" } } })).toContain(
+			"\nvalue500 is",
+		);
+		const described = await short({}, { truncate: { strategy: "binary" } });
+		expect(described).toContain("not shown");
+		expect(await short({ strategy: "log" }, { truncate: { strategy: "binary" } })).not.toContain("not shown");
+	});
+
 	it("of JSON stays JSON, and colours go", async () => {
 		const rows = Array.from({ length: 900 }, (_, id) => ({ id, name: `row ${id}` }));
 		const short = async (text: string) => {

@@ -1,0 +1,53 @@
+import { PalimpsestError } from "../errors.ts";
+import type { Policy, TruncatePolicy } from "../policy/schema.ts";
+import type { StreamLimit } from "./stream/stream-limit.ts";
+
+/** What a call may say of how a text is cut, in place of the policy. */
+export interface CutOptions {
+	/** Characters (UTF-16 code units) up to which the text is left whole. */
+	readonly maxChars?: number | undefined;
+	/** The same in tokens, the notices among them. */
+	readonly maxTokens?: number | undefined;
+	readonly strategy?: TruncatePolicy["strategy"] | undefined;
+	/** What the text is looked through for, in any words; names and identifiers count most. */
+	readonly focus?: string | undefined;
+}
+
+/** How a text is cut. */
+export interface Cut {
+	readonly limit: StreamLimit;
+	readonly strategy: TruncatePolicy["strategy"];
+}
+
+/**
+ * How a call has a text cut. Without a strategy of its own it takes the policy's; in place of `head_tail`, whose numbers are
+ * characters and which looks for nothing, `auto` where the limit is in tokens or a focus is given.
+ *
+ * @throws PalimpsestError `invalid_argument` for a limit that is no whole number, and for both of them.
+ */
+export function cutOfCall({ truncate }: Policy, { maxChars, maxTokens, strategy: asked, focus }: CutOptions): Cut {
+	requireWhole("max_chars", maxChars);
+	requireWhole("max_tokens", maxTokens);
+	if (maxChars !== undefined && maxTokens !== undefined) {
+		throw new PalimpsestError("invalid_argument", "Expected either `max_chars` or `max_tokens`, and not both.");
+	}
+	const tokens = maxTokens ?? (maxChars === undefined ? truncate.max_tokens : null);
+	const isMore = tokens !== null || focus !== undefined;
+	const strategy = asked ?? (isMore ? excerptStrategy({ truncate }) : truncate.strategy);
+	if (tokens !== null) return { limit: { kind: "tokens", most: tokens }, strategy };
+	const most = maxChars ?? truncate.max_chars;
+	return {
+		limit: strategy === "head_tail" ? { kind: "head_tail", maxChars: most } : { kind: "chars", most },
+		strategy,
+	};
+}
+
+/** The strategy that a policy means where head and tail are not: its own, or `auto`. */
+export function excerptStrategy({ truncate }: Pick<Policy, "truncate">): TruncatePolicy["strategy"] {
+	return truncate.strategy === "head_tail" ? "auto" : truncate.strategy;
+}
+
+function requireWhole(name: string, value: number | undefined): void {
+	if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return;
+	throw new PalimpsestError("invalid_argument", `Expected \`${name}\` to be a whole number, 0 or more; got ${value}.`);
+}

@@ -1,0 +1,83 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { truncationStrategies } from "../../src/policy/truncation-strategies.ts";
+import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { answerText, stdioSession } from "../support/stdio-session.ts";
+import { recallSession } from "./recall-session.ts";
+
+const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
+
+describe("truncate_output by a strategy, over standard input and output", () => {
+	it("cuts a text or a file as it is asked to, within tokens, and says all about it", async () => {
+		const session = await stdioSession();
+		await session.client.listTools();
+		const countTokens = await loadCounter("o200k_base");
+		await writeFile(join(session.folder, "out.log"), lines);
+		for (const strategy of truncationStrategies) {
+			const parameters = { path: "out.log", max_tokens: 400, strategy, focus: "value500" };
+			const result = await session.call("truncate_output", parameters);
+			expect(result.isError).toBeUndefined();
+			expect(JSON.parse(answerText(result))).toEqual(result.structuredContent);
+			const { text, ...report } = result.structuredContent as { text: string; omitted_lines: string[] };
+			expect(countTokens(text)).toBeLessThanOrEqual(400);
+			expect(report).toMatchObject({
+				truncated: true,
+				tokens: { before: countTokens(lines), after: countTokens(text) },
+				lines: { before: 900 },
+			});
+			expect(report.omitted_lines.length).toBeGreaterThan(0);
+			if (strategy === "auto" || strategy === "focus") expect(text).toContain("\nvalue500 is");
+		}
+	});
+
+	it("names the whole, of which recall_original reads what was left out", async () => {
+		const session = await recallSession();
+		const call = async (name: string, parameters: Record<string, unknown>) =>
+			(await session.call(name, parameters)).structuredContent as Record<string, unknown>;
+		const parameters = { text: lines, max_chars: 3_000, strategy: "auto", policy: { locale: "en" } };
+		const { text, ref, omitted_lines } = await call("truncate_output", parameters);
+		expect(text).toMatch(/^\[Output shortened: .*, ref=\w+\] Intact, no error: read it with recall_original\.\n/);
+		expect(text).toContain(`ref=${ref}]`);
+		const [from, to] = String((omitted_lines as string[])[0])
+			.split("-")
+			.map(Number);
+		const recalled = await call("recall_original", { ref, lines: `${from}-${(from ?? 0) + 2}` });
+		expect(recalled.text).toContain(`value${from} is one of many lines`);
+		expect(to).toBeGreaterThan((from ?? 0) + 100);
+	});
+
+	it("refuses two limits, and a strategy that is none, with what would do", async () => {
+		const session = await stdioSession();
+		const both = await session.call("truncate_output", { text: "x", max_chars: 1, max_tokens: 1 });
+		expect(answerText(both)).toMatch(/^\[invalid_argument\] .*not both/);
+		const none = await session.call("truncate_output", { text: "x", strategy: "tail" });
+		expect(answerText(none)).toMatch(/\[invalid_argument\][\s\S]*head_tail/);
+	});
+});
+
+it("guard_context cuts large results by what their calls were after, with the preset balanced", async () => {
+	const session = await stdioSession();
+	const output = Array.from({ length: 3_000 }, (_, index) => `value${index} is one of many lines`).join("\n");
+	const messages = [
+		{ role: "user", content: "Go on." },
+		{
+			role: "assistant",
+			content: null,
+			tool_calls: [{ id: "a", type: "function", function: { name: "grep", arguments: '{"pattern":"value1717"}' } }],
+		},
+		{ role: "tool", tool_call_id: "a", content: output },
+	];
+	const guarded = async (policy: object) => {
+		const { structuredContent } = await session.call("guard_context", { messages, context_window: 200_000, policy });
+		return (structuredContent as { messages: { content: string }[] }).messages[2]?.content ?? "";
+	};
+	const balanced = await guarded({ preset: "balanced" });
+	expect(balanced).toMatch(/^\[Output shortened: /);
+	expect(balanced).toContain("\nvalue1717 is");
+	expect(balanced.length).toBeLessThanOrEqual(16_000);
+	const seed = await guarded({ truncate: { strategy: "head_tail" } });
+	expect(seed).toBe(
+		`${output.slice(0, 2_000)}\n\n[... ${output.length - 4_000} caractères omis ...]\n\n${output.slice(-2_000)}`,
+	);
+});

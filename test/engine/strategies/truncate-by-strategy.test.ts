@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { createPlanMemory } from "../../../src/engine/plan-memory.ts";
+import { planTruncate, type TruncateParameters } from "../../../src/engine/strategies/truncate.ts";
+import { noticesOf } from "../../support/notices-of.ts";
+import { roughCount } from "../../support/rough-count.ts";
+import { transcriptFrom } from "../../support/transcripts.ts";
+
+const limits = { maxChars: 2_000, headChars: 100, tailChars: 100, marker: "<{omitted_chars}, {ref}>" };
+const byStrategy = { strategy: "auto", wording: noticesOf("en") } as const;
+const ref = "abc123";
+const archiving = { refOf: () => ref, jsonAt: () => "" };
+const lines = Array.from({ length: 400 }, (_, index) => `value${index} is one of many that stand here`).join("\n");
+
+const conversation = (query: string, words: string | null = null) => [
+	{ role: "user", content: "Go on." },
+	{
+		role: "assistant",
+		content: words,
+		tool_calls: [{ id: "a", type: "function", function: { name: "search", arguments: JSON.stringify({ query }) } }],
+	},
+	{ role: "tool", tool_call_id: "a", content: lines },
+];
+const plan = (messages: readonly object[], given: Partial<TruncateParameters> = {}) => {
+	const transcript = transcriptFrom(messages);
+	return planTruncate({ transcript, limits, byStrategy, countTokens: roughCount, ...given });
+};
+const textOf = (edits: ReturnType<typeof plan>) => String(edits[0]?.replacement);
+
+describe("planTruncate by a strategy", () => {
+	it("keeps what the call asked for and what was said before it, within the limit", () => {
+		for (const messages of [conversation("value217"), conversation("which one", "I need value217.")]) {
+			const edits = plan(messages);
+			expect(edits).toHaveLength(1);
+			expect(edits[0]).toMatchObject({ reason: "truncate", path: [2, "content"], before: { chars: lines.length } });
+			expect(textOf(edits)).toContain("\nvalue217 is one");
+			expect(textOf(edits).length).toBeLessThanOrEqual(limits.maxChars);
+		}
+		expect(textOf(plan(conversation("nothing of it")))).not.toContain("value217");
+	});
+
+	it("names the whole where it is archived; where no notice fits, by the marker", () => {
+		expect(textOf(plan(conversation("value217"), { archiving }))).toContain(`ref=${ref}]`);
+		const tight = textOf(plan(conversation("value217"), { archiving, limits: { ...limits, maxChars: 300 } }));
+		expect(tight).toBe(`${lines.slice(0, 100)}<${lines.length - 200}, ${ref}>${lines.slice(-100)}`);
+		const bare = textOf(plan(conversation("value217"), { limits: { ...limits, maxChars: 300 } }));
+		expect(bare).not.toContain("<");
+		expect(bare.length).toBeLessThanOrEqual(300);
+	});
+
+	it("cuts again where the same result is met behind other words", () => {
+		const memory = createPlanMemory();
+		const transcript = transcriptFrom(conversation("value217"));
+		const other = { ...transcript, messages: [...transcript.messages] };
+		other.messages[1] = transcriptFrom(conversation("value311")).messages[1] as (typeof other.messages)[number];
+		const first = planTruncate({ transcript, limits, byStrategy, countTokens: roughCount, memory });
+		const second = planTruncate({ transcript: other, limits, byStrategy, countTokens: roughCount, memory });
+		expect(textOf(first)).toContain("\nvalue217 is");
+		expect(textOf(second)).toContain("\nvalue311 is");
+		expect(textOf(second)).not.toContain("\nvalue217 is");
+	});
+
+	it("cuts JSON to JSON, and leaves placeholders alone", () => {
+		const json = JSON.stringify(Array.from({ length: 300 }, (_, id) => ({ id, name: `row ${id}` })));
+		const messages = [...conversation("row 7").slice(0, 2), { role: "tool", tool_call_id: "a", content: json }];
+		expect(Array.isArray(JSON.parse(textOf(plan(messages))))).toBe(true);
+		expect(plan(messages, { isPlaceholder: (text) => text === json })).toEqual([]);
+	});
+});

@@ -1,0 +1,95 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import { writeEdits } from "../../src/documents/apply-edits.ts";
+import { spellingsOf } from "../../src/documents/spellings-of.ts";
+import { readTextDocument } from "../../src/documents/text-document.ts";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { restoreText } from "../../src/pipeline/restore-text.ts";
+import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
+
+const root = join(realDataFolder, "conversations");
+const files = hasRealData
+	? readdirSync(root).flatMap((folder) => readdirSync(join(root, folder)).map((name) => join(root, folder, name)))
+	: [];
+
+const layers: readonly PolicyLayer[] = [
+	{ preset: "balanced" },
+	{ preset: "balanced", locale: "fr", guard: { max_tool_result_chars: 3_000, truncate_when: "always" } },
+];
+const seen = { conversations: 0, cut: 0, restored: 0, focused: 0, json: 0, kept: 0 };
+
+const isJson = (text: string) => {
+	try {
+		JSON.parse(text);
+		return true;
+	} catch {
+		return false;
+	}
+};
+
+describe.skipIf(!hasRealData)("every real conversation, its large results cut by what matters in them", () => {
+	it.each(files)("%s", async (file) => {
+		const document = readTextDocument(readFileSync(file, "utf8"), "a real conversation");
+		seen.conversations += 1;
+		for (const layer of layers) {
+			const archive = (await openArchive({ where: "memory" })) as Archive;
+			const policy = policyOf(layer);
+			const most = policy.guard.max_tool_result_chars;
+			const guard = (conversation: unknown, contextWindow = 100_000_000) =>
+				guardConversation({
+					conversation,
+					policy,
+					archive,
+					contextWindow,
+					recall: "offered",
+					spellingsOf: (paths) => spellingsOf(document, paths),
+				});
+			const { conversation, edits, error, report } = await guard(document.value);
+			expect(error).toBeUndefined();
+			expect(report.fits).toBe(true);
+			expect(edits.every(({ reason }) => reason === "truncate")).toBe(true);
+			for (const { replacement, before, after, ref } of edits) {
+				expect(after.chars).toBeLessThan(before.chars);
+				expect(after.tokens).toBeLessThanOrEqual(before.tokens);
+				const text = String(replacement);
+				expect(text.length).toBeLessThanOrEqual(most);
+				expect(text.isWellFormed()).toBe(true);
+				expect(text).toContain(ref);
+				const original = (await archive.get(ref ?? "")).text;
+				if (/^\s*[[{]/.test(text) && isJson(original)) {
+					expect(isJson(text)).toBe(true);
+					seen.json += 1;
+				}
+				if (/^\[(?:Output shortened|Sortie abrégée)/.test(text)) seen.focused += 1;
+			}
+			expect((await guard(conversation)).edits).toEqual([]);
+			const { text } = writeEdits(document, edits);
+			const back = await restoreText({ text, archive, policy, name: "the text" });
+			expect(back.report.missing).toEqual([]);
+			expect(back.text === document.text).toBe(true);
+			seen.cut += edits.length;
+			seen.restored += back.report.restored;
+			const tight = await guard(document.value, 24_000);
+			expect(tight.error).toBeUndefined();
+			const cuts = new Map(edits.map(({ path, replacement }) => [path, replacement]));
+			for (const { path, reason, replacement } of tight.edits) {
+				if (reason !== "truncate") continue;
+				expect(replacement).toBe(cuts.get(path));
+				seen.kept += 1;
+			}
+		}
+	});
+
+	afterAll(() => {
+		process.stderr.write(`Cut by what matters: ${JSON.stringify(seen)}\n`);
+		expect(seen.cut).toBeGreaterThan(500);
+		expect(seen.restored).toBeGreaterThanOrEqual(seen.cut);
+		expect(seen.focused).toBeGreaterThan(250);
+		expect(seen.kept).toBeGreaterThan(100);
+	});
+});
