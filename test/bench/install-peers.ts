@@ -12,21 +12,24 @@ const install = [
 	"--no-package-lock",
 ] as const;
 
+/** Where agents are whose truncation is measured: half a gigabyte that no other benchmark needs. */
+export const agentsFolder = `${benchFolder}/agents`;
+
 /** Exact versions of the packages that are measured against, by name. */
-export function peerVersions(): Record<string, string> {
-	return JSON.parse(readFileSync(`${benchFolder}/package.json`, "utf8")).dependencies;
+export function peerVersions(folder: string = benchFolder): Record<string, string> {
+	return JSON.parse(readFileSync(`${folder}/package.json`, "utf8")).dependencies;
 }
 
-/** Installs them into the benchmarks' own folder where one is missing or of another version. */
-export function installPeers(): void {
-	const missing = Object.entries(peerVersions()).filter(([name, version]) => {
-		const manifest = `${benchFolder}/node_modules/${name}/package.json`;
+/** Installs them into a folder of the benchmarks, where one is missing or of another version. */
+export function installPeers(folder: string = benchFolder): void {
+	const missing = Object.entries(peerVersions(folder)).filter(([name, version]) => {
+		const manifest = `${folder}/node_modules/${name}/package.json`;
 		return !existsSync(manifest) || JSON.parse(readFileSync(manifest, "utf8")).version !== version;
 	});
 	if (missing.length === 0) return;
-	progress(`Installing into test/bench: ${missing.map(([name, version]) => `${name}@${version}`).join(", ")}`);
+	progress(`Installing: ${missing.map(([name, version]) => `${name}@${version}`).join(", ")}`);
 	const { status } = spawnSync("npm", install, {
-		cwd: benchFolder,
+		cwd: folder,
 		stdio: ["ignore", 2, 2],
 		shell: process.platform === "win32",
 	});

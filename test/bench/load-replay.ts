@@ -1,0 +1,70 @@
+import type * as Measure from "../../src/engine/measure.ts";
+import type * as Clairvoyant from "../../src/engine/replay/clairvoyant-recall.ts";
+import type * as History from "../../src/engine/replay/history.ts";
+import type * as Recall from "../../src/engine/replay/measure-recall.ts";
+import type * as Meter from "../../src/engine/replay/meter-schedule.ts";
+import type * as Replay from "../../src/engine/replay/replay.ts";
+import type { Transcript } from "../../src/engine/transcript.ts";
+import type * as Placeholders from "../../src/pipeline/placeholders-of.ts";
+import type * as Presets from "../../src/policy/presets.ts";
+import type * as Resolve from "../../src/policy/resolve-policy.ts";
+import type { Policy } from "../../src/policy/schema.ts";
+import type * as Wordings from "../../src/policy/wordings.ts";
+import { importBuilt } from "./import-built.ts";
+
+/** The product's replay, from the build. */
+export interface LoadedReplay {
+	/** Policies by their names in tables, those with memory first, then every preset as it comes. */
+	readonly policies: ReadonlyMap<string, Policy>;
+	/** All that `palimpsest replay` does for each policy, but for the optimum: schedule, bill, recall and its bound. */
+	readonly replay: (transcript: Transcript, policies: readonly Policy[], meter: Measure.TokenMeter) => void;
+}
+
+/** Loads it. */
+export async function loadReplay(): Promise<LoadedReplay> {
+	const { readHistory } = await importBuilt<typeof History>("engine/replay/history.ts");
+	const { replay } = await importBuilt<typeof Replay>("engine/replay/replay.ts");
+	const { meterSchedule } = await importBuilt<typeof Meter>("engine/replay/meter-schedule.ts");
+	const { measureRecall } = await importBuilt<typeof Recall>("engine/replay/measure-recall.ts");
+	const { clairvoyantRecall } = await importBuilt<typeof Clairvoyant>("engine/replay/clairvoyant-recall.ts");
+	const { placeholdersOf } = await importBuilt<typeof Placeholders>("pipeline/placeholders-of.ts");
+	const { presets } = await importBuilt<typeof Presets>("policy/presets.ts");
+	const { resolvePolicy } = await importBuilt<typeof Resolve>("policy/resolve-policy.ts");
+	const { wordings } = await importBuilt<typeof Wordings>("policy/wordings.ts");
+	const layers = {
+		raw: { mask: { enabled: false } },
+		"window:8": { mask: { window_turns: 8 } },
+		"stride:10": { mask: { window_turns: 8, cadence: "stride", stride_turns: 10 } },
+		"break_even:8": { mask: { window_turns: 8, cadence: "break_even" } },
+		"balanced, thrift high": { preset: "balanced", mask: { thrift: "high" } },
+		"balanced, thrift low": { preset: "balanced", mask: { thrift: "low" } },
+	} as const;
+	const ofPresets = Object.keys(presets).map((name) => [name, { preset: name as keyof typeof presets }] as const);
+	return {
+		policies: new Map([...Object.entries(layers), ...ofPresets].map(([name, layer]) => [name, resolvePolicy([layer])])),
+		replay(transcript, policies, meter) {
+			const histories = new Map<string, History.ReplayHistory>();
+			for (const policy of policies) {
+				const { keep_errors, error_detection, digest_tokens, placeholder_template } = policy.mask;
+				const key = JSON.stringify([policy.locale, keep_errors, error_detection, digest_tokens, placeholder_template]);
+				const history =
+					histories.get(key) ??
+					readHistory({
+						transcript,
+						policy: policy.mask,
+						media: policy.media,
+						wording: wordings(policy, "archived"),
+						isPlaceholder: placeholdersOf(policy),
+						countTokens: meter.countTokens,
+						meter,
+					});
+				histories.set(key, history);
+				const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+				const { inputTokens } = meterSchedule(history, schedule, policy.prices);
+				measureRecall(history, schedule);
+				clairvoyantRecall(history, { inputTokens, kind: "identifiers" });
+				clairvoyantRecall(history, { inputTokens, kind: "lines" });
+			}
+		},
+	};
+}
