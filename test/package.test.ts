@@ -41,9 +41,9 @@ describe("the packed tarball", () => {
 	it("holds what a user needs, and nothing else", () => {
 		const paths = packed.files.map((file) => file.path);
 		const allowed =
-			/^(assets\/uplot[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|docs\/[\w./-]+\.md|examples\/([\w-]+\.js|package\.json)|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
+			/^(assets\/[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|docs\/[\w./-]+\.md|examples\/([\w-]+\.js|package\.json)|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
 		expect(paths.filter((path) => !allowed.test(path))).toEqual([]);
-		const needed = ["dist/cli.js", "dist/index.js", "dist/index.d.ts", "package.json"];
+		const needed = ["assets/replay-page.js", "assets/page.css", "dist/cli.js", "dist/index.js", "dist/index.d.ts", "package.json"];
 		const beside = ["README.md", "LICENSE", "CHANGELOG.md", "mcp.json.example", "docs/policy.md"];
 		expect(paths).toEqual(expect.arrayContaining([...needed, ...beside]));
 	});

@@ -1,4 +1,5 @@
-import { type Command, InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type LogKind, logKinds } from "../mcp/operations/log-kinds.ts";
 
 /** The options that `palimpsest serve` has for HTTP, as commander hands them over. */
 export interface HttpServeOptions {
@@ -15,9 +16,16 @@ export interface HttpServeOptions {
 	readonly concurrentCalls?: number;
 	readonly callSeconds?: number;
 	readonly sessionsPerPrincipal?: number;
+	/** Where the metrics are: `HOST:PORT`, or true for `/metrics` of the server's own address; absent: nowhere. */
+	readonly metrics?: string | true;
+	readonly shutdownSeconds?: number;
+	readonly threads?: number;
+	readonly maxQueue?: number;
+	/** For standard input and output too. */
+	readonly log?: LogKind;
 }
 
-/** Adds what serving over HTTP takes. */
+/** Adds what serving over HTTP takes, and the log. */
 export function addServeOptions(command: Command): Command {
 	return command
 		.option("--http [host:port]", "serve over HTTP instead, by default at 127.0.0.1:8765")
@@ -31,7 +39,12 @@ export function addServeOptions(command: Command): Command {
 		.option("--requests-per-minute <count>", "of one principal, if not 600; 0 for any number", wholeNumber)
 		.option("--concurrent-calls <count>", "of one principal, if not 16; 0 for any number", wholeNumber)
 		.option("--call-seconds <seconds>", "longest call, if not 300; 0 for any time", seconds)
-		.option("--sessions-per-principal <count>", "if not 100; 0 for any number", wholeNumber);
+		.option("--sessions-per-principal <count>", "if not 100; 0 for any number", wholeNumber)
+		.option("--threads <count>", "for long calls, if not one less than processors", wholeNumber)
+		.option("--max-queue <count>", "calls that may wait for a thread, if not 64", wholeNumber)
+		.option("--metrics [host:port]", "for Prometheus, at /metrics of the server, or on an address of their own")
+		.option("--shutdown-seconds <seconds>", "for what runs when a signal ends the server, if not 10", seconds)
+		.addOption(new Option("--log <kind>", "what standard error says, if not text").choices([...logKinds]));
 }
 
 function collect(value: string, all: readonly string[] = []): readonly string[] {

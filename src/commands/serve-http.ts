@@ -1,26 +1,41 @@
+import { isIPv6 } from "node:net";
 import type { ArchiveLocation } from "../archive/open-archive-of-policy.ts";
 import type { CompactionSource } from "../config/create-compaction-source.ts";
 import { createAuthentication } from "../mcp/auth/create-authentication.ts";
 import { createPrincipalArchives } from "../mcp/auth/create-principal-archives.ts";
-import { type HttpOptions, serveHttp } from "../mcp/transports/http.ts";
-import { parseAddress } from "../mcp/transports/parse-address.ts";
+import { createMetrics } from "../mcp/operations/create-metrics.ts";
+import { createReadiness } from "../mcp/operations/create-readiness.ts";
+import { measureArchives } from "../mcp/operations/measure-archives.ts";
+import { probeArchive } from "../mcp/operations/probe-archive.ts";
+import { type MetricsService, serveMetrics } from "../mcp/operations/serve-metrics.ts";
+import { usedArchives } from "../mcp/operations/used-archives.ts";
+import type { CallPool } from "../mcp/pool/call-pool.ts";
+import { createPool } from "../mcp/pool/create-pool.ts";
+import { type HttpOptions, type HttpService, serveHttp } from "../mcp/transports/http.ts";
+import { type Address, parseAddress } from "../mcp/transports/parse-address.ts";
 import { parsePublicUrl } from "../mcp/transports/parse-public-url.ts";
+import type { Log } from "../pipeline/log-event.ts";
 import type { HttpServeOptions } from "./add-serve-options.ts";
-import { say } from "./shell.ts";
+import { endBySignal } from "./end-by-signal.ts";
 
 /** What the command line says. */
 export interface HttpCommandOptions extends HttpServeOptions {
 	readonly http: string | true;
 	/** The operator's archive, within whose namespace each principal has one. */
 	readonly location: ArchiveLocation;
+	/** Takes what is told whatever the level. */
+	readonly announce: Log;
 }
 
+type Server = Omit<HttpOptions, "address"> & { readonly compaction?: CompactionSource | undefined };
+
+/** Where metrics have an address of their own, unless told: the port that OpenTelemetry's exporter for Prometheus takes. */
+const metricsPort = 9464;
+
 /** `palimpsest serve --http`: serves until a signal ends it. Loaded on demand, so that stdio starts without Express. */
-export async function serveOverHttp(
-	server: Omit<HttpOptions, "address"> & { readonly compaction?: CompactionSource | undefined },
-	options: HttpCommandOptions,
-): Promise<void> {
+export async function serveOverHttp(server: Server, options: HttpCommandOptions): Promise<void> {
 	const { policySource, log, archive, compaction } = server;
+	const { location, announce, callSeconds, shutdownSeconds } = options;
 	const address = parseAddress(options.http);
 	const publicUrl = options.publicUrl === undefined ? undefined : parsePublicUrl(options.publicUrl);
 	const authentication = await createAuthentication({
@@ -32,33 +47,73 @@ export async function serveOverHttp(
 		scopes: options.authScope,
 		log,
 	});
-	const archives = createPrincipalArchives({ location: options.location, policy: policySource.current });
-	const { callSeconds } = options;
-	const service = await serveHttp({
-		...server,
-		address,
-		publicUrl,
-		authentication,
-		archiveOf: archives.of,
-		isStateless: options.stateless,
-		quotas: {
-			requestsPerMinute: options.requestsPerMinute,
-			concurrentCalls: options.concurrentCalls,
-			callMilliseconds: callSeconds === undefined ? undefined : callSeconds * 1_000,
-			sessions: options.sessionsPerPrincipal,
-		},
-	});
-	const sse = options.stateless ? "" : ` and ${service.url}/sse (HTTP+SSE)`;
-	say(`serving MCP at ${service.url}/mcp (Streamable HTTP)${sse}`);
-	const leave = () => {
+	const archives = createPrincipalArchives({ location, policy: policySource.current });
+	const readiness = createReadiness({ probe: archive && probeArchive({ source: archive, location }) });
+	const used = usedArchives(archives.of);
+	let service: HttpService | undefined;
+	let pool: CallPool | undefined;
+	const metrics =
+		options.metrics === undefined
+			? undefined
+			: await createMetrics({
+					pool: options.threads === 0 ? undefined : () => pool?.stats(),
+					running: () => service?.running() ?? 0,
+					archive: archive && measureArchives(() => (authentication ? used.current() : [archive])),
+				});
+	if (options.threads !== 0) pool = createPool({ threads: options.threads, maxQueue: options.maxQueue });
+	const close = async (): Promise<void> => {
+		await Promise.allSettled([pool?.close(), own?.close(), compaction?.close()]);
 		policySource.close();
 		authentication?.close();
 		archive?.end();
 		archives.end();
-		void compaction?.close();
-		void service.close().finally(() => process.exit(0));
 	};
-	process.once("SIGTERM", leave);
-	process.once("SIGINT", leave);
-	process.once("SIGHUP", leave);
+	const metricsAddress = typeof options.metrics === "string" ? metricsAddressOf(options.metrics) : undefined;
+	let own: MetricsService | undefined;
+	try {
+		if (metrics && metricsAddress) own = await serveMetrics({ address: metricsAddress, metrics, readiness, log });
+		service = await serveHttp({
+			...server,
+			address,
+			publicUrl,
+			authentication,
+			archiveOf: used.of,
+			pool,
+			archiveLocation: location.where === "none" ? undefined : location,
+			onCallEnd(end) {
+				metrics?.onCallEnd(end);
+				server.onCallEnd?.(end);
+			},
+			readiness,
+			metrics: options.metrics === true ? metrics : undefined,
+			isStateless: options.stateless,
+			shutdownMilliseconds: shutdownSeconds === undefined ? undefined : shutdownSeconds * 1_000,
+			quotas: {
+				requestsPerMinute: options.requestsPerMinute,
+				concurrentCalls: options.concurrentCalls,
+				callMilliseconds: callSeconds === undefined ? undefined : callSeconds * 1_000,
+				sessions: options.sessionsPerPrincipal,
+			},
+		});
+	} catch (error) {
+		await close();
+		throw error;
+	}
+	const { url } = service;
+	const sse = options.stateless ? "" : ` and ${url}/sse (HTTP+SSE)`;
+	const data = { event: "listening", url, ...(own && { metrics_url: `${own.url}/metrics` }) };
+	announce({ level: "notice", message: `serving MCP at ${url}/mcp (Streamable HTTP)${sse}`, data });
+	if (own) announce({ level: "notice", message: `metrics at ${own.url}/metrics`, data: { event: "listening" } });
+
+	endBySignal(async (signal) => {
+		announce({ level: "notice", message: "shutting down", data: { event: "shutting_down", signal } });
+		await service.close();
+		await close();
+	});
+}
+
+/** An address for metrics; what is left out is 127.0.0.1, and port 9464. */
+function metricsAddressOf(text: string): Address {
+	const address = parseAddress(text);
+	return !isIPv6(text) && /(?:^|:)\d+$/.test(text) ? address : { ...address, port: metricsPort };
 }

@@ -4,9 +4,9 @@ import { createArchiveSource } from "../config/create-archive-source.ts";
 import { createCompactionSource } from "../config/create-compaction-source.ts";
 import { createPolicySource } from "../config/create-policy-source.ts";
 import { PalimpsestError } from "../errors.ts";
+import { createOperatorLog } from "../mcp/operations/create-operator-log.ts";
 import { serveStdio } from "../mcp/transports/stdio.ts";
-import type { Log } from "../pipeline/log-event.ts";
-import type { LogLevel } from "../policy/schema.ts";
+import { type LogLevel, logLevels } from "../policy/schema.ts";
 import type { HttpServeOptions } from "./add-serve-options.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configSources, logToStderr, say } from "./shell.ts";
 
@@ -23,7 +23,13 @@ export async function serve(options: ServeOptions): Promise<void> {
 	if (options.http === undefined) refuseHttpOptions(options);
 	const location = archiveLocation({ ...options, environment: process.env });
 	let level: () => LogLevel = () => "warning";
-	const log: Log = (event) => logToStderr(level)(event);
+	const { log, onCallEnd, announce } = createOperatorLog({
+		kind: options.log ?? "text",
+		isWanted: (of) => logLevels.indexOf(of) >= logLevels.indexOf(level()),
+		inWords: (event) => logToStderr(level)(event),
+		say,
+		write: (line) => void process.stderr.write(`${line}\n`),
+	});
 	const policySource = await createPolicySource({
 		...configSources(options),
 		onError: (error) =>
@@ -46,14 +52,15 @@ export async function serve(options: ServeOptions): Promise<void> {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
 		const allowedPaths = [...ownFolder(), ...(options.allowPath ?? [])];
 		const largestMessage = options.maxMessageBytes;
-		await serveStdio({ policySource, log, archive, compaction, allowedPaths, sharesFiles: true, largestMessage });
+		const server = { policySource, log, onCallEnd, archive, compaction, allowedPaths, sharesFiles: true };
+		await serveStdio({ ...server, largestMessage });
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");
 	const { http, allowPath: allowedPaths, maxMessageBytes: bodyLimitBytes } = options;
 	await serveOverHttp(
-		{ policySource, log, archive, compaction, allowedPaths, bodyLimitBytes },
-		{ ...options, http, location },
+		{ policySource, log, onCallEnd, archive, compaction, allowedPaths, bodyLimitBytes },
+		{ ...options, http, location, announce },
 	);
 }
 
@@ -68,8 +75,8 @@ function ownFolder(): string[] {
 
 /** Whoever asks for authentication must not be served without any. */
 function refuseHttpOptions(options: HttpServeOptions): void {
-	const { publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope } = options;
-	const given = [publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope];
+	const { publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics } = options;
+	const given = [publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics];
 	if (given.every((one) => one === undefined)) return;
 	throw new PalimpsestError("invalid_argument", "Expected --http beside the options for serving over HTTP.");
 }

@@ -11,12 +11,12 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import type { ArchiveSource } from "../config/create-archive-source.ts";
-import { PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
-import { quote } from "../policy/describe-value.ts";
-import { nearestName } from "../policy/nearest-name.ts";
-import { policyOfCall } from "./policy-input.ts";
-import { toolError, toolResult } from "./result.ts";
+import type { OnCallEnd } from "./call-end.ts";
+import { noteOfCall } from "./note-of-call.ts";
+import { belongsInPool, bytesOfArguments } from "./pool/belongs-in-pool.ts";
+import { callInPool, type PoolBinding } from "./pool/call-in-pool.ts";
+import { runTool, type ToolRun } from "./run-tool.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
 /** A call that a client waits for: its signal, and the way back to the client. */
@@ -30,45 +30,46 @@ export interface ToolBinding {
 	readonly archive?: ArchiveSource | undefined;
 	/** Takes answers that are too large to send; absent where the client shares no files with this process. */
 	readonly spill?: Spill | undefined;
+	/** Takes the calls that would hold up everybody else; absent where there is nobody else. */
+	readonly inPool?: PoolBinding | undefined;
+	/** Who calls, where callers are told apart. */
+	readonly principal?: string | undefined;
+	readonly onCallEnd?: OnCallEnd | undefined;
 }
 
 /**
  * Offers tools on a server. Definitions are made once, not for each `tools/list`; bad input is answered as a tool error
  * with one of our codes, where the SDK's own binding would answer with its own words.
  */
-export function bindTools(server: McpServer, { tools, contextOfCall, archive, spill }: ToolBinding): void {
+export function bindTools(server: McpServer, binding: ToolBinding): void {
+	const { tools, contextOfCall, archive, spill, inPool } = binding;
 	const definitions = tools.map(definitionOf);
-	const byName = new Map(tools.map((tool) => [tool.name, { tool, strictInput: tool.inputSchema.strict() }]));
+	const byName = new Map(tools.map((tool) => [tool.name, tool]));
 	server.server.registerCapabilities({ tools: {} });
 	server.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
 	server.server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-		const bound = byName.get(params.name);
-		if (!bound) {
+		const tool = byName.get(params.name);
+		if (!tool) {
 			const known = [...byName.keys()].join(", ");
 			throw new McpError(ErrorCode.InvalidParams, `No such tool here. Known: ${known}.`);
 		}
-		const { tool } = bound;
-		const context = contextOfCall(extra);
-		try {
-			const input = checkInput(bound, params.arguments);
-			const answer = archive
-				? await archive.use((opened) => tool.handle(input, { ...context, archive: opened }))
-				: await tool.handle(input, context);
-			return await toolResult({ answer, spill, text: () => policyOfCall(context, input.policy).text });
-		} catch (error) {
-			// What ends a call that nobody waits for any more is no defect.
-			if (!(error instanceof PalimpsestError) && !extra.signal.aborted) {
-				const name = error instanceof Error ? error.name : typeof error;
-				context.log({
-					level: "error",
-					message: `${tool.name} failed`,
-					data: { event: "defect", tool: tool.name, error: name },
-				});
-			}
-			return toolError(error);
+		const { signal, requestId: request, sessionId: session } = extra;
+		const context = { ...contextOfCall(extra), signal };
+		const note = noteOfCall(binding, { tool: tool.name, arguments: params.arguments, signal, request, session });
+		if (inPool && belongsInPool(params, inPool)) {
+			const call = { id: request, tool: tool.name, arguments: bytesOfArguments(params.arguments), context };
+			const outcome = await callInPool(inPool, { ...call, archive });
+			note(outcome);
+			return outcome.result;
 		}
+		const handle = archive && ((work: Work) => archive.use((opened) => work({ ...context, archive: opened })));
+		const outcome = await runTool({ tool, arguments: params.arguments, context, handle, spill });
+		note(outcome);
+		return outcome.result;
 	});
 }
+
+type Work = Parameters<NonNullable<ToolRun["handle"]>>[0];
 
 // A process may make a server for each request.
 const definitionsOfTools = new WeakMap<Tool, ToolDefinition>();
@@ -110,29 +111,4 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 
 function isEmptyObject(value: unknown): boolean {
 	return typeof value === "object" && value !== null && Object.keys(value).length === 0;
-}
-
-/** A tool with the schema that refuses unknown arguments, which costs more to make than to use. */
-interface BoundTool {
-	readonly tool: Tool;
-	readonly strictInput: z.ZodObject;
-}
-
-function checkInput({ tool, strictInput }: BoundTool, value: unknown): Record<string, unknown> {
-	const parsed = strictInput.safeParse(value ?? {});
-	if (parsed.success) return parsed.data;
-	const problems = parsed.error.issues.map((issue) => `- ${describeIssue(issue, Object.keys(tool.inputSchema.shape))}`);
-	throw new PalimpsestError("invalid_argument", `Invalid arguments of ${tool.name}:\n${problems.join("\n")}`);
-}
-
-/** What is wrong, without a word of the values: they may be conversation text. */
-function describeIssue(issue: z.core.$ZodIssue, known: readonly string[]): string {
-	if (issue.code !== "unrecognized_keys") return `${issue.path.join(".")}: ${issue.message}`;
-	return issue.keys
-		.map((key) => {
-			const near = nearestName(key, known);
-			const hint = near === null ? `Known: ${known.join(", ")}.` : `Did you mean ${near}?`;
-			return `${quote(key)}: unknown argument. ${hint}`;
-		})
-		.join("\n- ");
 }

@@ -1,4 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { ArchiveLocation } from "../archive/open-archive-of-policy.ts";
 import type { ArchiveSource } from "../config/create-archive-source.ts";
 import type { CompactionSource } from "../config/create-compaction-source.ts";
 import type { PolicySource } from "../config/create-policy-source.ts";
@@ -13,25 +14,14 @@ import { bindOriginals } from "./bind-originals.ts";
 import { bindPrompts } from "./bind-prompts.ts";
 import { bindResources } from "./bind-resources.ts";
 import { bindTools } from "./bind-tools.ts";
+import type { OnCallEnd } from "./call-end.ts";
 import { callProgress } from "./call-progress.ts";
 import { clientRoots } from "./client-roots.ts";
 import { clientSampling } from "./client-sampling.ts";
 import { lazyValidator } from "./lazy-validator.ts";
-import type { Tool } from "./tool.ts";
-import { compactConversation } from "./tools/compact-conversation.ts";
-import { guardContext } from "./tools/guard-context.ts";
-import { maskConversation } from "./tools/mask-conversation.ts";
+import type { CallPool } from "./pool/call-pool.ts";
 import { recallOriginal } from "./tools/recall-original.ts";
-import { truncateOutput } from "./tools/truncate-output.ts";
-
-/** Every tool, in the order in which clients list them; `recall_original` only where originals are kept. */
-export const tools: readonly Tool[] = [
-	maskConversation,
-	guardContext,
-	truncateOutput,
-	compactConversation,
-	recallOriginal,
-];
+import { tools } from "./tools.ts";
 
 /** What a server is made from. */
 export interface ServerOptions {
@@ -48,6 +38,14 @@ export interface ServerOptions {
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
 	readonly sharesFiles?: boolean | undefined;
+	/** Takes the calls that would hold up other clients; absent where there is one client. Outlives the server. */
+	readonly pool?: CallPool | undefined;
+	/** Where `archive` is, for the pool's threads, which open it themselves. */
+	readonly archiveLocation?: ArchiveLocation | undefined;
+	/** Who calls, where callers are told apart. */
+	readonly principal?: string | undefined;
+	/** Takes note of each call that has ended. */
+	readonly onCallEnd?: OnCallEnd | undefined;
 }
 
 /**
@@ -56,6 +54,7 @@ export interface ServerOptions {
  */
 export function createServer(options: ServerOptions): McpServer {
 	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles = false } = options;
+	const { pool, archiveLocation: location, principal, onCallEnd } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
 		{ instructions: instructions(policySource.current(), archive !== undefined), jsonSchemaValidator: lazyValidator },
@@ -85,6 +84,15 @@ export function createServer(options: ServerOptions): McpServer {
 		}),
 		archive,
 		spill: sharesFiles ? createSpill() : undefined,
+		inPool: pool && {
+			pool,
+			location: archive && location,
+			allowedPaths,
+			policyFile: policySource.file,
+			principal: principal ?? "",
+		},
+		principal,
+		onCallEnd,
 	});
 	if (archive) bindOriginals(server, archive);
 	bindPrompts(server);

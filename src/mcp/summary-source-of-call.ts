@@ -3,8 +3,10 @@ import type { Policy } from "../policy/schema.ts";
 import type { ToolContext } from "./tool.ts";
 
 /** Who answers a request for a summary: the first of those that the policy names which is there. */
-export async function summarySourceOfCall({ sampling, endpoint }: ToolContext, policy: Policy): Promise<SummarySource> {
+export async function summarySourceOfCall(context: ToolContext, policy: Policy): Promise<SummarySource> {
+	const { sampling, clientModel, endpoint } = context;
 	for (const way of policy.compaction.answered_by) {
+		if (way === "sampling" && clientModel) return { kind: "summariser", summariser: clientModel };
 		if (way === "sampling" && sampling) {
 			const { createSamplingSummariser } = await import("../summarise/sampling.ts");
 			return { kind: "summariser", summariser: createSamplingSummariser({ createMessage: sampling }) };

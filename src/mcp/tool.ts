@@ -5,7 +5,8 @@ import type { FileAccess } from "../files/file-access.ts";
 import type { LoadStrategy } from "../pipeline/compaction/strategy-of-call.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import type { PolicyLayer } from "../policy/policy-layer.ts";
-import type { Summariser, SummaryProgress } from "../summarise/summariser.ts";
+import type { Summariser } from "../summarise/summariser.ts";
+import type { CallProgress } from "./call-progress.ts";
 import type { CreateMessage } from "./client-sampling.ts";
 
 /** What a tool call is given beside its input. */
@@ -20,9 +21,11 @@ export interface ToolContext {
 	/** Aborted where the client no longer waits. */
 	readonly signal?: AbortSignal | undefined;
 	/** Tells the client how far a long call is; absent where it did not ask. */
-	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
+	readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 	/** Asks the client's own model; absent where it declares none. */
 	readonly sampling?: CreateMessage | undefined;
+	/** The same model where it is asked by somebody else, in another thread; absent where `sampling` asks it. */
+	readonly clientModel?: Summariser | undefined;
 	/** The model that the environment names; absent where it names none. */
 	readonly endpoint?: Summariser | undefined;
 	/** Loads the compaction strategy that the configuration names. */

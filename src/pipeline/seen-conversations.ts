@@ -1,10 +1,15 @@
+import { isMainThread } from "node:worker_threads";
 import { type ConversationMemory, createConversationMemory } from "../formats/conversation-memory.ts";
 
+/** A process of one user, and a thread that works for the many clients of a server. */
+const limits = isMainThread ? { conversations: 16, chars: 64_000_000 } : { conversations: 64, chars: 128_000_000 };
+
 /**
- * The conversations that this process has seen last, so that the next turn of one costs only its new messages. At most
- * 16 conversations and 64 million characters in all; the longest unused is forgotten first.
+ * The conversations that this process, or this thread, has seen last, so that the next turn of one costs only its new
+ * messages. At most 16 conversations and 64 million characters in all, in a thread 64 and 128 million; the longest
+ * unused is forgotten first.
  */
-const seenConversations = createConversationMemory({ conversations: 16, chars: 64_000_000 });
+const seenConversations = createConversationMemory(limits);
 
 /** The memory that a request means: its own, none, or that of the process. */
 export function memoryOf(given: ConversationMemory | "none" | undefined): ConversationMemory | undefined {

@@ -15,6 +15,7 @@ export const benches: readonly Bench[] = [
 	{ name: "truncate", run: async () => (await import("./truncate.ts")).truncate() },
 	{ name: "replay", run: async () => (await import("./replay.ts")).replay() },
 	{ name: "stdio", run: async () => (await import("./stdio.ts")).stdio() },
+	{ name: "load", run: async () => (await import("./load.ts")).load() },
 	{ name: "memory", run: async () => (await import("./memory.ts")).memory() },
 	{ name: "cold-start", run: async () => (await import("./cold-start.ts")).coldStart() },
 ];

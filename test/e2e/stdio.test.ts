@@ -27,6 +27,7 @@ describe("initialize", () => {
 			tools: {},
 			resources: { subscribe: true, listChanged: false },
 			completions: {},
+			prompts: { listChanged: false },
 			logging: {},
 		});
 		const instructions = client.getInstructions() ?? "";

@@ -4,11 +4,15 @@ import { PalimpsestError } from "../../errors.ts";
 import { type Caller, callerOfToken } from "../auth/caller.ts";
 import type { Authentication } from "../auth/create-authentication.ts";
 import type { ServerOptions } from "../create-server.ts";
+import type { Metrics } from "../operations/create-metrics.ts";
+import { createReadiness, type ReadinessCheck } from "../operations/create-readiness.ts";
+import { trackCalls } from "../operations/track-calls.ts";
 import { createApplication } from "./http/create-application.ts";
 import { createCloser } from "./http/create-closer.ts";
 import { createSessions } from "./http/create-sessions.ts";
 import { hostInUrl } from "./http/host-in-url.ts";
 import { isLoopback } from "./http/is-loopback.ts";
+import type { UnreadLimits } from "./http/limit-unread.ts";
 import { listen } from "./http/listen.ts";
 import { defaultQuotas, type Quotas } from "./http/quotas.ts";
 import type { Address } from "./parse-address.ts";
@@ -31,10 +35,20 @@ export interface HttpOptions extends ServerOptions {
 	readonly bodyLimitBytes?: number | undefined;
 	/** Time without any request or open stream after which a session is closed. Default 30 minutes. */
 	readonly idleMilliseconds?: number | undefined;
+	/** Time without any request or open stream after which the calls of a session are stopped. Default 30 s. */
+	readonly goneMilliseconds?: number | undefined;
 	/** Sessions open at the same time, of both transports and all principals together. Default 1 000. */
 	readonly maxSessions?: number | undefined;
 	/** How long a client may take to send its headers, and its whole request, in ms. Default 15 s and 60 s. */
 	readonly patience?: { readonly headers: number; readonly request: number } | undefined;
+	/** How much may wait for clients that do not read, and how long. Default 32 MiB a stream, 256 MiB in all, 60 s. */
+	readonly unreadLimits?: UnreadLimits | undefined;
+	/** What `/readyz` answers; by default ready until the server closes. */
+	readonly readiness?: ReadinessCheck | undefined;
+	/** Served at `/metrics`, to those who may call. */
+	readonly metrics?: Metrics | undefined;
+	/** How long closing may take, what runs being finished, in ms. Default 10 s. */
+	readonly shutdownMilliseconds?: number | undefined;
 }
 
 /** A server that listens. */
@@ -42,7 +56,9 @@ export interface HttpService {
 	/** Such as `http://127.0.0.1:8765`, to which the path is added: `/mcp` or `/sse`. */
 	readonly url: string;
 	readonly port: number;
-	/** Stops accepting and ends every session; takes a few seconds at most. */
+	/** How many requests of clients wait for an answer. */
+	running(): number;
+	/** Stops accepting, finishes what runs in the time that is given for it, and ends every session. */
 	close(): Promise<void>;
 }
 
@@ -58,17 +74,23 @@ export async function serveHttp(options: HttpOptions): Promise<HttpService> {
 	refuseStrangers(options);
 	const given = Object.entries(options.quotas ?? {}).filter(([, quota]) => quota !== undefined);
 	const quotas = { ...defaultQuotas({ isAuthenticated: authentication !== undefined }), ...Object.fromEntries(given) };
-	const sessions = createSessions({
+	const readiness = options.readiness ?? createReadiness({});
+	const ownSessions = createSessions({
 		policySource: options.policySource,
 		log,
 		archive: authentication ? undefined : options.archive,
 		archiveOf,
 		compaction: options.compaction,
 		allowedPaths: options.allowedPaths,
+		pool: options.pool,
+		archiveLocation: options.archiveLocation,
+		onCallEnd: options.onCallEnd,
 		idleMilliseconds: options.idleMilliseconds ?? 30 * 60_000,
+		goneMilliseconds: options.goneMilliseconds,
 		maxSessions: options.maxSessions ?? 1_000,
 		quotas,
 	});
+	const sessions = trackCalls(ownSessions);
 	let port = address.port;
 	const ownUrl = () => `http://${hostInUrl(address.host)}:${port}`;
 	const application = createApplication({
@@ -80,6 +102,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpService> {
 		authentication,
 		quotas,
 		isStateless: options.isStateless ?? false,
+		holdsArguments: options.pool !== undefined,
+		unreadLimits: options.unreadLimits,
+		readiness,
+		metrics: options.metrics,
 		log,
 	});
 	// A token that was taken back opens nothing more, and what it opened is closed.
@@ -96,9 +122,10 @@ export async function serveHttp(options: HttpOptions): Promise<HttpService> {
 		{ headersTimeout: headers, requestTimeout: request, connectionsCheckingInterval },
 		application,
 	);
-	const close = createCloser(server, sessions);
+	const { shutdownMilliseconds = 10_000 } = options;
+	const close = createCloser({ server, sessions, shutdownMilliseconds, onBegin: readiness.beginShutdown });
 	port = await listen(server, address);
-	return { url: ownUrl(), port, close };
+	return { url: ownUrl(), port, running: sessions.running, close };
 }
 
 /** Whoever can reach the server can use it where it asks for no token. */

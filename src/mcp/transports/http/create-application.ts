@@ -1,7 +1,9 @@
 import express, { type Express } from "express";
 import type { Log } from "../../../pipeline/log-event.ts";
-import { version } from "../../../version.ts";
 import type { Authentication } from "../../auth/create-authentication.ts";
+import type { Metrics } from "../../operations/create-metrics.ts";
+import type { ReadinessCheck } from "../../operations/create-readiness.ts";
+import { healthRoutes, metricsRoute } from "../../operations/operations-routes.ts";
 import { answerError } from "./answer-error.ts";
 import { authenticate } from "./authenticate.ts";
 import { checkHost } from "./check-host.ts";
@@ -10,7 +12,7 @@ import { createBodyReader } from "./create-body-reader.ts";
 import { createEventLog } from "./create-event-log.ts";
 import type { Sessions } from "./create-sessions.ts";
 import { limitRequests } from "./limit-requests.ts";
-import { onlyMethods } from "./only-methods.ts";
+import { createUnreadLimit, type UnreadLimits } from "./limit-unread.ts";
 import type { Quotas } from "./quotas.ts";
 import { refuse } from "./refuse.ts";
 import { metadataRoutes, metadataUrlOf } from "./resource-metadata.ts";
@@ -34,11 +36,25 @@ export interface ApplicationOptions {
 	readonly quotas: Quotas;
 	/** Whether each request stands alone; the older transport, which cannot do without sessions, is not there then. */
 	readonly isStateless: boolean;
+	/** Whether large arguments of calls are left to the threads of a pool. */
+	readonly holdsArguments: boolean;
+	readonly readiness: ReadinessCheck;
+	/** `undefined`: not served. */
+	readonly metrics: Metrics | undefined;
+	/** What differs from 32 MiB for one stream, 256 MiB for all, and 60 s without anything read. */
+	readonly unreadLimits?: UnreadLimits | undefined;
 	readonly log: Log;
 }
 
 /** Most that is held of bodies that are still coming, in bytes. */
 const bodiesAtOnce = 256 * 1024 * 1024;
+
+/** As much as on standard output: the largest answers, some of them at once. */
+const defaultUnreadLimits: UnreadLimits = {
+	bytesOfOne: 32 * 1024 * 1024,
+	bytesOfAll: 256 * 1024 * 1024,
+	stallMilliseconds: 60_000,
+};
 
 /**
  * Makes the Express application. Host and Origin are checked before any route, unknown paths included: a web page could
@@ -53,9 +69,7 @@ export function createApplication(options: ApplicationOptions): Express {
 	application.use(setSecurityHeaders);
 	application.use(checkHost(options));
 	application.use(checkOrigin(publicUrl));
-	application.all("/healthz", onlyMethods("GET", "HEAD"), (_request, response) => {
-		response.json({ status: "ok", version });
-	});
+	application.use(healthRoutes(options.readiness));
 	application.use(metadataRoutes(authentication, baseUrl));
 	const { requestsPerMinute } = quotas;
 	if (authentication) {
@@ -64,13 +78,19 @@ export function createApplication(options: ApplicationOptions): Express {
 	} else {
 		application.use(limitRequests({ perMinute: requestsPerMinute, principalOf: () => undefined }));
 	}
-	const bodies = createBodyReader({ bytesOfOne: bodyLimitBytes, bytesOfAll: Math.max(bodiesAtOnce, bodyLimitBytes) });
+	if (options.metrics) application.use(metricsRoute(options.metrics));
+	const bodies = createBodyReader({
+		bytesOfOne: bodyLimitBytes,
+		bytesOfAll: Math.max(bodiesAtOnce, bodyLimitBytes),
+		holdsArguments: options.holdsArguments,
+	});
+	const unread = createUnreadLimit(options.unreadLimits ?? defaultUnreadLimits);
 	if (isStateless) {
-		application.use(statelessRoutes(sessions, bodies));
+		application.use(statelessRoutes({ sessions, bodies, unread }));
 	} else {
 		const eventLog = createEventLog({ bytesOfSession: 16 * 1024 * 1024, bytesOfAll: 64 * 1024 * 1024 });
-		application.use(streamableRoutes({ sessions, eventLog, bodies }));
-		application.use(sseRoutes(sessions, bodies));
+		application.use(streamableRoutes({ sessions, eventLog, bodies, unread }));
+		application.use(sseRoutes({ sessions, bodies, unread }));
 	}
 	const places = isStateless ? "/mcp (Streamable HTTP)" : "/mcp (Streamable HTTP) and /sse (HTTP+SSE)";
 	application.use((_request, response) =>

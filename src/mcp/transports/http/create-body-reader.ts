@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { PalimpsestError } from "../../../errors.ts";
+import { readBody } from "../../pool/read-body.ts";
 
 /** Reads the bodies of one server's requests. */
 export interface BodyReader {
@@ -17,10 +18,12 @@ export interface BodyReader {
 export interface BodyLimits {
 	readonly bytesOfOne: number;
 	readonly bytesOfAll: number;
+	/** Whether large arguments of calls are left to the threads that work on them. */
+	readonly holdsArguments?: boolean;
 }
 
 /** Makes a reader that holds so much at most, however many clients send at the same time, and however slowly. */
-export function createBodyReader({ bytesOfOne, bytesOfAll }: BodyLimits): BodyReader {
+export function createBodyReader({ bytesOfOne, bytesOfAll, holdsArguments = false }: BodyLimits): BodyReader {
 	let held = 0;
 
 	const readBytes = (request: IncomingMessage): Promise<Buffer> =>
@@ -61,13 +64,7 @@ export function createBodyReader({ bytesOfOne, bytesOfAll }: BodyLimits): BodyRe
 
 	return {
 		async read(request) {
-			const bytes = await readBytes(request);
-			try {
-				// Fatal, since a byte replaced by U+FFFD would change the conversation unseen.
-				return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-			} catch {
-				throw new PalimpsestError("invalid_json", "Expected a body of JSON in UTF-8.");
-			}
+			return readBody(await readBytes(request), holdsArguments);
 		},
 	};
 }

@@ -2,10 +2,12 @@ import type { ServerResponse } from "node:http";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { ArchiveLocation } from "../../../archive/open-archive-of-policy.ts";
 import type { ArchiveSource } from "../../../config/create-archive-source.ts";
 import type { Caller } from "../../auth/caller.ts";
+import { namespaceOfPrincipal } from "../../auth/namespace-of-principal.ts";
 import { createServer, type ServerOptions } from "../../create-server.ts";
-import { createCallLimits } from "./limit-calls.ts";
+import { createCallLimits, type WatchedCalls } from "./limit-calls.ts";
 import type { Quotas } from "./quotas.ts";
 import { type Refusal, tooManySessions, tooManySessionsOfPrincipal } from "./refuse.ts";
 
@@ -46,6 +48,8 @@ export interface Sessions {
 export interface SessionsOptions extends ServerOptions {
 	/** Time without any request or open stream after which a session is closed. */
 	readonly idleMilliseconds: number;
+	/** Time without any request or open stream after which calls that are under way are stopped. Default 30 s. */
+	readonly goneMilliseconds?: number | undefined;
 	readonly maxSessions: number;
 	readonly quotas: Quotas;
 	/** The archive of a principal, where callers are told apart; else all have `archive`. */
@@ -61,22 +65,30 @@ const longestTimer = 2 ** 31 - 1;
 
 /** Makes an empty set of sessions. */
 export function createSessions(options: SessionsOptions): Sessions {
-	const { log, idleMilliseconds, maxSessions, quotas, archiveOf } = options;
+	const { log, idleMilliseconds, goneMilliseconds = 30_000, maxSessions, quotas, archiveOf } = options;
 	const sessions = new Map<string, Owned>();
-	const callLimits = createCallLimits(quotas);
+	const callLimits = createCallLimits(quotas, options.onCallEnd);
 	let closing = false;
 
 	const open: Sessions["open"] = async ({ id, transport, caller, onClose }) => {
 		const archive = caller && archiveOf ? archiveOf(caller.principal) : options.archive;
-		const server = createServer({ ...options, archive });
+		const server = createServer({ ...options, archive, ...whoseCalls(options.archiveLocation, caller) });
 		let held = 0;
 		let timer: NodeJS.Timeout | undefined;
-		let endCalls = (): void => {};
+		let calls: WatchedCalls | undefined;
 		const close = () => server.close();
 		const restTimer = (): void => {
 			clearTimeout(timer);
 			if (held > 0 || !sessions.has(id)) return;
-			timer = setTimeout(() => void close(), Math.min(idleMilliseconds, longestTimer));
+			const isWorking = (calls?.running() ?? 0) > 0;
+			const rest = () => {
+				if (!isWorking) return void close();
+				// A client whose connection broke resumes sooner, and gets its answer; one that is gone wants none.
+				calls?.stop();
+				restTimer();
+			};
+			const milliseconds = isWorking ? Math.min(goneMilliseconds, idleMilliseconds) : idleMilliseconds;
+			timer = setTimeout(rest, Math.min(milliseconds, longestTimer));
 			timer.unref();
 		};
 		const hold = (response: ServerResponse): void => {
@@ -92,7 +104,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 		transport.onclose = () => {
 			clearTimeout(timer);
 			sessions.delete(id);
-			endCalls();
+			calls?.end();
 			onClose?.();
 		};
 		server.server.onerror = (error) =>
@@ -105,7 +117,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 			await close();
 			throw error;
 		});
-		endCalls = callLimits.watch(transport as Transport, caller?.principal ?? "");
+		calls = callLimits.watch(transport as Transport, caller?.principal ?? "");
 		return session;
 	};
 
@@ -130,4 +142,13 @@ export function createSessions(options: SessionsOptions): Sessions {
 			await closeEach(() => true);
 		},
 	};
+}
+
+/** Each principal has a namespace of its own within the operator's. */
+function whoseCalls(location: ArchiveLocation | undefined, caller: Caller | undefined) {
+	if (!caller) return { archiveLocation: location };
+	const { principal } = caller;
+	if (!location) return { principal };
+	const namespace = namespaceOfPrincipal(location.namespace, principal);
+	return { principal, archiveLocation: { ...location, namespace } };
 }

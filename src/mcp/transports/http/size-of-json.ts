@@ -2,7 +2,7 @@
 const bytesOfValue = 32;
 
 /**
- * Bytes that a JSON value takes in memory, at most as a rule: two for each character. Writing it out to measure it would
+ * Bytes that a JSON value takes in memory, at most as a rule: two for each character, and one for each of bytes. Writing it out to measure it would
  * cost as much as sending it. Stops past `most`.
  */
 export function sizeOfJson(value: unknown, most: number): number {
@@ -12,6 +12,10 @@ export function sizeOfJson(value: unknown, most: number): number {
 		const one = stack.pop();
 		bytes += typeof one === "string" ? bytesOfValue + 2 * one.length : bytesOfValue;
 		if (typeof one !== "object" || one === null) continue;
+		if (ArrayBuffer.isView(one)) {
+			bytes += one.byteLength;
+			continue;
+		}
 		if (Array.isArray(one)) {
 			for (const item of one) stack.push(item);
 			continue;

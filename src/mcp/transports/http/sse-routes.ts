@@ -3,14 +3,23 @@ import { type RequestHandler, type Response, Router } from "express";
 import { callerOf } from "../../auth/caller.ts";
 import type { BodyReader } from "./create-body-reader.ts";
 import type { Sessions } from "./create-sessions.ts";
+import type { UnreadLimit } from "./limit-unread.ts";
 import { onlyMethods } from "./only-methods.ts";
 import { refuse, unknownSession } from "./refuse.ts";
 import { requireJson } from "./require-json.ts";
+import { writeEventsTo } from "./write-events.ts";
 
 const keepAliveMilliseconds = 15_000;
 
+/** What the routes are made from. */
+export interface SseRoutesOptions {
+	readonly sessions: Sessions;
+	readonly bodies: BodyReader;
+	readonly unread: UnreadLimit;
+}
+
 /** The routes of the older HTTP+SSE transport: `/sse` opens a session and its stream, `/messages` takes its messages. */
-export function sseRoutes(sessions: Sessions, bodies: BodyReader): Router {
+export function sseRoutes({ sessions, bodies, unread }: SseRoutesOptions): Router {
 	const stream: RequestHandler = async (request, response) => {
 		const caller = callerOf(request);
 		const refusal = sessions.refusalFor(caller);
@@ -18,6 +27,7 @@ export function sseRoutes(sessions: Sessions, bodies: BodyReader): Router {
 		// As the SDK's other transport says to proxies that would keep the stream until it ends.
 		response.setHeader("X-Accel-Buffering", "no");
 		const transport = new SSEServerTransport("/messages", response);
+		writeEventsTo(response, transport, unread);
 		const session = await sessions.open({ id: transport.sessionId, transport, caller });
 		session.hold(response);
 		keepAlive(response);

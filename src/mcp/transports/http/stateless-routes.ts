@@ -4,15 +4,24 @@ import { type RequestHandler, Router } from "express";
 import { callerOf } from "../../auth/caller.ts";
 import type { BodyReader } from "./create-body-reader.ts";
 import type { Sessions } from "./create-sessions.ts";
+import type { UnreadLimit } from "./limit-unread.ts";
 import { onlyMethods } from "./only-methods.ts";
 import { refuse } from "./refuse.ts";
 import { requireJson } from "./require-json.ts";
+import { expectAnswers, writeEvents } from "./write-events.ts";
+
+/** What the route is made from. */
+export interface StatelessRoutesOptions {
+	readonly sessions: Sessions;
+	readonly bodies: BodyReader;
+	readonly unread: UnreadLimit;
+}
 
 /**
  * The route of Streamable HTTP without sessions, at `/mcp`: each POST has a server of its own, which goes with its
  * answer, so that any of several processes may take it. Nothing is known of the client from one request to the next.
  */
-export function statelessRoutes(sessions: Sessions, bodies: BodyReader): Router {
+export function statelessRoutes({ sessions, bodies, unread }: StatelessRoutesOptions): Router {
 	const post: RequestHandler = async (request, response) => {
 		const caller = callerOf(request);
 		const early = sessions.refusalFor(caller);
@@ -22,10 +31,12 @@ export function statelessRoutes(sessions: Sessions, bodies: BodyReader): Router 
 		const refusal = sessions.refusalFor(caller);
 		if (refusal) return refuse(response, refusal);
 		const transport = new StreamableHTTPServerTransport();
+		writeEvents(transport, unread);
 		const session = await sessions.open({ id: randomUUID(), transport, caller });
 		session.hold(response);
 		// Also where the client goes away: nobody else can ever get the answer.
 		response.once("close", () => void session.close());
+		expectAnswers(transport, body, response);
 		await transport.handleRequest(request, response, body);
 	};
 

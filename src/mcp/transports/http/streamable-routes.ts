@@ -5,9 +5,11 @@ import { callerOf } from "../../auth/caller.ts";
 import type { BodyReader } from "./create-body-reader.ts";
 import type { EventLog } from "./create-event-log.ts";
 import type { Session, Sessions } from "./create-sessions.ts";
+import type { UnreadLimit } from "./limit-unread.ts";
 import { onlyMethods } from "./only-methods.ts";
 import { refuse, unknownSession } from "./refuse.ts";
 import { requireJson } from "./require-json.ts";
+import { expectAnswers, writeEvents } from "./write-events.ts";
 
 /** What the routes of Streamable HTTP are made from. */
 export interface StreamableRoutesOptions {
@@ -15,16 +17,19 @@ export interface StreamableRoutesOptions {
 	/** What a client whose connection broke is sent again. */
 	readonly eventLog: EventLog;
 	readonly bodies: BodyReader;
+	readonly unread: UnreadLimit;
 }
 
 /** The routes of Streamable HTTP, at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. */
-export function streamableRoutes({ sessions, eventLog, bodies }: StreamableRoutesOptions): Router {
+export function streamableRoutes({ sessions, eventLog, bodies, unread }: StreamableRoutesOptions): Router {
 	const post: RequestHandler = async (request, response) => {
 		if (namesSession(request)) {
 			const found = findSession(sessions, request);
 			if (!found) return refuse(response, unknownSession);
 			found.session.hold(response);
-			return found.transport.handleRequest(request, response, await bodies.read(request));
+			const body = await bodies.read(request);
+			expectAnswers(found.transport, body, response);
+			return found.transport.handleRequest(request, response, body);
 		}
 		const caller = callerOf(request);
 		const early = sessions.refusalFor(caller);
@@ -37,6 +42,7 @@ export function streamableRoutes({ sessions, eventLog, bodies }: StreamableRoute
 		const id = randomUUID();
 		const events = eventLog.openSession();
 		const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id, eventStore: events });
+		writeEvents(transport, unread);
 		const session = await sessions.open({ id, transport, caller, onClose: events.clear });
 		session.hold(response);
 		try {

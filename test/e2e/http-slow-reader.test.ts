@@ -1,0 +1,108 @@
+import { connect as connectSocket, type Socket } from "node:net";
+import { expect, it, onTestFinished } from "vitest";
+import { jsonHeaders, openSession, send } from "../mcp/http-harness.ts";
+import { poolServer } from "./pool-server.ts";
+
+const megabyte = 1_000_000;
+
+/** A conversation of which nothing is masked, so that the answer is as large: more than systems take for a reader. */
+const messages = Array.from({ length: 7 }, (_, index) => ({ role: "user", content: `${index} `.repeat(megabyte / 2) }));
+const params = { name: "mask_conversation", arguments: { messages } };
+const call = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
+
+/** A client that sends a request and reads nothing of what comes. */
+function neverReads(port: number, request: { method: string; path: string; body?: string; session?: string }): Socket {
+	const { method, path, body = "", session } = request;
+	const socket = connectSocket(port, "127.0.0.1");
+	socket.on("error", () => {});
+	const headers = {
+		Host: `127.0.0.1:${port}`,
+		...jsonHeaders,
+		...(session === undefined ? {} : { "Mcp-Session-Id": session }),
+		"Content-Length": Buffer.byteLength(body),
+	};
+	const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+	socket.write(`${method} ${path} HTTP/1.1\r\n${head.join("")}\r\n${body}`);
+	onTestFinished(() => void socket.destroy());
+	return socket;
+}
+
+/** Whether the server has hung up: only who reads on gets to see that. */
+async function isHungUp(socket: Socket): Promise<boolean> {
+	const whole = new Promise<string>((resolve) => {
+		let text = "";
+		socket.on("data", (chunk: Buffer) => {
+			text = (text + chunk.toString("latin1")).slice(-5);
+			// The end of a body in chunks.
+			if (text === "0\r\n\r\n") resolve(text);
+		});
+		socket.on("close", () => resolve(text));
+	});
+	return (await whole) !== "0\r\n\r\n";
+}
+
+const roomy = { bytesOfOne: 100 * megabyte, bytesOfAll: 1_000 * megabyte, stallMilliseconds: 60_000 };
+
+it.each([
+	["with sessions", false],
+	["without sessions", true],
+])("%s, an answer of which nothing is read is given up after a while", async (_what, isStateless) => {
+	const { port, url, ends } = await poolServer(
+		{ threads: 1 },
+		{ isStateless, unreadLimits: { ...roomy, stallMilliseconds: 300 } },
+	);
+	const session = isStateless ? {} : { session: await openSession(url) };
+	const socket = neverReads(port, { method: "POST", path: "/mcp", body: call(1), ...session });
+	await expect.poll(() => ends.length, { timeout: 20_000 }).toBe(1);
+	await new Promise((resolve) => setTimeout(resolve, 1_500));
+	expect(await isHungUp(socket)).toBe(true);
+});
+
+it("an answer that is read late comes whole", async () => {
+	const { port, ends } = await poolServer(
+		{ threads: 1 },
+		{ isStateless: true, unreadLimits: { ...roomy, stallMilliseconds: 20_000 } },
+	);
+	const socket = neverReads(port, { method: "POST", path: "/mcp", body: call(1) });
+	await expect.poll(() => ends.length, { timeout: 20_000 }).toBe(1);
+	expect(await isHungUp(socket)).toBe(false);
+	expect(ends[0]?.bytesOut).toBeGreaterThan(7 * megabyte);
+});
+
+it("what waits for all clients together is bounded, and who reads is answered", async () => {
+	const { port, url, ends } = await poolServer(
+		{ threads: 1 },
+		{ isStateless: true, unreadLimits: { ...roomy, bytesOfAll: 10 * megabyte } },
+	);
+	const sockets = Array.from({ length: 6 }, (_, id) =>
+		neverReads(port, { method: "POST", path: "/mcp", body: call(id) }),
+	);
+	await expect.poll(() => ends.length, { timeout: 25_000 }).toBe(6);
+	const { status, text } = await send(`${url}/mcp`, { method: "POST", headers: jsonHeaders, body: call(7) });
+	expect(status).toBe(200);
+	expect(text.length).toBeGreaterThan(7 * megabyte);
+	const hungUp = await Promise.all(sockets.map(isHungUp));
+	// Two have not read more than systems hold for them; a third would be over the bound.
+	expect(hungUp.filter(Boolean).length).toBeGreaterThanOrEqual(3);
+});
+
+it("the stream of the older transport is closed where too much waits on it, and its session with it", async () => {
+	const { port, url, ends } = await poolServer(
+		{ threads: 1 },
+		{ unreadLimits: { ...roomy, bytesOfOne: 12 * megabyte } },
+	);
+	const stream = neverReads(port, { method: "GET", path: "/sse" });
+	const [first] = await new Promise<[string]>((resolve) => {
+		stream.once("readable", () => resolve([String(stream.read())]));
+	});
+	const [path = ""] = /\/messages\?sessionId=\S+/.exec(first) ?? [];
+	const post = (id: number) => send(`${url}${path}`, { method: "POST", headers: jsonHeaders, body: call(id) });
+	let taken = 0;
+	for (let status = 202; status === 202 && taken < 20; taken += 1) {
+		({ status } = await post(taken));
+		await expect.poll(() => ends.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(status === 202 ? taken + 1 : 0);
+	}
+	expect(taken).toBeGreaterThan(1);
+	expect(taken).toBeLessThan(8);
+	expect(await isHungUp(stream)).toBe(true);
+});

@@ -1,0 +1,77 @@
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { type Behaviour, complete, hang, startChatServer } from "../summarise/chat-server.ts";
+import { agentConversation } from "../support/agent-conversation.ts";
+import { handover } from "../support/stand-in-summariser.ts";
+import { httpServer } from "./http-server.ts";
+
+const faces = ["Streamable HTTP", "HTTP+SSE", "stateless"] as const;
+type Face = (typeof faces)[number];
+
+/** A server at a call that waits for a model, which answers as told. */
+async function serverAtWork(face: Face, behaviour: Behaviour, parameters: readonly string[] = []) {
+	const model = await startChatServer(behaviour);
+	const environment = { PALIMPSEST_LLM_URL: model.baseUrl, PALIMPSEST_LLM_MODEL: "a-model" };
+	const stateless = face === "stateless" ? ["--stateless"] : [];
+	const server = await httpServer([...stateless, ...parameters], environment);
+	const client = new Client({ name: "test", version: "1.0.0" });
+	const transport =
+		face === "HTTP+SSE"
+			? new SSEClientTransport(new URL(`${server.url}/sse`))
+			: new StreamableHTTPClientTransport(new URL(`${server.url}/mcp`));
+	await client.connect(transport as Transport);
+	onTestFinished(() => client.close().catch(() => undefined));
+	const parametersOfCall = { messages: agentConversation(12), strategy: "llm-summary", force: true };
+	const call = client.callTool({ name: "compact_conversation", arguments: parametersOfCall });
+	// Whoever expects it to fail says so later.
+	call.catch(() => undefined);
+	await vi.waitUntil(() => model.requests.length === 1, { timeout: 15_000 });
+	return { server, call: call as Promise<CallToolResult> };
+}
+
+/** Waits until nobody is let in any more. */
+async function untilClosed(url: string): Promise<void> {
+	await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow(), 10_000);
+}
+
+describe.each(faces)("a server that is told to end, %s", (face) => {
+	it("lets nobody in, finishes what runs, and ends with 0", async () => {
+		let answer = (): void => {};
+		const { server, call } = await serverAtWork(face, (response, request) => {
+			answer = () => complete(handover)(response, request);
+		});
+		const ended = server.end();
+		await untilClosed(server.url);
+		answer();
+		const { isError, structuredContent } = await call;
+		expect(isError).toBeFalsy();
+		expect(structuredContent).toMatchObject({ report: { result: "summarised" } });
+		expect(await ended).toBe(0);
+		expect(server.stderr()).not.toMatch(/error/i);
+	});
+
+	it("stops what takes longer than it may", async () => {
+		const { server, call } = await serverAtWork(face, hang, ["--shutdown-seconds", "1"]);
+		let isAnswered = false;
+		call.then(
+			() => {
+				isAnswered = true;
+			},
+			() => {},
+		);
+		expect(await server.end()).toBe(0);
+		expect(isAnswered).toBe(false);
+	});
+});
+
+it("ends at once at a second signal", async () => {
+	const { server } = await serverAtWork("Streamable HTTP", hang, ["--shutdown-seconds", "600"]);
+	const first = server.end();
+	await untilClosed(server.url);
+	expect(await server.end()).toBe(128 + 15);
+	expect(await first).toBe(128 + 15);
+});

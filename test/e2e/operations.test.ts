@@ -1,0 +1,151 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { hasRedis, startRedis } from "../archive/start-redis.ts";
+import { send } from "../mcp/http-harness.ts";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+import { httpServer } from "./http-server.ts";
+
+const token = "a1".repeat(16);
+const bearer = { Authorization: `Bearer ${token}` };
+
+/** Masks a conversation, cuts a text, and makes one mistake. */
+async function callThrice(url: string, headers: Record<string, string> = {}): Promise<void> {
+	const client = new Client({ name: "test", version: "1.0.0" });
+	await client.connect(
+		new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }) as Transport,
+	);
+	onTestFinished(() => client.close());
+	const messages = agentConversation(10);
+	await client.callTool({ name: "mask_conversation", arguments: { messages } });
+	await client.callTool({ name: "truncate_output", arguments: { text: secret.repeat(1_000), max_chars: 900 } });
+	await client.callTool({ name: "truncate_output", arguments: { [secret]: 1 } });
+	await client.callTool({ name: secret }).catch(() => undefined);
+}
+
+async function tokensFile(): Promise<string> {
+	const file = join(await scratchFolder(), "tokens");
+	await writeFile(file, `alice:${token}\n`, { mode: 0o600 });
+	return file;
+}
+
+const masked = 'palimpsest_masked_tool_results_total{tool="mask_conversation"} 2';
+
+describe("metrics", () => {
+	it("are at /metrics of the server where they are asked for, and count its calls", async () => {
+		const { url } = await httpServer(["--metrics", "--archive", "memory"]);
+		await callThrice(url);
+		await vi.waitFor(async () => {
+			const { status, text, headers } = await send(`${url}/metrics`);
+			expect(status).toBe(200);
+			expect(headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
+			expect(text).toContain(masked);
+			expect(text).toContain('palimpsest_calls_total{tool="truncate_output",outcome="error"} 1');
+			expect(text).toMatch(/^palimpsest_tokens_before_total\{tool="mask_conversation"\} [1-9]\d+$/m);
+			expect(text).toMatch(/^palimpsest_archive_originals \d+$/m);
+			// Names that clients make up are no labels.
+			expect(text).not.toContain(secret);
+		}, 10_000);
+		expect((await send(`${url}/metrics`, { method: "POST" })).status).toBe(405);
+		expect((await send(`${url}/metrics`, { headers: { Host: "evil.example" } })).status).toBe(403);
+	});
+
+	it("are not there unless they are asked for, nor without HTTP", async () => {
+		const { url } = await httpServer();
+		expect((await send(`${url}/metrics`)).status).toBe(404);
+		const run = await runCli(["serve", "--metrics"], { folder: await scratchFolder() });
+		expect(run).toMatchObject({ code: 1 });
+		expect(run.lines.join("\n")).toContain("Expected --http");
+	});
+
+	it("need a token where calls do", async () => {
+		const { url } = await httpServer(["--metrics", "--auth-tokens", await tokensFile()]);
+		expect((await send(`${url}/metrics`)).status).toBe(401);
+		await callThrice(url, bearer);
+		const { status, text } = await send(`${url}/metrics`, { headers: bearer });
+		expect(status).toBe(200);
+		expect(text).toContain(masked);
+		expect(text).not.toContain("alice");
+		// Whoever asks whether it can take calls need not be one who calls.
+		expect((await send(`${url}/readyz`)).text).toBe('{"status":"ready"}');
+	});
+
+	it("have an address of their own where one is given, without a token, beside health", async () => {
+		const server = await httpServer(["--metrics", "127.0.0.1:0", "--auth-tokens", await tokensFile()]);
+		const [own = ""] = (await vi.waitUntil(() => /http:\S+(?=\/metrics)/.exec(server.stderr()), 10_000)) ?? [];
+		await callThrice(server.url, bearer);
+		expect((await send(`${own}/metrics`)).text).toContain(masked);
+		expect((await send(`${own}/readyz`)).text).toBe('{"status":"ready"}');
+		expect((await send(`${own}/healthz`)).status).toBe(200);
+		expect((await send(`${server.url}/metrics`, { headers: bearer })).status).toBe(404);
+		expect((await send(`${own}/mcp`, { method: "POST", headers: bearer })).status).toBe(404);
+		for (const headers of [{ Host: "evil.example" }, { Origin: "https://evil.example" }]) {
+			expect((await send(`${own}/metrics`, { headers })).status).toBe(403);
+		}
+		expect(await server.end()).toBe(0);
+	});
+
+	it("do not keep a server alive whose address is taken", async () => {
+		const { url } = await httpServer();
+		const taken = new URL(url).host;
+		const run = await runCli(["serve", "--http", "127.0.0.1:0", "--metrics", taken], { folder: await scratchFolder() });
+		expect(run.code).toBe(1);
+		expect(run.lines.join("\n")).toContain("is in use");
+	});
+});
+
+describe("the log", () => {
+	it("as JSON: one line a call, and no word of a conversation or a token", async () => {
+		const parameters = ["--log", "json", "--archive", "memory", "--auth-tokens", await tokensFile()];
+		const server = await httpServer(parameters);
+		await callThrice(server.url, bearer);
+		expect(await server.end()).toBe(0);
+		const lines = server.stderr().trimEnd().split("\n");
+		const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+		const calls = events.filter(({ event }) => event === "call");
+		const principal = "token alice";
+		expect(calls).toMatchObject([
+			{ tool: "mask_conversation", outcome: "ok", principal, bytes_in: expect.any(Number), ms: expect.any(Number) },
+			{ tool: "truncate_output", outcome: "ok", principal },
+			{ tool: "truncate_output", outcome: "error", code: "invalid_argument", principal },
+		]);
+		const sessions = new Set(calls.map(({ session }) => session));
+		expect([...sessions]).toEqual([expect.stringMatching(/^[0-9a-f]{12}$/)]);
+		expect(new Set(calls.map(({ request }) => request)).size).toBe(3);
+		expect(calls[0]?.tokens_before).toBeGreaterThan(Number(calls[0]?.tokens_after));
+		expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(["listening", "shutting_down"]));
+		for (const unsaid of [secret, token, "file 3"]) expect(server.stderr()).not.toContain(unsaid);
+	});
+
+	it("off: nothing at all", async () => {
+		const folder = await scratchFolder();
+		const run = await runCli(["serve", "--log", "off"], { folder, input: "not JSON\n" });
+		expect(run).toMatchObject({ code: 0, lines: [] });
+		expect((await runCli(["serve", "--log", "xml"], { folder })).code).toBe(2);
+	});
+});
+
+describe.skipIf(!hasRedis)("a server with an archive in Redis", () => {
+	it("is ready while Redis is, and lives all the same", async () => {
+		const redis = await startRedis();
+		const { url } = await httpServer(["--archive", redis.url, "--stateless"]);
+		const answered = (status: number, text: string) =>
+			vi.waitFor(async () => expect(await send(`${url}/readyz`)).toMatchObject({ status, text }), 15_000);
+		await answered(200, '{"status":"ready"}');
+		await redis.kill();
+		await answered(503, '{"status":"not_ready","reason":"archive_unavailable"}');
+		expect((await send(`${url}/healthz`)).status).toBe(200);
+		await redis.start();
+		await answered(200, '{"status":"ready"}');
+		redis.freeze(true);
+		await answered(503, '{"status":"not_ready","reason":"archive_timeout"}');
+		redis.freeze(false);
+		await answered(200, '{"status":"ready"}');
+		await redis.kill();
+	});
+});
