@@ -1,0 +1,123 @@
+import { spawn } from "node:child_process";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { builtCli } from "../support/built-cli.ts";
+import { claudeCodeSession } from "../support/claude-code-session.ts";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
+import { commandsOf, pages } from "./markdown.ts";
+
+/** Commands that are not run here, and why. */
+const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
+	[/^npm ci\b/, ".ci/run does it"],
+	[/^npm run (?:demo|bench|bundle|conformance|load)\b/, "CI, a test of its own, or minutes of work"],
+	[/^npm install prom-client$/, "changes an installation"],
+	[/^npx vitest run test\//, "runs with all the others"],
+	[/^node examples\//, "examples.test.ts runs them all"],
+	[/^node scripts\//, "prints what its page shows"],
+	[/^claude mcp add /, "Claude Code's own; hosts-page.test.ts starts what it enters"],
+	[/^docker |docker compose /, "needs a Docker engine"],
+	[/^(?:install -m|echo "alice)/, "makes a file of the operator's"],
+	[/--auth-issuer /, "needs the issuer; test/mcp/auth-jwt.test.ts has one"],
+];
+/** Commands that end with another code than 0, as they should. */
+const otherCodes: Readonly<Record<string, number>> = { "palimpsest run --max-tokens 2000 -- npm test": 1 };
+
+/** Brings originals into the archive, whose clearing is among the commands. */
+const masking = "palimpsest mask chat.json --set locale=en --set mask.keep_errors=false";
+
+let home: string;
+let reference: string;
+let environment: Record<string, string>;
+const commands = new Map(pages.flatMap((page) => commandsOf(page).map((command) => [command, page.path] as const)));
+const ran: string[] = [];
+
+const shims = {
+	palimpsest: `exec "${process.execPath}" "${builtCli}" "$@"`,
+	npx: 'while [ "$1" != palimpsest-mcp ]; do shift; done; shift; exec palimpsest "$@"',
+	npm: 'i=0; while [ $i -lt 3000 ]; do echo "ok $i - a test that passes"; i=$((i+1)); done; echo "FAIL src/a.test.ts"; exit 1',
+	git: 'echo "diff --git a/x b/x"; echo "+one line"',
+};
+
+beforeAll(async () => {
+	home = await scratchFolder();
+	const bin = join(home, "bin");
+	await mkdir(bin);
+	for (const [name, script] of Object.entries(shims)) {
+		await writeFile(join(bin, name), `#!/bin/sh\n${script}\n`);
+		await chmod(join(bin, name), 0o755);
+	}
+	const { PALIMPSEST_ARCHIVE: _, ...rest } = cleanEnvironment(home);
+	environment = { ...rest, PATH: `${bin}:${process.env.PATH}`, XDG_CONFIG_HOME: "", XDG_STATE_HOME: "" };
+	const session = claudeCodeSession(24);
+	await writeFile(
+		join(home, "chat.json"),
+		JSON.stringify(agentConversation(30)).replaceAll(secret, "the error, word for word"),
+	);
+	await writeFile(join(home, "session.jsonl"), session);
+	await writeFile(join(home, "my.toml"), 'preset = "balanced"\n');
+	await writeFile(join(home, "build.log"), "compiling\n".repeat(5_000));
+	for (const folder of [".claude/projects/mine", ".codex/sessions"]) {
+		await mkdir(join(home, folder), { recursive: true });
+		await writeFile(join(home, folder, "session.jsonl"), session);
+	}
+	await mkdir(join(home, "etc"));
+	await writeFile(join(home, "etc/tokens"), `alice:${"a1b2c3d4".repeat(8)}\n`, { mode: 0o600 });
+	const { output } = await runIn(masking);
+	reference = /ref=(\w+)/.exec(output)?.[1] ?? "";
+});
+
+/** Runs a line in a shell; a server is ended once it says that it listens. */
+function runIn(line: string): Promise<{ code: number | null; output: string; errors: string }> {
+	const child = spawn("bash", ["-c", line], { cwd: home, env: environment });
+	let output = "";
+	let errors = "";
+	child.stdout.on("data", (chunk) => {
+		output += chunk;
+	});
+	child.stderr.on("data", (chunk) => {
+		errors += chunk;
+		if (/ at http:\/\//.test(errors)) child.kill("SIGTERM");
+	});
+	child.stdin.end();
+	return new Promise((resolve) => child.on("close", (code) => resolve({ code, output, errors })));
+}
+
+/** The line with the places and the reference of this test in it; a server takes any free port. */
+function placed(line: string): string {
+	return line
+		.replaceAll("/etc/palimpsest/", `${home}/etc/`)
+		.replace(/\b(?:[a-z]{2}\d{3}){4}\b/g, reference)
+		.replace("0.0.0.0:8765", "0.0.0.0:0")
+		.replace(/--metrics 127\.0\.0\.1:9464/, "--metrics 127.0.0.1:0")
+		.replace(/--http(?= --| *$)/, "--http 127.0.0.1:0");
+}
+
+describe("the commands of the documentation", () => {
+	const here = [...commands].filter(([command]) => !elsewhere.some(([pattern]) => pattern.test(command)));
+
+	it.each(here)(
+		"%s",
+		async (command) => {
+			if (command.startsWith("palimpsest recall")) await runIn(masking);
+			const { code, errors } = await runIn(placed(command));
+			expect([code, code === (otherCodes[command] ?? 0) ? "" : errors]).toEqual([otherCodes[command] ?? 0, ""]);
+			ran.push(command);
+		},
+		60_000,
+	);
+
+	it("were run, and what was not has its reason", () => {
+		expect(ran.length).toBe(here.length);
+		expect(here.length).toBeGreaterThan(25);
+		const unused = elsewhere.filter(([pattern]) => ![...commands.keys()].some((command) => pattern.test(command)));
+		expect(unused.map(([pattern]) => pattern.source)).toEqual([]);
+	});
+});
+
+afterAll(async () => {
+	// What the commands wrote is what they say: the restored session is the one that was masked.
+	if (!ran.includes("palimpsest restore smaller.jsonl > session.jsonl")) return;
+	expect(await readFile(join(home, "session.jsonl"), "utf8")).toBe(claudeCodeSession(24));
+});

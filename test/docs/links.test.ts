@@ -1,0 +1,29 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { packageFolder } from "../support/built-cli.ts";
+import { anchorsOf, innerLinks, pages } from "./markdown.ts";
+
+describe.each(pages.map((page) => [page.path, page] as const))("%s", (_, page) => {
+	it("links to what is there", () => {
+		const broken = innerLinks(page).filter(({ path, anchor }) => {
+			if (!existsSync(join(packageFolder, path))) return true;
+			if (anchor === undefined) return false;
+			const target = pages.find((one) => one.path === path);
+			return !target || !anchorsOf(target).includes(anchor);
+		});
+		expect(broken).toEqual([]);
+	});
+
+	it("links elsewhere by https", () => {
+		const prose = page.text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
+		const links = Array.from(prose.matchAll(/(?:\]\(|<)([a-z]+:\/\/[^)>\s]+)/g), ([, link = ""]) => link);
+		expect(links.filter((link) => !URL.canParse(link) || !link.startsWith("https://"))).toEqual([]);
+	});
+});
+
+it("the pages link to each other: none stands alone", () => {
+	const reached = new Set(pages.flatMap((page) => innerLinks(page).map(({ path }) => path)));
+	expect(pages.map(({ path }) => path).filter((path) => path.startsWith("docs/") && !reached.has(path))).toEqual([]);
+	expect(reached.size).toBeGreaterThan(10);
+});
