@@ -12,7 +12,24 @@ export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);
 	const start = presets[preset].policy;
 	const sameLocale = set.locale === undefined || set.locale === start.locale;
-	return policySchema.parse({ ...mergeLayers(sameLocale ? start : withoutTemplates(start), set), preset });
+	return parseOnce({ ...mergeLayers(sameLocale ? start : withoutTemplates(start), set), preset });
+}
+
+// Every call asks for its policy, and checking one takes longer than reading a short conversation.
+const parsed = new Map<string, Policy>();
+const mostParsed = 16;
+
+/** A policy of the caller's own, checked once for each that is asked for again. */
+function parseOnce(layer: PolicyLayer): Policy {
+	const key = JSON.stringify(layer);
+	const policy = parsed.get(key) ?? policySchema.parse(layer);
+	parsed.delete(key);
+	parsed.set(key, policy);
+	for (const oldest of parsed.keys()) {
+		if (parsed.size <= mostParsed) break;
+		parsed.delete(oldest);
+	}
+	return structuredClone(policy);
 }
 
 /** A preset's own templates are worded in its own locale, and would stand out in any other. */
