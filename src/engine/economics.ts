@@ -1,6 +1,7 @@
 import type { Prices } from "../policy/schema.ts";
 import type { Plan } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
+import { totalsOf } from "./plan-totals.ts";
 import { startSum } from "./size.ts";
 import { likelyTokens, type TokenScale } from "./token-scale.ts";
 
@@ -34,30 +35,24 @@ export function economicsOf(
 	}: { readonly measurement: Measurement; readonly prices: Prices; readonly scale: TokenScale },
 ): Economics {
 	const { messages, total } = measurement;
-	const sent = plan.filter((edit) => !edit.unsent && edit.message >= 0);
-	const first = sent.reduce((least, edit) => Math.min(least, edit.message), messages.length);
+	const { savedInMessages: saved, firstMessage } = totalsOf(plan);
+	const first = firstMessage ?? messages.length;
 	const rest = startSum();
 	for (let index = first; index < messages.length; index += 1) rest.add(messages[index] as (typeof messages)[number]);
 	const prefix = startSum(total);
 	prefix.subtract(rest.total());
-	const saved = startSum();
-	for (const edit of sent) {
-		saved.add(edit.before);
-		saved.subtract(edit.after);
-		rest.subtract(edit.before);
-		rest.add(edit.after);
-	}
+	rest.subtract(saved);
 	const tokens = {
 		kept: likelyTokens(prefix.total(), scale),
 		rewritten: likelyTokens(rest.total(), scale),
-		saved: likelyTokens(saved.total(), scale),
+		saved: likelyTokens(saved, scale),
 	};
 	return {
-		first_changed_message: sent.length === 0 ? null : first,
+		first_changed_message: firstMessage ?? null,
 		prefix_kept_tokens: tokens.kept,
 		rewritten_tokens: tokens.rewritten,
 		saved_tokens_per_call: tokens.saved,
-		calls_to_break_even: sent.length === 0 ? null : callsToBreakEven(tokens, prices),
+		calls_to_break_even: firstMessage === undefined ? null : callsToBreakEven(tokens, prices),
 	};
 }
 

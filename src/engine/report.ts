@@ -1,9 +1,9 @@
 import { type Findings, findOnce, type MessageList } from "./continuation.ts";
-import type { Edit, Plan, Size } from "./edit.ts";
+import type { Plan } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
-import { startSum } from "./size.ts";
-import { takesMessageOut } from "./takes-message-out.ts";
+import { totalsOf } from "./plan-totals.ts";
+import { subtractSizes } from "./size.ts";
 import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
 import { toolTurns } from "./tool-turns.ts";
 import { type Message, resultCharacters, type Transcript } from "./transcript.ts";
@@ -44,7 +44,8 @@ export function reportOf(
 	plan: Plan,
 	scale: TokenScale = exactScale,
 ): Report {
-	const { after, masked, truncated, dropped, gone, added, resultCharsSaved } = sumUp(plan, total);
+	const { saved, masked, truncated, dropped, gone, added, resultChars } = totalsOf(plan);
+	const after = subtractSizes(total, saved);
 	const { tokens: tokensAfter, ...band } = scaleTokens(after, scale);
 	const { chars, sum: toolCharsBefore } = resultCharactersOf(transcript.messages);
 	let toolCharsKept = toolCharsBefore;
@@ -52,14 +53,14 @@ export function reportOf(
 	return {
 		format: transcript.format,
 		changed: plan.length > 0,
-		messages: { before: transcript.messages.length, after: transcript.messages.length - gone.size + added },
+		messages: { before: transcript.messages.length, after: transcript.messages.length - gone.length + added },
 		tool_turns: toolTurns(transcript).length,
 		tool_results: pairResults(transcript).length,
-		masked_tool_results: masked,
-		truncated_tool_results: truncated,
-		dropped_messages: dropped.size,
+		masked_tool_results: masked.results,
+		truncated_tool_results: truncated.results,
+		dropped_messages: dropped.messages,
 		chars: { before: total.chars, after: after.chars },
-		tool_chars: { before: toolCharsBefore, after: toolCharsKept - resultCharsSaved },
+		tool_chars: { before: toolCharsBefore, after: toolCharsKept - resultChars },
 		tokens: { before: scaleTokens(total, scale).tokens, after: tokensAfter },
 		band,
 		notes: notesOn(transcript),
@@ -87,30 +88,6 @@ function resultCharactersOf(messages: MessageList): ResultCharacters {
 		}
 		return { chars, sum };
 	});
-}
-
-/** What the edits of a plan come to. */
-function sumUp(plan: Plan, total: Size) {
-	const after = startSum(total);
-	const dropped = new Set<number>();
-	const gone = new Set<number>();
-	let added = 0;
-	const results = { mask: new Set<unknown>(), truncate: new Set<unknown>() };
-	let resultCharsSaved = 0;
-	for (let index = 0; index < plan.length; index += 1) {
-		const edit = plan[index] as Edit;
-		if (takesMessageOut(edit)) gone.add(edit.message);
-		if (edit.kind === "insert" ? edit.inserts === "message" : edit.kind === "replace" && edit.reason === "summary")
-			added += 1;
-		if (edit.reason === "drop") dropped.add(edit.message);
-		else if (edit.reason === "mask" || edit.reason === "truncate") results[edit.reason].add(edit.result);
-		if (edit.unsent) continue;
-		after.add(edit.after);
-		after.subtract(edit.before);
-		if (edit.kind === "replace" && edit.reason !== "summary") resultCharsSaved += edit.before.chars - edit.after.chars;
-	}
-	const [masked, truncated] = [results.mask.size, results.truncate.size];
-	return { after: after.total(), masked, truncated, dropped, gone, added, resultCharsSaved };
 }
 
 function notesOn(transcript: Transcript): string[] {

@@ -36,12 +36,13 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 	const { base, messages } = located;
 	const earlier = findEarlier(settledPlans, transcript.messages);
 	const isKnown = earlier?.finding.countTokens === countTokens && !format.links && base.length <= 1;
-	const starts = isKnown ? startsOf(plan, located) : undefined;
+	const starts = isKnown ? startsOf(plan, located, earlier.finding) : undefined;
 	if (!earlier || !starts) return undefined;
 
 	const changed = changedValues(plan, starts, earlier);
 	const written: unknown[] = [];
 	const rewritten: unknown[] = [];
+	const isDropped = new Uint8Array(transcript.messages.length);
 	for (let index = 0, next = 0; index < messages.length; index += 1) {
 		const isChanged = changed[next] === index;
 		if (isChanged) next += 1;
@@ -51,13 +52,17 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 			written.push(messages[index]);
 			continue;
 		}
+		for (let position = from; position < to; position += 1) {
+			const { reason, message } = plan[position] as Edit;
+			if (reason === "drop") isDropped[message] = 1;
+		}
 		if (to === from + 1 && isRemoval(plan[from], base.length)) continue;
 		const value = writeValue(messages[index], plan.slice(from, to), base.length + 1);
 		if (value === undefined) return undefined;
 		written.push(value);
 		if (isChanged) rewritten.push(value);
 	}
-	if (tearsPairs(transcript, plan) || !keepsPromises(source, { changed, rewritten, plan, starts, countTokens })) {
+	if (tearsPairs(transcript, isDropped) || !keepsPromises(source, { changed, rewritten, plan, starts, countTokens })) {
 		return undefined;
 	}
 	settledPlans.set(transcript.messages, { plan, countTokens, starts });
@@ -82,12 +87,7 @@ function changedValues(plan: Plan, starts: Uint32Array, { finding }: Earlier<Set
 }
 
 /** Whether a call would go without its result, or a result without its call. */
-function tearsPairs(transcript: Transcript, plan: Plan): boolean {
-	const isDropped = new Uint8Array(transcript.messages.length);
-	for (let index = 0; index < plan.length; index += 1) {
-		const { reason, message } = plan[index] as Edit;
-		if (reason === "drop") isDropped[message] = 1;
-	}
+function tearsPairs(transcript: Transcript, isDropped: Uint8Array): boolean {
 	return pairResults(transcript).some(
 		({ message, caller }) => caller !== undefined && isDropped[message] !== isDropped[caller],
 	);
@@ -120,12 +120,21 @@ function keepsPromises(
 /** What is done to a message whatever is done to others, but for the pairs that it belongs to. */
 const ownReasons: ReadonlySet<EditReason> = new Set(["mask", "truncate", "drop", "thinking"]);
 
-/** `undefined` where the edits do not stand in the order of the values, or one is no edit of a message by itself. */
-function startsOf(plan: Plan, { base, messages }: LocatedMessages): Uint32Array | undefined {
+/**
+ * `undefined` where the edits do not stand in the order of the values, or one is no edit of a message by itself. The edits
+ * with which an `earlier` plan of the same list begins too were looked at then.
+ */
+function startsOf(plan: Plan, { base, messages }: LocatedMessages, earlier?: SettledPlan): Uint32Array | undefined {
 	const values = messages.length;
 	const starts = new Uint32Array(values + 1);
 	let value = 0;
-	for (let position = 0; position < plan.length; position += 1) {
+	let position = earlier ? commonBeginning(plan, earlier.plan) : 0;
+	if (earlier && position > 0) {
+		value = Number(plan[position - 1]?.path[base.length]);
+		if (value >= values) return undefined;
+		starts.set(earlier.starts.subarray(0, value + 1));
+	}
+	for (; position < plan.length; position += 1) {
 		const { reason, path } = plan[position] as Edit;
 		const at = path[base.length];
 		const isInside = typeof at === "number" && at < values && base.every((segment, depth) => segment === path[depth]);
@@ -134,6 +143,13 @@ function startsOf(plan: Plan, { base, messages }: LocatedMessages): Uint32Array 
 	}
 	starts.fill(plan.length, value + 1);
 	return starts;
+}
+
+/** With how many of the same edits two plans begin. */
+function commonBeginning(plan: Plan, other: Plan): number {
+	let length = 0;
+	while (length < plan.length && length < other.length && plan[length] === other[length]) length += 1;
+	return length;
 }
 
 /** Whether an edit takes out the whole value. */
