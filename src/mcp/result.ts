@@ -21,6 +21,9 @@ export const largestAnswer = 8_000_000;
  */
 export const largestRepeated = 256_000;
 
+/** Structured content of more bytes is not written a second time when it is sent. */
+const worthKeeping = 16_000;
+
 /** A tool's answer and how it is told. */
 export interface ToolAnswer {
 	readonly answer: Answer;
@@ -52,7 +55,7 @@ export async function toolResult({ answer, spill, text: policyText }: ToolAnswer
 		// The text travels as a string in JSON: once more with its quotes escaped, which at most doubles it.
 		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));
 		if (bytes + escaped + bytesBeside <= largestAnswer) {
-			if (bytes > largestRepeated) for (const { value, json } of members) rememberWrittenJson(value, json ?? "");
+			if (bytes > worthKeeping) for (const { value, json } of members) rememberWrittenJson(value, json ?? "");
 			const summary = text ?? summariseAnswer({ members, bytes });
 			const structuredContent = Object.fromEntries(members.map(({ name, value }) => [name, value]));
 			return { content: [{ type: "text", text: summary }, ...links, ...blocks], structuredContent };

@@ -36,9 +36,11 @@ export interface EarlyQuestion {
  */
 export function answerEarly(question: EarlyQuestion): EarlyAnswer | undefined {
 	const { transcript, policy, budget, meter, scale, requestOverhead, largeFrom } = question;
-	const isAsked = policy.tokens.count === "auto" && isLarge(transcript, largeFrom);
-	if (!isAsked || (policy.guard.ladder.length > 0 && hasMoreCharacters(transcript, budget, scale))) return undefined;
-	if (hasToCap(transcript, policy) || isMeasured(transcript, meter)) return undefined;
+	// What was measured is told by its newest message, what is large by all of them.
+	if (policy.tokens.count !== "auto" || isMeasured(transcript, meter) || !isLarge(transcript, largeFrom))
+		return undefined;
+	if (policy.guard.ladder.length > 0 && hasMoreCharacters(transcript, budget, scale)) return undefined;
+	if (hasToCap(transcript, policy)) return undefined;
 	const meters = boundingMeters(policy);
 	const most = measure(transcript, meters.most, requestOverhead);
 	const { high } = scaleTokens(most.total, scale);
