@@ -43,7 +43,14 @@ describe("the packed tarball", () => {
 		const allowed =
 			/^(assets\/[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|docs\/[\w./-]+\.md|examples\/([\w-]+\.js|package\.json)|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
 		expect(paths.filter((path) => !allowed.test(path))).toEqual([]);
-		const needed = ["assets/replay-page.js", "assets/page.css", "dist/cli.js", "dist/index.js", "dist/index.d.ts", "package.json"];
+		const needed = [
+			"assets/replay-page.js",
+			"assets/page.css",
+			"dist/cli.js",
+			"dist/index.js",
+			"dist/index.d.ts",
+			"package.json",
+		];
 		const beside = ["README.md", "LICENSE", "CHANGELOG.md", "mcp.json.example", "docs/policy.md"];
 		expect(paths).toEqual(expect.arrayContaining([...needed, ...beside]));
 	});

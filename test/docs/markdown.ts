@@ -14,6 +14,7 @@ export const pages: readonly Page[] = [
 	"README.md",
 	"CHANGELOG.md",
 	"SECURITY.md",
+	"CONTRIBUTING.md",
 	...readdirSync(join(packageFolder, "docs"))
 		.filter((name) => name.endsWith(".md"))
 		.map((name) => `docs/${name}`),
