@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** Rooms whose tests neither change the process nor mind what was loaded before: they share what they import. */
@@ -8,8 +9,8 @@ const limits = { testTimeout: 30_000, hookTimeout: 60_000 };
 
 export default defineConfig({
 	test: {
-		// By default one is left idle, which on two processors is half of them.
-		maxWorkers: "100%",
+		// One more than there are processors: much of the time a test waits for a process that it started.
+		maxWorkers: availableParallelism() + 1,
 		projects: [
 			{ test: { ...limits, name: "sharing", include: sharing, isolate: false } },
 			{

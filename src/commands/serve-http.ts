@@ -99,17 +99,17 @@ export async function serveOverHttp(server: Server, options: HttpCommandOptions)
 		await close();
 		throw error;
 	}
-	const { url } = service;
-	const sse = options.stateless ? "" : ` and ${url}/sse (HTTP+SSE)`;
-	const data = { event: "listening", url, ...(own && { metrics_url: `${own.url}/metrics` }) };
-	announce({ level: "notice", message: `serving MCP at ${url}/mcp (Streamable HTTP)${sse}`, data });
-	if (own) announce({ level: "notice", message: `metrics at ${own.url}/metrics`, data: { event: "listening" } });
-
+	// Before anybody is told that it serves: who is told may end it.
 	endBySignal(async (signal) => {
 		announce({ level: "notice", message: "shutting down", data: { event: "shutting_down", signal } });
 		await service.close();
 		await close();
 	});
+	const { url } = service;
+	const sse = options.stateless ? "" : ` and ${url}/sse (HTTP+SSE)`;
+	const data = { event: "listening", url, ...(own && { metrics_url: `${own.url}/metrics` }) };
+	announce({ level: "notice", message: `serving MCP at ${url}/mcp (Streamable HTTP)${sse}`, data });
+	if (own) announce({ level: "notice", message: `metrics at ${own.url}/metrics`, data: { event: "listening" } });
 }
 
 /** An address for metrics; what is left out is 127.0.0.1, and port 9464. */

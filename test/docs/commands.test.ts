@@ -10,8 +10,8 @@ import { commandsOf, pages } from "./markdown.ts";
 
 /** Commands that are not run here, and why. */
 const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
-	[/^npm ci\b/, ".ci/run does it"],
-	[/^npm run (?:demo|bench|bundle|conformance|load)\b/, "CI, a test of its own, or minutes of work"],
+	[/^(?:npm ci\b|npm test$|npm run (?:lint|typecheck|demo|conformance)\b|\.ci\/run)/, "CI runs them"],
+	[/^npm run (?:bench|load)\b/, "minutes of work"],
 	[/^npm install prom-client$/, "changes an installation"],
 	[/^npx vitest run test\//, "runs with all the others"],
 	[/^node examples\//, "examples.test.ts runs them all"],
@@ -77,8 +77,10 @@ function runIn(line: string): Promise<{ code: number | null; output: string; err
 		output += chunk;
 	});
 	child.stderr.on("data", (chunk) => {
+		const isFirst = !/ at http:\/\//.test(errors);
 		errors += chunk;
-		if (/ at http:\/\//.test(errors)) child.kill("SIGTERM");
+		// A second signal would end it at once.
+		if (isFirst && / at http:\/\//.test(errors)) child.kill("SIGTERM");
 	});
 	child.stdin.end();
 	return new Promise((resolve) => child.on("close", (code) => resolve({ code, output, errors })));
