@@ -22,6 +22,7 @@ Examples:
   git diff | palimpsest count - --model gpt-4o          how many tokens a text has
   palimpsest recall ku193re960gi257do532 --tail 40      read what a placeholder stands for
   palimpsest restore masked.json                        put every original back
+  palimpsest report session.jsonl                       what fills the context window, and what to do about it
   palimpsest replay ~/.claude/projects                  what each policy would have cost and lost there
 
 Where FILE stands, - is standard input. JSON goes to standard output, words for people to standard error.
@@ -106,6 +107,14 @@ export function createProgram(): Command {
 	keeping("restore <file>", "Print the conversation in FILE with every archived original put back.").action(
 		async (file, options) => (await import("./restore.ts")).restore(file, options),
 	);
+
+	command("report <file>", "Print what fills the context window, and what each preset would free and cost.")
+		.option("--model <name>", "model whose window and tokenizer count, if not as the conversation says")
+		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
+		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
+		.option("--html <file>", "write a page too")
+		.option("--json", "as JSON")
+		.action(async (file, options) => (await import("./report.ts")).report(file, options));
 
 	addReplayOptions(
 		command("replay <files...>", "Print what policies would have cost and lost in recorded conversations."),

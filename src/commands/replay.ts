@@ -1,6 +1,4 @@
 import { PalimpsestError } from "../errors.ts";
-import { writeNewFile } from "../files/write-new-file.ts";
-import type { ReplayPageParts } from "../pages/replay-page.ts";
 import { parsePrices, type Rates, ratesOfPrices } from "../pipeline/replay/rates.ts";
 import { ratesOfModel } from "../pipeline/replay/rates-of-model.ts";
 import { replayedPolicies } from "../pipeline/replay/replayed-policy.ts";
@@ -11,6 +9,7 @@ import { type FoundFile, findConversations } from "./replay/find-conversations.t
 import { maskingTable } from "./replay/masking-table.ts";
 import { replayText } from "./replay/replay-text.ts";
 import { startProgress } from "./replay/start-progress.ts";
+import { writePage } from "./report/write-page.ts";
 import { type CommonOptions, configOf, printJson, say } from "./shell.ts";
 
 /** The options of `palimpsest replay`. */
@@ -55,8 +54,10 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	const leftOut = await addAll(replay, await findConversations(names), policy);
 	const report = replay.report();
 	if (report.files.length === 0) throw nothingLeft(leftOut);
-	if (options.html !== undefined)
-		await writePage(options.html, { report, series: replay.series(), billedIn: rates.unit });
+	if (options.html !== undefined) {
+		const { replayPage } = await import("../pages/replay-page.ts");
+		await writePage(options.html, await replayPage({ report, series: replay.series(), billedIn: rates.unit }));
+	}
 	if (leftOut.unreadable + leftOut.short > 0) say(`left out ${tellLeftOut(leftOut)}`);
 	if (comparesPolicies && options.json) printJson(report, 2);
 	else if (comparesPolicies) process.stdout.write(replayText(report, { rates, eachFile: options.files ?? false }));
@@ -137,15 +138,4 @@ function tellLeftOut({ unreadable, short }: LeftOut): string {
 			: []),
 		...(short > 0 ? [`${short} ${short === 1 ? "conversation" : "conversations"} of too few tool turns`] : []),
 	].join(", ");
-}
-
-async function writePage(file: string, parts: ReplayPageParts): Promise<void> {
-	const { replayPage } = await import("../pages/replay-page.ts");
-	const text = await replayPage(parts);
-	try {
-		await writeNewFile({ file, text, overwrite: true });
-	} catch (cause) {
-		const { code, message } = cause as NodeJS.ErrnoException;
-		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code ?? message}.`, { cause });
-	}
 }

@@ -2,6 +2,7 @@ import { unsafeIntegers } from "../documents/unsafe-integers.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { SpellingsOf } from "../pipeline/archive-originals.ts";
 import type { Outcome } from "../pipeline/mask-conversation.ts";
+import type { ContextReport } from "../pipeline/report/context-report.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ConversationArguments } from "./conversation-input.ts";
 import { originalLinks } from "./original-link.ts";
@@ -18,6 +19,14 @@ export type EditConversation = (given: {
 export interface EditedConversation extends Outcome<object> {
 	/** What is answered in its place: a question to the caller. */
 	readonly instead?: Answer;
+	/** What fills the window of the input; told where the caller asked for a report. */
+	readonly context?: ContextAnswer;
+}
+
+/** A context report, and the same in words. */
+export interface ContextAnswer {
+	readonly report: ContextReport;
+	readonly text: string;
 }
 
 /** A call of a tool that edits a conversation. */
@@ -67,17 +76,21 @@ function requireFittingArguments({
  * Tells where a number may be rounded: all of an inline conversation were parsed before they got here, and messages that
  * are answered inline are written anew.
  */
-export function tellRounded(conversation: unknown, outcome: Outcome<object>): Outcome<object> {
+export function tellRounded(conversation: unknown, outcome: EditedConversation): EditedConversation {
 	const unsafe = unsafeIntegers(conversation);
 	return unsafe.length === 0 ? outcome : { ...outcome, report: { ...outcome.report, unsafe_integers: unsafe } };
 }
 
 /** Picks what the caller asked for; an outcome that would have broken a promise becomes its error. */
-export function answerWith({ respond_with }: ConversationArguments, outcome: Outcome<object>): Answer {
-	const { conversation, edits, report, error } = outcome;
+export function answerWith({ respond_with }: ConversationArguments, outcome: EditedConversation): Answer {
+	const { conversation, edits, report, error, context } = outcome;
 	if (error) throw error;
 	// Edits name their originals themselves.
 	if (respond_with === "edits") return { edits, report };
-	const told = { [beside]: { blocks: originalLinks(edits) } };
-	return respond_with === "messages" ? { messages: conversation, report, ...told } : { report, ...told };
+	const blocks = originalLinks(edits);
+	if (respond_with === "messages") return { messages: conversation, report, [beside]: { blocks } };
+	if (!context) return { report, [beside]: { blocks } };
+	// A model reads tables with fewer tokens than the same as JSON.
+	const text = `${context.text}\n${JSON.stringify({ report })}`;
+	return { report, context: context.report, [beside]: { text, blocks } };
 }

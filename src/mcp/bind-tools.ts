@@ -82,7 +82,7 @@ function definitionOf(tool: Tool): ToolDefinition {
 
 /** A tool's definition as clients list it. */
 export function toolDefinition(tool: Tool): ToolDefinition {
-	const { name, title, description, annotations } = tool;
+	const { name, title, description, annotations, app } = tool;
 	return {
 		name,
 		title,
@@ -90,6 +90,7 @@ export function toolDefinition(tool: Tool): ToolDefinition {
 		annotations,
 		inputSchema: jsonSchema(tool.inputSchema, "input"),
 		outputSchema: jsonSchema(tool.outputSchema, "output"),
+		...(app === undefined ? {} : { _meta: { ui: { resourceUri: app } } }),
 	};
 }
 

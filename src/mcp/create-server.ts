@@ -9,6 +9,7 @@ import type { Log } from "../pipeline/log-event.ts";
 import { describePolicy } from "../policy/describe-policy.ts";
 import type { Policy } from "../policy/schema.ts";
 import { version } from "../version.ts";
+import { bindContextReportApp } from "./apps/context-report-app.ts";
 import { bindLogging } from "./bind-logging.ts";
 import { bindOriginals } from "./bind-originals.ts";
 import { bindPrompts } from "./bind-prompts.ts";
@@ -97,6 +98,7 @@ export function createServer(options: ServerOptions): McpServer {
 	if (archive) bindOriginals(server, archive);
 	bindPrompts(server);
 	const stopListening = bindResources(server, policySource);
+	bindContextReportApp(server);
 	server.server.onclose = stopListening;
 	return server;
 }

@@ -55,6 +55,8 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 	readonly annotations: ToolAnnotations;
 	readonly inputSchema: Input;
 	readonly outputSchema: z.ZodObject;
+	/** The page that shows the tool's answers in hosts of MCP Apps, as the URI of a resource. */
+	readonly app?: `ui://${string}`;
 	/** Throws PalimpsestError for what the caller can mend. */
 	readonly handle: (input: z.output<Input>, context: ToolContext) => Promise<Answer>;
 }

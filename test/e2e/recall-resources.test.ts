@@ -48,7 +48,7 @@ describe("original://{ref}", () => {
 		const { resourceTemplates } = await session.client.listResourceTemplates();
 		expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toContain("original://{ref}");
 		const { resources } = await session.client.listResources();
-		expect(resources.filter(({ uri }) => !uri.startsWith("policy://"))).toEqual([]);
+		expect(resources.filter(({ uri }) => uri.startsWith("original://"))).toEqual([]);
 		const uri = `original://${ref}`;
 		const { contents } = await session.client.readResource({ uri });
 		expect(contents).toEqual([{ uri, mimeType: "text/plain", text: messages[3]?.content }]);

@@ -64,7 +64,7 @@ const refused: [string, string, Record<string, unknown>, RegExp][] = [
 		/^\[invalid_argument\] .*`reserve_tokens`.* 0 or more; got -1/,
 	],
 	["a text that is a number", truncate, { text: 5 }, /^\[invalid_argument\] .* - text: .*string, received number/],
-	["a negative limit", truncate, { text: secret, max_chars: -1 }, /^\[invalid_argument\] .* - max_chars: .*>=0/],
+	["a negative limit", truncate, { text: secret, max_chars: -1 }, /^\[invalid_argument\] Expected `max_chars`.*got -1/],
 	["NaN as a limit", truncate, { text: secret, max_chars: Number.NaN }, /^\[invalid_argument\] .* - max_chars: /],
 	["an unknown answer", mask, { messages, respond_with: secret }, / - respond_with: .*"messages"\|"edits"\|"report"/],
 	["an unknown argument", mask, { messages, respond_wth: "edits" }, /"respond_wth": unknown .*mean respond_with\?/],

@@ -22,10 +22,11 @@ async function maskedBy(session: StdioSession): Promise<unknown> {
 const patient = { timeout: 10_000, interval: 50 };
 
 describe("resources", () => {
-	it("lists the policy, its schema and each preset, and the template of presets", async () => {
+	it("lists the policy, its schema, a page and each preset, and the template of presets", async () => {
 		const { client } = await stdioSession();
 		const { resources } = await client.listResources();
-		const uris = ["policy://current", "policy://schema", ...presetNames.map((name) => `policy://presets/${name}`)];
+		const ofPresets = presetNames.map((name) => `policy://presets/${name}`);
+		const uris = ["policy://current", "policy://schema", "ui://palimpsest/context-report", ...ofPresets];
 		expect(resources.map((resource) => resource.uri)).toEqual(uris);
 		for (const resource of resources) {
 			expect(resource).toMatchObject({ title: expect.any(String), description: expect.any(String) });

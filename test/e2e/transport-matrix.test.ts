@@ -107,7 +107,7 @@ describe("every transport", () => {
 	it.each(["messages", "edits", "report"])("guards, and answers with %s", async (respond_with) => {
 		const { report, ...rest } = await answer("guard_context", { ...guarded, respond_with });
 		expect(report).toMatchObject({ changed: true, fits: true });
-		expect(Object.keys(rest)).toEqual(respond_with === "report" ? [] : [respond_with]);
+		expect(Object.keys(rest)).toEqual([respond_with === "report" ? "context" : respond_with]);
 	});
 
 	it("truncates, and recalls the whole, a part, and by the id of a call", async () => {

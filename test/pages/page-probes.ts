@@ -1,5 +1,5 @@
 import axe from "axe-core";
-import type { Page } from "playwright-core";
+import type { Frame, Page } from "playwright-core";
 
 /** How many pixels of each plot are painted, and in how many colours. Run in the page. */
 const paintedPixels = `Array.from(document.querySelectorAll("canvas"), (canvas) => {
@@ -27,7 +27,7 @@ export function pictures(page: Page): Promise<string[]> {
 }
 
 /** What axe-core finds wrong, as rules and elements. Its program runs beside the page's policy, not through it. */
-export async function violations(page: Page): Promise<string[]> {
+export async function violations(page: Page | Frame): Promise<string[]> {
 	await page.evaluate(axe.source);
 	const found: { id: string; nodes: { target: string[]; failureSummary: string }[] }[] = await page.evaluate(
 		"axe.run({ resultTypes: ['violations'], preload: false }).then(({ violations }) => violations)",
@@ -38,7 +38,7 @@ export async function violations(page: Page): Promise<string[]> {
 }
 
 /** Whether the page can be moved sideways as a whole. */
-export function scrollsSideways(page: Page): Promise<boolean> {
+export function scrollsSideways(page: Page | Frame): Promise<boolean> {
 	return page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth");
 }
 

@@ -28,7 +28,11 @@ describe("the context report as an MCP App", () => {
 	it.skipIf(!hasBrowser)("shows what the host sends it, in the host's scheme, and tells its height", async () => {
 		const { page, requests, complaints } = await show("<!doctype html><body>", { width: 900, scheme: "light" });
 		await page.evaluate(await host());
-		const shown = { page: await reportAppPage(), theme: "dark", result: resultOf({ report: reportFixture() }) };
+		const shown = {
+			page: await reportAppPage(),
+			theme: "dark",
+			result: resultOf({ report: {}, context: reportFixture() }),
+		};
 		await page.evaluate(`startHost(${JSON.stringify(shown)})`);
 		const app = page.frameLocator("iframe");
 		await expect.poll(() => app.locator("table").count(), patience).toBe(4);
@@ -42,7 +46,7 @@ describe("the context report as an MCP App", () => {
 		await expect.poll(() => app.locator("html").getAttribute("data-theme"), patience).toBe("light");
 		await page.evaluate(`bridge.sendToolResult(${JSON.stringify(resultOf(reportFixture({ by_tool: [] })))})`);
 		await expect.poll(() => app.locator("table").count(), patience).toBe(3);
-		await page.evaluate(`bridge.sendToolResult(${JSON.stringify(resultOf({ report: { fits: true } }))})`);
+		await page.evaluate(`bridge.sendToolResult(${JSON.stringify(resultOf({ report: { changed: true } }))})`);
 		await expect
 			.poll(() => app.locator(".lead").textContent(), patience)
 			.toBe("The tool answered without a context report.");

@@ -40,8 +40,14 @@ describe.skipIf(!hasBrowser)("the page of a context report, in a browser", () =>
 		expect(await rows("The biggest tool results").nth(3).locator("td").allTextContents()).toEqual([
 			...["6,600", "150", "no", "yes", "5.1%", "46", "–"],
 		]);
+		const names = rows("The biggest tool results").locator("th");
+		expect(await names.nth(2).locator("bdi").allTextContents()).toEqual(["unknown"]);
+		expect(await names.nth(3).locator("bdi").allTextContents()).toEqual([
+			"Read",
+			"packages/agent/src/module-3/index.ts",
+		]);
 		expect(await rows("What each preset would free and cost").first().locator("td").allTextContents()).toEqual([
-			...["81,200", "48,077", "37.2%", "yes", "390", "0", "70,000", "17 calls"],
+			...["81,200", "48,077", "37.2%", "yes", "390", "3", "0", "70,000", "17 calls"],
 		]);
 		await page.context().close();
 	});

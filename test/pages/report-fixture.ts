@@ -4,6 +4,7 @@ import type { ContextReport } from "../../src/pipeline/report/context-report.ts"
 export function reportFixture(changed: Partial<ContextReport> = {}): ContextReport {
 	const result = (place: number) => ({
 		tool: place === 2 ? null : "Read",
+		target: place === 2 ? null : `packages/agent/src/module-${place}/index.ts`,
 		call_id: place === 3 ? null : `toolu_01ABCDEFGHIJKLMNOPQRSTU${place}`,
 		message: 40 + 2 * place,
 		tokens: 9_000 - 800 * place,
@@ -13,6 +14,7 @@ export function reportFixture(changed: Partial<ContextReport> = {}): ContextRepo
 	});
 	return {
 		model: "claude-sonnet-4-5",
+		method: "estimated",
 		context_window: 200_000,
 		budget_tokens: 184_000,
 		tokens: 129_277,
@@ -36,6 +38,7 @@ export function reportFixture(changed: Partial<ContextReport> = {}): ContextRepo
 				tokens_after: 81_200,
 				freed_tokens: 48_077,
 				masked: 390,
+				truncated: 3,
 				dropped: 0,
 				fits: true,
 				rewritten_tokens: 70_000,
@@ -46,6 +49,7 @@ export function reportFixture(changed: Partial<ContextReport> = {}): ContextRepo
 				tokens_after: 129_289,
 				freed_tokens: -12,
 				masked: 0,
+				truncated: 0,
 				dropped: 2,
 				fits: false,
 				rewritten_tokens: 100,

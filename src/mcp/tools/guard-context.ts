@@ -1,5 +1,8 @@
 import { z } from "zod";
+import { originalsOf } from "../../pipeline/originals-of.ts";
+import type { PolicyLayer } from "../../policy/policy-layer.ts";
 import { answerConversation, type EditConversation } from "../answer-conversation.ts";
+import { contextReportUri } from "../apps/context-report-app.ts";
 import { compactionOfCall } from "../compaction-of-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
@@ -22,7 +25,8 @@ export const guardContext = defineTool({
 		last_response: z.looseObject({}).optional().describe("Provider's last answer: if cut off, asks for less."),
 		policy: policyInput(["media", "thinking", "mask", "guard", "truncate"]),
 	}),
-	outputSchema: conversationOutput,
+	outputSchema: conversationOutput.extend({ context: z.looseObject({}).optional() }),
+	app: contextReportUri,
 	async handle(input, context) {
 		// Loaded on demand, with every format: a client that lists the tools waits for less.
 		const { guardWithCompaction } = await import("../../pipeline/compaction/guard-with-compaction.ts");
@@ -39,7 +43,16 @@ export const guardContext = defineTool({
 		const { log, archive, signal, onProgress } = context;
 		const compaction = () => compactionOfCall(context, { policy });
 		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
-		const edit: EditConversation = (one) => guardWithCompaction({ ...one, ...given, ...shell, compaction });
+		const edit: EditConversation = async (one) => {
+			if (input.respond_with !== "report") return guardWithCompaction({ ...one, ...given, ...shell, compaction });
+			const { contextOfCall } = await import("../apps/context-of-call.ts");
+			const layers = [...context.layers, (input.policy ?? {}) as PolicyLayer];
+			const reported = await contextOfCall({ ...one, ...given, layers, originals: originalsOf(shell) });
+			const isWindowKnown = (contextWindow ?? policy.guard.context_window_override) !== null;
+			// A session may name the model that the caller does not.
+			const known = isWindowKnown ? given : { ...given, model: reported.report.model ?? undefined };
+			return { ...(await guardWithCompaction({ ...one, ...known, ...shell, compaction })), context: reported };
+		};
 		return answerConversation({ input, context, policy, edit });
 	},
 });

@@ -78,10 +78,10 @@ function biggest({ biggest_results, tokens }) {
 	const largest = biggest_results[0]?.tokens ?? 1;
 	return tableBlock({
 		heading: "The biggest tool results",
-		note: "Age: tool turns since it came. Used since: a later answer names something that stood only there; the bars of the others are grey. Stale: what it shows was read again, edited or repeated since.",
+		note: "Age: tool turns since it came. Used since: an answer took something from it that stood nowhere else; the bars of the others are grey. Stale: what it shows was read again, edited or repeated since.",
 		headings: ["Tool", "Tokens", "Age", "Used since", "Stale", "Share", "Message", "Call"],
 		rows: biggest_results.map((one) => [
-			barCell(one.tool ?? "unknown", one.tokens / largest, one.used_since ? "--part-results" : "--unused"),
+			barCell(one.tool ?? "unknown", one.tokens / largest, one.used_since ? "--part-results" : "--unused", one.target),
 			formatCount(one.tokens),
 			formatCount(one.age_turns),
 			yesOrNo(one.used_since),
@@ -99,7 +99,18 @@ function presets({ presets: outcomes, tokens }) {
 	return tableBlock({
 		heading: "What each preset would free and cost",
 		note: noteOf(tokens),
-		headings: ["Preset", "Tokens after", "Freed", "Share", "Fits", "Masked", "Dropped", "Rewritten", "Pays after"],
+		headings: [
+			"Preset",
+			"Tokens after",
+			"Freed",
+			"Share",
+			"Fits",
+			"Masked",
+			"Cut",
+			"Dropped",
+			"Rewritten",
+			"Pays after",
+		],
 		rows: outcomes.map((one) => [
 			barCell(one.preset, one.tokens_after / tokens, "--part-assistant"),
 			formatCount(one.tokens_after),
@@ -107,6 +118,7 @@ function presets({ presets: outcomes, tokens }) {
 			formatShare(one.freed_tokens / (tokens || 1)),
 			one.fits === null ? "–" : yesOrNo(one.fits, "judged"),
 			formatCount(one.masked),
+			formatCount(one.truncated),
 			formatCount(one.dropped),
 			formatCount(one.rewritten_tokens),
 			paysAfter(one),

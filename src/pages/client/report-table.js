@@ -37,14 +37,17 @@ export function tableBlock({ heading, note, headings, rows, empty }) {
  * @param {string} name
  * @param {number} part from 0 to 1
  * @param {string | undefined} property the custom property of its colour
+ * @param {string | null} detail what stands under the name
  */
-export function barCell(name, part, property = "--part-other") {
+export function barCell(name, part, property = "--part-other", detail = null) {
 	const bar = element("span", { class: "bar", "aria-hidden": "true" }, [element("span")]);
 	const filled = /** @type {HTMLElement} */ (bar.firstChild);
 	filled.style.width = `${(100 * Math.min(1, Math.max(0, part || 0))).toFixed(2)}%`;
 	filled.style.background = `var(${property})`;
 	const cell = document.createDocumentFragment();
-	cell.append(element("bdi", { class: "name" }, [name]), bar);
+	cell.append(element("bdi", { class: "name" }, [name]));
+	if (detail !== null) cell.append(element("bdi", { class: "name detail" }, [detail]));
+	cell.append(bar);
 	return cell;
 }
 

@@ -1,0 +1,46 @@
+import { budgetOf } from "../../engine/budget.ts";
+import { likelyTokens } from "../../engine/token-scale.ts";
+import { isToolTurn } from "../../engine/tool-turns.ts";
+import type { PolicyLayer } from "../../policy/policy-layer.ts";
+import { resolvePolicy } from "../../policy/resolve-policy.ts";
+import type { CountMethod } from "../../tokens/estimate-tokens.ts";
+import { biggestResults } from "./biggest-results.ts";
+import type { ContextReport } from "./context-report.ts";
+import { countedResults } from "./counted-results.ts";
+import { type CountedConversation, presetOutcomes } from "./preset-outcomes.ts";
+import { roleShares } from "./role-shares.ts";
+import { toolShares } from "./tool-shares.ts";
+
+/** What a conversation is reported under. */
+export interface ReportSettings {
+	readonly model: string | undefined;
+	readonly method: CountMethod;
+	/** The configuration, over which each preset is laid. */
+	readonly layers: readonly PolicyLayer[];
+	/** What the call itself sets, over each preset. */
+	readonly last: PolicyLayer;
+}
+
+/** Folds a counted conversation into what fills its window, and what each preset would free and cost. */
+export function contextReportOf(
+	conversation: CountedConversation,
+	{ model, method, layers, last }: ReportSettings,
+): ContextReport {
+	const { transcript, measurement, meter, scale, contextWindow } = conversation;
+	const { guard } = resolvePolicy([...layers, last]);
+	const results = countedResults(transcript, meter.countTokens);
+	const sent = transcript.messages.filter((message) => message.sent !== false);
+	return {
+		model: model ?? null,
+		method,
+		context_window: contextWindow ?? null,
+		budget_tokens: contextWindow === undefined ? null : budgetOf(contextWindow, guard),
+		tokens: likelyTokens(measurement.total, scale),
+		messages: sent.length,
+		tool_turns: sent.filter(isToolTurn).length,
+		by_role: roleShares({ transcript, measurement, results, scale }),
+		by_tool: toolShares(results, scale),
+		biggest_results: biggestResults(results, { transcript, scale }),
+		presets: presetOutcomes(conversation, { layers, last }),
+	};
+}

@@ -1,0 +1,31 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { workingConversation } from "../pipeline/report/working-conversation.ts";
+import { packageFolder } from "../support/built-cli.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+/** Seven times the same work on files of other names: 56 tool turns. */
+function session() {
+	const [system, task, ...work] = workingConversation().messages;
+	const rounds = ["red", "blue", "green", "amber", "grey", "pink", "teal"].flatMap((colour) =>
+		JSON.parse(
+			JSON.stringify(work)
+				.replaceAll(/\b(alpha|beta|gamma)/g, `${colour}_$1`)
+				.replaceAll('"call_', `"call_${colour}_`),
+		),
+	);
+	return { messages: [system, task, ...rounds] };
+}
+
+it("the page on reports shows what the command beside it prints", async () => {
+	const page = await readFile(join(packageFolder, "docs", "report.md"), "utf8");
+	const [, command = "", printed = ""] = /```console\n\$ palimpsest (.*)\n([\s\S]*?)```/.exec(page) ?? [];
+	expect(command).toMatch(/^report session\.json /);
+	const folder = await scratchFolder();
+	await writeFile(join(folder, "session.json"), JSON.stringify(session()));
+	const { text, code } = await runCli(command.split(" "), { folder, environment: { PALIMPSEST_ARCHIVE: "memory" } });
+	expect(code).toBe(0);
+	expect(printed).toBe(text);
+});

@@ -1,0 +1,104 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { styleOfStream } from "../../src/commands/report/style-of-stream.ts";
+import { contextText } from "../../src/pipeline/report/context-text.ts";
+import { reportContext } from "../../src/pipeline/report/report-context.ts";
+import { readPage } from "../pages/read-page.ts";
+import { workingConversation } from "../pipeline/report/working-conversation.ts";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { runCli } from "../support/run-cli.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+const conversation = workingConversation();
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+	await writeFile(join(folder, "chat.json"), JSON.stringify(conversation));
+});
+
+const report = (...parameters: string[]) => runCli(["report", ...parameters], { folder });
+
+describe("palimpsest report", () => {
+	it("prints what the library finds, as text and as JSON", async () => {
+		const own = await reportContext({ conversation, layers: [], model: "gpt-4o", originals: "not_archived" });
+		const json = await report("chat.json", "--model", "gpt-4o", "--json");
+		expect([json.code, json.lines]).toEqual([0, []]);
+		expect(JSON.parse(json.text)).toEqual(JSON.parse(JSON.stringify(own)));
+		const { text, code, lines } = await report("chat.json", "--model", "gpt-4o");
+		expect([code, lines]).toEqual([0, []]);
+		expect(text).toBe(contextText(own, { columns: 100, bars: "ascii" }));
+		// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal takes for a command
+		expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+	});
+
+	it("counts placeholders with a reference where originals are kept", async () => {
+		const freedBy = async (environment: Record<string, string>) => {
+			const { text } = await runCli(["report", "chat.json", "--json"], { folder, environment });
+			return JSON.parse(text).presets[1].freed_tokens as number;
+		};
+		const [kept, gone] = [
+			await freedBy({ PALIMPSEST_ARCHIVE: "memory" }),
+			await freedBy({ PALIMPSEST_ARCHIVE: "none" }),
+		];
+		expect(gone).toBeGreaterThan(kept);
+		expect(kept).toBeGreaterThan(0);
+	});
+
+	it("takes window, reserve and settings, and reads standard input", async () => {
+		const input = JSON.stringify(conversation);
+		const given = [
+			"-",
+			"--context-window",
+			"9000",
+			"--reserve-tokens",
+			"500",
+			"--set",
+			"guard.budget_ratio=0.5",
+			"--json",
+		];
+		const { text } = await runCli(["report", ...given], { folder, input });
+		expect(JSON.parse(text)).toMatchObject({ context_window: 9_000, budget_tokens: 4_000 });
+	});
+
+	it("writes a page with the same figures", async () => {
+		await writeFile(join(folder, "report.html"), "before");
+		const { code, text } = await report("chat.json", "--context-window", "12000", "--html", "report.html", "--json");
+		expect(code).toBe(0);
+		const { data, policy } = readPage(await readFile(join(folder, "report.html"), "utf8"));
+		expect(data).toEqual(JSON.parse(text));
+		expect(policy).toMatch(/^default-src 'none'/);
+		const failed = await report("chat.json", "--html", join("nowhere", "report.html"));
+		expect(failed).toMatchObject({ code: 1, text: "" });
+		expect(failed.lines.join()).toMatch(/unwritable_file.*ENOENT/);
+	});
+
+	it("refuses what it cannot read, without a word of it", async () => {
+		await writeFile(join(folder, "odd.json"), JSON.stringify({ note: secret }));
+		for (const [file, message] of [
+			["odd.json", /not_a_conversation/],
+			["absent.json", /unreadable_file/],
+		] as const) {
+			const { code, text, lines } = await report(file);
+			expect([code, text]).toEqual([1, ""]);
+			expect(lines.join()).toMatch(message);
+			expect(lines.join()).not.toContain(secret);
+		}
+		await writeFile(join(folder, "secret.json"), JSON.stringify(agentConversation(12)));
+		expect((await report("secret.json", "--context-window", "20000")).text).not.toContain(secret);
+	});
+});
+
+describe("the style of a stream", () => {
+	it("draws blocks in a terminal as wide as it is, and is plain where that is asked for or nobody looks", () => {
+		const style = (stream: object, environment = {}) => Object.values(styleOfStream(stream, environment));
+		expect(style({ isTTY: true, columns: 72 })).toEqual([72, "blocks"]);
+		expect(style({ isTTY: true, columns: 300 })).toEqual([140, "blocks"]);
+		expect(style({ isTTY: true, columns: 0 })).toEqual([100, "blocks"]);
+		expect(style({ isTTY: true, columns: 72 }, { NO_COLOR: "1" })).toEqual([72, "ascii"]);
+		expect(style({ isTTY: true, columns: 72 }, { NO_COLOR: "" })).toEqual([72, "blocks"]);
+		expect(style({ isTTY: true, columns: 72 }, { TERM: "dumb" })).toEqual([72, "ascii"]);
+		expect(style({ columns: 72 })).toEqual([100, "ascii"]);
+	});
+});

@@ -1,0 +1,157 @@
+import { describe, expect, it } from "vitest";
+import { reportContext } from "../../../src/pipeline/report/report-context.ts";
+import { targetText } from "../../../src/pipeline/report/target-text.ts";
+import { loadCounter } from "../../../src/tokens/load-counter.ts";
+import { agentConversation, secret } from "../../support/agent-conversation.ts";
+import { workingConversation } from "./working-conversation.ts";
+
+const countTokens = await loadCounter("o200k_base");
+const report = (conversation: unknown, given = {}) =>
+	reportContext({ conversation, layers: [], memory: "none", ...given });
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+describe("what fills the window", () => {
+	it("is said by role, with what each request carries beside the messages as the system's", async () => {
+		const conversation = workingConversation();
+		const tools = [{ type: "function", function: { name: "Read", description: "Reads a file." } }];
+		const plain = await report(conversation);
+		const withTools = await report({ ...conversation, tools });
+		const outputs = conversation.messages.filter(({ role }) => role === "tool").map(({ content }) => content as string);
+		expect(plain.messages).toBe(19);
+		expect(plain.tool_turns).toBe(8);
+		expect(plain.by_role.map(({ role, messages }) => [role, messages])).toEqual([
+			["tool", 8],
+			["assistant", 9],
+			["user", 1],
+			["system", 1],
+		]);
+		const shareOf = (role: string, { by_role } = plain) => by_role.find((one) => one.role === role);
+		expect(shareOf("tool")?.tokens).toBe(sum(outputs.map((text) => countTokens(text) + 4)));
+		expect(shareOf("tool")?.chars).toBe(sum(outputs.map((text) => text.length)));
+		expect(shareOf("system")?.tokens).toBe(countTokens("You are careful.") + 4);
+		const more = withTools.tokens - plain.tokens;
+		expect(more).toBe(countTokens(JSON.stringify(tools)));
+		expect(shareOf("system", withTools)?.tokens).toBe((shareOf("system")?.tokens ?? 0) + more);
+	});
+
+	it("counts results as the tool's where they come in messages of the user, and a word beside one as the user's", async () => {
+		const conversation = workingConversation("anthropic-messages");
+		const { by_role, by_tool } = await report(conversation);
+		expect(by_role.map(({ role, messages }) => [role, messages])).toEqual([
+			["tool", 7],
+			["assistant", 9],
+			["user", 2],
+			["system", 0],
+		]);
+		const user = by_role.find(({ role }) => role === "user");
+		expect(user?.tokens).toBe(
+			countTokens("Look through src, and mend what is broken.") + countTokens("Go on.") + 2 * 4,
+		);
+		const tool = by_role.find(({ role }) => role === "tool");
+		expect(tool?.tokens).toBe(sum(by_tool.map(({ tokens }) => tokens)) + 7 * 4);
+	});
+
+	it("is said by tool, and the biggest results with their age, use and staleness", async () => {
+		const { by_tool, biggest_results } = await report(workingConversation());
+		expect(by_tool.map(({ tool, results }) => [tool, results])).toEqual([
+			["Read", 4],
+			["Bash", 2],
+			["mcp__tracker__issue", 1],
+			["Edit", 1],
+		]);
+		const rows = biggest_results.map((one) => [
+			one.call_id,
+			one.target,
+			one.message,
+			one.age_turns,
+			one.used_since,
+			one.stale,
+		]);
+		expect(rows.slice(0, 4).sort((a, b) => Number(a[2]) - Number(b[2]))).toEqual([
+			["call_alpha", "/p/src/alpha.ts", 5, 6, true, true],
+			["call_beta", "/p/src/beta.ts", 7, 5, false, true],
+			["call_gamma", "/p/src/gamma.ts", 13, 2, false, false],
+			["call_again", "/p/src/beta.ts", 15, 1, false, false],
+		]);
+		expect(rows.slice(4, 6)).toEqual([
+			["call_test", "npm test", 11, 3, false, false],
+			["call_issue", null, 17, 0, false, false],
+		]);
+		// It named the files that were read.
+		expect(rows.find(([id]) => id === "call_list")).toEqual(["call_list", "/p/src", 3, 7, true, false]);
+		expect(biggest_results.map(({ tokens }) => tokens)).toEqual(
+			biggest_results.map(({ tokens }) => tokens).toSorted((a, b) => b - a),
+		);
+	});
+
+	it("holds no text of the conversation, and at most ten results", async () => {
+		const made = await report(agentConversation(30), { contextWindow: 20_000 });
+		expect(made.biggest_results).toHaveLength(10);
+		expect(JSON.stringify(made)).not.toContain(secret);
+	});
+
+	it("takes names and targets for text, on one line, and cuts them", async () => {
+		const text = JSON.stringify(workingConversation()).replaceAll('"Read"', '"Re\\u001b[31mad\\nRow"');
+		const { by_tool } = await report(JSON.parse(text));
+		expect(by_tool[0]?.tool).toBe("Re 31mad Row");
+		const nothing = { kind: "read", paths: [], reads: [], writes: [] } as const;
+		const [esc, override] = ["\u001b", "\u202e"];
+		const odd = `/p/${"deep/".repeat(60)}a${esc}]0;x\n${override}gamma.ts`;
+		const target = targetText({ ...nothing, paths: [odd], writes: [odd], program: "npm test" }) ?? "";
+		expect(target).toHaveLength(120);
+		expect(target).toMatch(/^…[deep/]+\/a \]0;x gamma\.ts$/);
+		const lines = { path: "a.ts", lines: "whole" } as const;
+		expect(targetText({ ...nothing, reads: [lines], writes: ["b.ts"], paths: ["a.ts"] })).toBe("a.ts, b.ts");
+		expect(targetText({ ...nothing, paths: [esc] })).toBe(null);
+		expect(targetText(nothing)).toBe(null);
+	});
+
+	it("says nothing of what a conversation without messages or tools has not", async () => {
+		const empty = await report({ messages: [] });
+		expect(empty).toMatchObject({ tokens: 0, messages: 0, by_role: [], by_tool: [], biggest_results: [] });
+		expect(empty.presets.map(({ freed_tokens, fits }) => [freed_tokens, fits])).toEqual(Array(7).fill([0, null]));
+		const talk = await report([{ role: "user", content: "Hello" }], { contextWindow: 20_000 });
+		expect(talk).toMatchObject({ by_tool: [], biggest_results: [] });
+		expect(talk.presets.every(({ freed_tokens, fits }) => freed_tokens === 0 && fits)).toBe(true);
+	});
+});
+
+describe("the model and its window", () => {
+	it("are the caller's, the body's or the policy's, and else those that a session names", async () => {
+		const conversation = workingConversation();
+		const layers = [{ guard: { model: "gpt-4.1" } }];
+		expect((await report(conversation)).model).toBe(null);
+		expect((await report(conversation)).context_window).toBe(null);
+		expect((await report(conversation, { layers })).model).toBe("gpt-4.1");
+		expect((await report({ ...conversation, model: "gpt-4o" }, { layers })).model).toBe("gpt-4o");
+		const named = await report({ ...conversation, model: "gpt-4o" }, { layers, model: "gpt-4o-mini" });
+		expect(named).toMatchObject({ model: "gpt-4o-mini", method: "exact", context_window: 128_000 });
+		expect(named.budget_tokens).toBe(128_000 - 8_192);
+	});
+
+	it("may be given, as may the reserve, which then counts for each preset too", async () => {
+		const made = await report(workingConversation(), { contextWindow: 30_000, reserveTokens: 27_000 });
+		expect(made).toMatchObject({ context_window: 30_000, budget_tokens: 3_000 });
+		for (const { preset, tokens_after, fits } of made.presets) {
+			// That one takes no more than 80 % of the window, less the reserve.
+			expect([preset, fits]).toEqual([preset, tokens_after <= (preset === "context-trim" ? -3_000 : 3_000)]);
+		}
+		expect(made.presets.map(({ fits }) => fits)).toContain(true);
+		await expect(report([], { contextWindow: 0.5 })).rejects.toMatchObject({ code: "invalid_argument" });
+		await expect(report([], { reserveTokens: -1 })).rejects.toMatchObject({ code: "invalid_argument" });
+		await expect(report("text")).rejects.toMatchObject({ code: "not_a_conversation" });
+	});
+
+	it("scale the counts so that parts still add up", async () => {
+		const made = await report(workingConversation(), { model: "claude-sonnet-4-5" });
+		expect(made).toMatchObject({ method: "estimated", context_window: expect.any(Number) });
+		const plain = await report(workingConversation());
+		expect(made.tokens).toBeGreaterThan(plain.tokens);
+		expect(sum(made.by_role.map(({ tokens }) => tokens))).toBe(made.tokens);
+		const usage = { prompt_tokens: Math.round(plain.tokens * 1.5) };
+		const calibrated = await report(workingConversation(), { usage });
+		expect(calibrated.method).toBe("calibrated");
+		expect(calibrated.tokens).toBeGreaterThan(plain.tokens * 1.4);
+		expect(sum(calibrated.by_role.map(({ tokens }) => tokens))).toBe(calibrated.tokens);
+	});
+});

@@ -1,0 +1,75 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { pairResults } from "../../src/engine/pairing.ts";
+import { readConversation } from "../../src/formats/read-conversation.ts";
+import { contextText } from "../../src/pipeline/report/context-text.ts";
+import { reportContext } from "../../src/pipeline/report/report-context.ts";
+import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+function* realDocuments(): Generator<{ readonly file: string; readonly document: unknown }> {
+	const root = join(realDataFolder, "conversations");
+	for (const file of readdirSync(root, { recursive: true, encoding: "utf8" })) {
+		if (file.endsWith(".json")) yield { file, document: JSON.parse(readFileSync(join(root, file), "utf8")) };
+	}
+}
+
+describe.skipIf(!hasRealData)("the context report of real conversations", () => {
+	it("adds up, for every conversation of every format", { timeout: 600_000 }, async () => {
+		const met = {
+			formats: new Set<string>(),
+			results: 0,
+			targets: 0,
+			used: 0,
+			unused: 0,
+			stale: 0,
+			freeing: 0,
+			reports: 0,
+		};
+		for (const { file, document } of realDocuments()) {
+			const contextWindow = 60_000;
+			const report = await reportContext({ conversation: document, layers: [], contextWindow, memory: "none" });
+			const { transcript } = readConversation(document);
+			const sent = transcript.messages.filter((message) => message.sent !== false);
+			const results = pairResults(transcript).filter(({ message }) => transcript.messages[message]?.sent !== false);
+			const told = (value: unknown) => [file, value];
+			expect(told(sum(report.by_role.map(({ tokens }) => tokens)))).toEqual(told(report.tokens));
+			expect(told(sum(report.by_role.map(({ messages }) => messages)))).toEqual(told(sent.length));
+			expect(told(sum(report.by_tool.map((one) => one.results)))).toEqual(told(results.length));
+			const ofResults = report.by_role.find(({ role }) => role === "tool")?.tokens ?? 0;
+			expect(told(sum(report.by_tool.map(({ tokens }) => tokens)) <= ofResults + 1)).toEqual(told(true));
+			expect(told(report.biggest_results.length)).toEqual(told(Math.min(10, results.length)));
+			for (const one of report.biggest_results) {
+				expect(told(one.tokens <= ofResults + 1 && one.age_turns >= 0)).toEqual(told(true));
+				expect(told((one.target ?? "").length <= 120)).toEqual(told(true));
+				// What came last cannot have been used.
+				if (one.message === transcript.messages.length - 1) expect(told(one.used_since)).toEqual(told(false));
+				met.targets += one.target === null ? 0 : 1;
+				met[one.used_since ? "used" : "unused"] += 1;
+				met.stale += one.stale ? 1 : 0;
+			}
+			for (const one of report.presets) {
+				expect(told(one.freed_tokens)).toEqual(told(report.tokens - one.tokens_after));
+				expect(told(one.rewritten_tokens <= one.tokens_after)).toEqual(told(true));
+				met.freeing += one.freed_tokens > 0 ? 1 : 0;
+			}
+			for (const line of contextText(report, { columns: 100, bars: "blocks" }).split("\n")) {
+				// biome-ignore lint/suspicious/noControlCharactersInRegex: what a terminal takes for a command
+				expect(told(/[\u0000-\u001f\u007f-\u009f]/.test(line))).toEqual(told(false));
+			}
+			met.formats.add(transcript.format);
+			met.results += results.length;
+			met.reports += 1;
+		}
+		expect(met.reports).toBeGreaterThan(200);
+		expect(met.formats.size).toBeGreaterThan(6);
+		expect(met.results).toBeGreaterThan(3_000);
+		expect(met.targets).toBeGreaterThan(500);
+		expect(met.used).toBeGreaterThan(500);
+		expect(met.unused).toBeGreaterThan(200);
+		expect(met.stale).toBeGreaterThan(100);
+		expect(met.freeing).toBeGreaterThan(300);
+	});
+});
