@@ -1,9 +1,12 @@
 #!/usr/bin/env node
-import { answerHookCall } from "./commands/hook-call.ts";
 import { dropUnfilledSettings } from "./config/drop-unfilled-settings.ts";
 
 dropUnfilledSettings(process.env);
-if (!(await answerHookCall(process.argv.slice(2)))) {
+const parameters = process.argv.slice(2);
+// A host waits for its hooks with every tool call, and for a server with every start: neither loads what the other needs.
+const isAnswered =
+	parameters[0] === "hook" && (await (await import("./commands/hook-call.ts")).answerHookCall(parameters));
+if (!isAnswered) {
 	const [{ createProgram }, { runProgram }] = await Promise.all([
 		import("./commands/create-program.ts"),
 		import("./commands/run-program.ts"),

@@ -1,9 +1,11 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { beforeAll, describe, expect, it } from "vitest";
 import { agentConversation } from "./support/agent-conversation.ts";
 import { packageFolder } from "./support/built-cli.ts";
@@ -89,6 +91,21 @@ describe("installed into an empty folder", () => {
 		await client.close();
 		expect(tools.length).toBeGreaterThanOrEqual(3);
 		expect(answer.structuredContent).toMatchObject({ report: { masked_tool_results: 2 } });
+	});
+
+	it("serves MCP over HTTP", async () => {
+		const bin = join(installed, "node_modules/.bin/palimpsest");
+		const server = spawn(bin, ["serve", "--http", "127.0.0.1:0"], asUser());
+		const [said] = await once(server.stderr, "data");
+		const url = /http:\/\/[^/]+\/mcp/.exec(String(said))?.[0] ?? "";
+		const client = new Client({ name: "test", version: "1.0.0" });
+		await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+		const answer = await client.callTool({ name: "mask_conversation", arguments: { messages: agentConversation(90) } });
+		await client.close();
+		server.kill("SIGTERM");
+		const [code] = await once(server, "exit");
+		expect(answer.structuredContent).toMatchObject({ report: { masked_tool_results: 82 } });
+		expect(code).toBe(0);
 	});
 
 	it("is imported as a library", async () => {

@@ -15,7 +15,7 @@ import type { Spill } from "../files/spill.ts";
 import type { OnCallEnd } from "./call-end.ts";
 import { noteOfCall } from "./note-of-call.ts";
 import { belongsInPool, bytesOfArguments } from "./pool/belongs-in-pool.ts";
-import { callInPool, type PoolBinding } from "./pool/call-in-pool.ts";
+import type { PoolBinding } from "./pool/call-in-pool.ts";
 import { runTool, type ToolRun } from "./run-tool.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
@@ -58,6 +58,7 @@ export function bindTools(server: McpServer, binding: ToolBinding): void {
 		const note = noteOfCall(binding, { tool: tool.name, arguments: params.arguments, signal, request, session });
 		if (inPool && belongsInPool(params, inPool)) {
 			const call = { id: request, tool: tool.name, arguments: bytesOfArguments(params.arguments), context };
+			const { callInPool } = await import("./pool/call-in-pool.ts");
 			const outcome = await callInPool(inPool, { ...call, archive });
 			note(outcome);
 			return outcome.result;
