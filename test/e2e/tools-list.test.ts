@@ -9,5 +9,5 @@ it("tools/list is what it was when somebody last looked at it, and costs a host 
 	expect((await count(JSON.stringify(tools))).tokens).toBeLessThan(2_000);
 	for (const { description = "" } of tools) expect(Buffer.byteLength(description)).toBeLessThan(2_048);
 	expect(Buffer.byteLength(client.getInstructions() ?? "")).toBeLessThan(2_048);
-	await expect(`${JSON.stringify(tools, null, "\t")}\n`).toMatchFileSnapshot("tools-list.json");
+	await expect(`${JSON.stringify(tools, null, "\t")}\n`).toMatchFileSnapshot("tools-list.snapshot");
 });

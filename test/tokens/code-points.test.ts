@@ -47,7 +47,7 @@ describe.each(tableNames)("the %s counter on every code point", (name) => {
 
 		function compare(texts: readonly string[]): void {
 			// A full stop and a line end keep neighbours apart, whatever they are.
-			const joined = texts.map((text) => `. x\n${text}. x\n`).join("");
+			const joined = `. x\n${texts.map((text) => `${text}. x\n`).join("")}`;
 			if (count(joined) === tiktoken[name](joined)) return;
 			if (texts.length === 1) differing.push(`${texts[0]} ${texts[0]?.codePointAt(0)?.toString(16)}`);
 			else {

@@ -7,6 +7,8 @@ import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 import { createOracle } from "./heap-oracle.ts";
 import { isSameEverywhere, reference, tableNames, tiktoken } from "./reference.ts";
 
+/** What the models use is asked about every text, the slower reference about one in so many. */
+const oneOf = 4;
 /** Both references take the square of a piece's length: past this one the oracle is asked in their place. */
 const longestForReferences = 2000;
 
@@ -24,13 +26,13 @@ describe.skipIf(!hasRealData).each(tableNames)("the %s counter on real texts", (
 				continue;
 			}
 			if (counted !== tiktoken[name](text)) expect([text.length, counted]).toEqual([text.length, tiktoken[name](text)]);
-			if (!isSameEverywhere(text)) continue;
+			if (seen.texts % oneOf !== 0 || !isSameEverywhere(text)) continue;
 			seen.asked++;
 			const other = reference[name](text.toWellFormed());
 			if (counted !== other) expect([text.length, counted]).toEqual([text.length, other]);
 		}
 		expect(seen.texts).toBeGreaterThan(10_000);
-		expect(seen.asked).toBeGreaterThan(seen.texts * 0.99 - seen.long);
+		expect(seen.asked).toBeGreaterThan((seen.texts * 0.99) / oneOf - seen.long);
 	});
 });
 
