@@ -75,7 +75,8 @@ function shortenInput(text: string, mostChars: number, options: HookOptions): Pr
 			import("../pipeline/stream/shorten-whole.ts"),
 			import("../pipeline/stream/limit-check.ts"),
 		]);
-		return shortenText({ text, ...(await shell()), check: charsCheck(mostChars) });
+		const { hookShortening } = await import("../hooks/hook-shortening.ts");
+		return shortenText({ text, ...(await shell()), check: charsCheck(mostChars), how: hookShortening });
 	});
 }
 

@@ -6,6 +6,7 @@ import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import { shortenText } from "../pipeline/stream/shorten-whole.ts";
 import { excerptWordings } from "../policy/excerpt-wordings.ts";
 import type { Policy } from "../policy/schema.ts";
+import { hookShortening } from "./hook-shortening.ts";
 import type { HookContext, ToolEvent } from "./tool-event.ts";
 import type { UsualPolicy } from "./usual-policy.ts";
 
@@ -20,7 +21,8 @@ export function hookContext(what: {
 	const { event, policy, archive, wholePolicy } = what;
 	const toolCall = { id: event.toolCallId, name: event.toolName, input: event.input };
 	return {
-		shorten: (text, most) => shortenText({ text, policy, archive, toolCall, check: charsCheck(most) }),
+		shorten: (text, most) =>
+			shortenText({ text, policy, archive, toolCall, check: charsCheck(most), how: hookShortening }),
 		async shortenFile(file, most) {
 			if (!(await stat(file).catch(() => undefined))?.isFile()) return undefined;
 			const limit = { kind: "chars", most } as const;

@@ -47,3 +47,13 @@ it("loads no schema, no tokenizer and no command line for a large one", async ()
 	expect(files.length).toBeGreaterThan(30);
 	expect(files.filter((file) => slow.test(file))).toEqual([]);
 });
+
+it("cuts a page as text, without the library that reads pages, which takes longer than all the rest", async () => {
+	const page = `<!doctype html><html><body>${"<p>One of many paragraphs.</p>\n".repeat(4_000)}</body></html>`;
+	const { files, text } = await loadedBy(claudeCodeEvent("Bash", { command: "curl x" }, bashResponse(page)));
+	const shown: string = JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout;
+	expect(shown.length).toBeLessThanOrEqual(16_000);
+	expect(shown).toContain("<p>One of many paragraphs.</p>");
+	// A package that is no ES module is loaded without the hooks of the loader, its entry by name.
+	expect(files.filter((file) => /html-to-text|htmlparser2/.test(file))).toEqual([]);
+});

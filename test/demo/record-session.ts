@@ -26,7 +26,7 @@ const turns: readonly (readonly Step[])[] = [
 	[{ tool: "read_file", command: ["cat", "package-lock.json"] }],
 	[
 		{ tool: "list_files", command: ["ls", "-R", "src"] },
-		{ tool: "list_files", command: ["ls", "-R", "test"] },
+		{ tool: "list_files", command: ["ls", "-R", "test/engine", "test/e2e", "test/formats", "test/pipeline"] },
 	],
 	[{ tool: "run_command", command: ["git", "log", "--stat", "-10"] }],
 	[{ tool: "read_file", command: ["cat", "src/engine/strategies/mask.ts"] }],

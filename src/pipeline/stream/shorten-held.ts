@@ -20,6 +20,8 @@ export interface HeldShortening {
 	readonly keepAnsi?: boolean | undefined;
 	/** Share of the start in what `head_tail` keeps. */
 	readonly headShare?: number | undefined;
+	/** Given as `undefined`, pages are cut as text: for who cannot wait for the library that reads them. */
+	readonly htmlToText?: undefined;
 }
 
 /**
