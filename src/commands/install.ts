@@ -1,10 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { PalimpsestError } from "../errors.ts";
 import { planChange } from "../hooks/change-file.ts";
-import { enterServer, hasServer, removeServer } from "../hosts/enter-server.ts";
+import { enterServer, removeServer } from "../hosts/enter-server.ts";
 import { entryByHand } from "../hosts/entry-by-hand.ts";
 import type { Host } from "../hosts/host.ts";
+import { hostState } from "../hosts/host-state.ts";
 import { hosts } from "../hosts/hosts.ts";
 import { isWritable } from "../hosts/is-writable.ts";
 import { serverStart } from "../hosts/server-start.ts";
@@ -64,20 +64,10 @@ async function list(options: InstallServerOptions): Promise<void> {
 	for (const host of hosts) {
 		const file = host.file(surroundings(options));
 		if (file === undefined) continue;
-		const text = await readFile(file, "utf8").catch(() => undefined);
-		process.stdout.write(`${host.name.padEnd(width)}  ${stateOf(host, text).padEnd(13)}  ${file}\n`);
+		const state = await hostState(host, surroundings(options));
+		process.stdout.write(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${file}\n`);
 	}
 	say("palimpsest install HOST [--project] [--dry-run] enters the server there");
-}
-
-function stateOf(host: Host, text: string | undefined): string {
-	if (text === undefined) return "no file";
-	if (!isWritable(host)) return text.includes("palimpsest") ? "installed" : "not installed";
-	try {
-		return hasServer(text, host) ? "installed" : "not installed";
-	} catch {
-		return "unreadable";
-	}
 }
 
 function hostOf(name: string): Host {

@@ -1,9 +1,16 @@
+/** US dollars for a million tokens; those of a call that is larger than a tier's start all cost what the tier says. */
+export type CataloguedPrice =
+	| number
+	| { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
+
 /** What the bundled price catalogue says of a model. */
 export interface CataloguedModel {
 	/** The catalogue's id of the provider, such as `anthropic` or `x-ai`; of whoever serves the model, not its maker. */
 	readonly provider: string;
 	/** Tokens; `undefined` where it is listed without. */
 	readonly contextWindow: number | undefined;
+	/** By the catalogue's names, such as `input_mtok` and `cache_read_mtok`. */
+	readonly prices: Readonly<Record<string, CataloguedPrice | undefined>>;
 }
 
 /**
@@ -20,7 +27,8 @@ export async function findInCatalogue(model: string): Promise<CataloguedModel | 
 		const found = calcPrice({ input_tokens: 1 }, name, options);
 		// A model that is found decides, even without a window: another provider's may differ.
 		if (found !== null) {
-			return { provider: found.provider.id, contextWindow: positiveInteger(found.model.context_window) };
+			const contextWindow = positiveInteger(found.model.context_window);
+			return { provider: found.provider.id, contextWindow, prices: found.model_price };
 		}
 	}
 	return undefined;

@@ -1,26 +1,14 @@
-import { readFile } from "node:fs/promises";
-import { hasServer } from "../../hosts/enter-server.ts";
 import type { HostSurroundings } from "../../hosts/host.ts";
+import { hostState } from "../../hosts/host-state.ts";
 import { hosts } from "../../hosts/hosts.ts";
-import { isWritable } from "../../hosts/is-writable.ts";
 import type { Finding } from "./finding.ts";
 
 /** Which hosts are on this machine, and which of them know the server. */
 export async function checkHosts(where: HostSurroundings): Promise<Finding> {
 	const states = await Promise.all(
-		hosts.map(async (host) => {
-			const file = host.file(where);
-			const text = file === undefined ? undefined : await readFile(file, "utf8").catch(() => undefined);
-			if (text === undefined) return undefined;
-			try {
-				const isIn = isWritable(host) ? hasServer(text, host) : text.includes("palimpsest");
-				return { host: host.name, state: isIn ? "installed" : "not installed" };
-			} catch {
-				return { host: host.name, state: `its configuration cannot be read: ${file}` };
-			}
-		}),
+		hosts.map(async (host) => ({ host: host.name, state: await hostState(host, where) })),
 	);
-	const present = states.filter((state) => state !== undefined);
+	const present = states.filter(({ state }) => state !== "no file");
 	const found = present.map(({ host, state }) => `${host}: ${state}`).join(", ");
 	if (present.some(({ state }) => state === "installed")) return { name: "hosts", state: "ok", found };
 	const [first] = present;

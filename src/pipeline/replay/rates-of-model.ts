@@ -1,9 +1,6 @@
 import { PalimpsestError } from "../../errors.ts";
-import { findInCatalogue } from "../../tokens/model-catalogue.ts";
+import { type CataloguedPrice, findInCatalogue } from "../../tokens/model-catalogue.ts";
 import type { Rates } from "./rates.ts";
-
-/** US dollars for a million tokens; those of a call that is larger than a tier's start all cost what the tier says. */
-type Price = number | { readonly base: number; readonly tiers: readonly { start: number; price: number }[] };
 
 /**
  * What a model's provider charges in US dollars, as the bundled catalogue has it (no network). Where it lists no price of
@@ -12,7 +9,7 @@ type Price = number | { readonly base: number; readonly tiers: readonly { start:
  * @throws PalimpsestError `invalid_argument` where the catalogue has no prices for the model.
  */
 export async function ratesOfModel(model: string): Promise<Rates> {
-	const listed = await pricesInCatalogue(model);
+	const listed = (await findInCatalogue(model))?.prices;
 	const input = listed?.input_mtok;
 	if (listed === undefined || input === undefined) {
 		throw new PalimpsestError(
@@ -29,23 +26,10 @@ export async function ratesOfModel(model: string): Promise<Rates> {
 }
 
 /** The price in a call with so much input. */
-function at(price: Price, input = 0): number {
+function at(price: CataloguedPrice, input = 0): number {
 	if (typeof price === "number") return price;
 	return price.tiers.reduce((found, tier) => (input > tier.start && tier.start >= found.start ? tier : found), {
 		start: 0,
 		price: price.base,
 	}).price;
-}
-
-async function pricesInCatalogue(model: string): Promise<Readonly<Record<string, Price | undefined>> | undefined> {
-	const found = await findInCatalogue(model);
-	if (!found) return undefined;
-	const { calcPrice } = await import("@pydantic/genai-prices");
-	const name = model.trim().toLowerCase();
-	const last = name.slice(name.lastIndexOf("/") + 1);
-	for (const spelled of [name, last, last.replaceAll(".", "-")]) {
-		const priced = calcPrice({ input_tokens: 1 }, spelled, { providerId: found.provider });
-		if (priced) return priced.model_price;
-	}
-	return undefined;
 }
