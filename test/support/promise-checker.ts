@@ -48,9 +48,19 @@ export function brokenPromises(checked: Checked): string[] {
 	return [...broken, ...brokenFields(before, after), ...brokenPairs(messages, kept, readRaw(after, format))];
 }
 
+/** The text of a frozen document, which many checks begin with. */
+const texts = new WeakMap<object, string>();
+
+function textOf(document: unknown): string {
+	if (typeof document !== "object" || document === null || !Object.isFrozen(document)) return JSON.stringify(document);
+	const text = texts.get(document) ?? JSON.stringify(document);
+	texts.set(document, text);
+	return text;
+}
+
 /** Applies edit records in the plainest way: on a copy, replacements first, removals from the end. */
 export function applyRecords(document: unknown, edits: readonly EditRecord[]): unknown {
-	const copy: unknown = JSON.parse(JSON.stringify(document));
+	const copy: unknown = JSON.parse(textOf(document));
 	const removals: { parent: unknown[]; key: number }[] = [];
 	for (const edit of edits) {
 		const keys = edit.path.split("/").slice(1);

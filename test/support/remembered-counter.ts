@@ -6,16 +6,17 @@ import type * as LoadCounter from "../../src/tokens/load-counter.ts";
  */
 export async function rememberCounts(importOriginal: () => Promise<unknown>): Promise<typeof LoadCounter> {
 	const { loadCounter } = (await importOriginal()) as typeof LoadCounter;
-	const counts = new Map<string, number>();
+	const ofEncodings = new Map<string, Map<string, number>>();
 	return {
 		async loadCounter(encoding) {
 			const countTokens = await loadCounter(encoding);
+			const counts = ofEncodings.get(encoding) ?? new Map<string, number>();
+			ofEncodings.set(encoding, counts);
 			return (text) => {
-				const key = `${encoding} ${text}`;
-				const known = counts.get(key);
+				const known = counts.get(text);
 				if (known !== undefined) return known;
 				const count = countTokens(text);
-				counts.set(key, count);
+				counts.set(text, count);
 				return count;
 			};
 		},
