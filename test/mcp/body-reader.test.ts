@@ -1,5 +1,7 @@
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { createBodyReader } from "../../src/mcp/transports/http/create-body-reader.ts";
 
@@ -40,4 +42,28 @@ test("bodies that come at the same time have a limit together, and make room whe
 		one.stream.end(`"${"z".repeat(90)}"`);
 		expect(await read).toHaveLength(90);
 	}
+});
+
+test("a body that was read is held no longer, though its request is", async () => {
+	setFlagsFromString("--expose_gc");
+	const collectGarbage: () => void = runInNewContext("gc");
+	const reader = createBodyReader({ bytesOfOne: 1_000, bytesOfAll: 1_000 });
+	const requests = Array.from({ length: 20 }, request);
+	const pieces: WeakRef<Buffer>[] = [];
+	for (const { stream, incoming } of requests) {
+		const read = reader.read(incoming);
+		for (const text of ['"', "x", '"']) {
+			const piece = Buffer.from(text);
+			pieces.push(new WeakRef(piece));
+			stream.write(piece);
+		}
+		stream.end();
+		expect(await read).toBe("x");
+	}
+	await nextTurn();
+	collectGarbage();
+	expect(pieces).toHaveLength(60);
+	// The last one may stand in a register still.
+	expect(pieces.filter((piece) => piece.deref() !== undefined).length).toBeLessThanOrEqual(2);
+	expect(requests.every(({ stream }) => stream.writableEnded)).toBe(true);
 });

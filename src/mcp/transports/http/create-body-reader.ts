@@ -56,8 +56,11 @@ export function createBodyReader({ bytesOfOne, bytesOfAll, holdsArguments = fals
 			});
 			if (Number(request.headers["content-length"]) > bytesOfOne) return refuse(tooLarge(bytesOfOne));
 			request.on("end", () => {
+				const bytes = Buffer.concat(chunks);
+				// The listeners live as long as the request, which lives as long as its answer.
+				chunks = [];
 				letGo();
-				resolve(Buffer.concat(chunks));
+				resolve(bytes);
 			});
 			request.on("data", take);
 		});

@@ -74,8 +74,8 @@ function outletOf(controller: Controller): StreamOutlet {
 			sizes.push(piece.byteLength);
 		},
 		unread() {
-			// The stream counts pieces, of which it wants one ahead; null or 0 where it has ended.
-			const waiting = Math.max(0, 1 - (controller.desiredSize ?? 1));
+			// The stream counts pieces, of which it wants one ahead. One that has ended says 0, as if the last piece waited.
+			const waiting = outlet.response?.closed ? 0 : Math.max(0, 1 - (controller.desiredSize ?? 1));
 			sizes = waiting === 0 ? [] : sizes.slice(-waiting);
 			return sizes.reduce((sum, size) => sum + size, 0);
 		},
