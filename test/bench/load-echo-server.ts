@@ -6,17 +6,22 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { z } from "zod";
 
-// The least that an MCP server over HTTP can do with a conversation: one tool of the SDK that gives it back.
+// The least that an MCP server over HTTP can do with a conversation: tools of the SDK that give it back, or nothing where
+// the caller asks for something else.
 const sessions = new Map<string, StreamableHTTPServerTransport>();
+
+const inputSchema = { messages: z.unknown(), context_window: z.int().optional(), respond_with: z.string().optional() };
 
 async function open(): Promise<StreamableHTTPServerTransport> {
 	const id = randomUUID();
 	const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
 	const server = new McpServer({ name: "echo", version: "1.0.0" });
-	server.registerTool("mask_conversation", { inputSchema: { messages: z.array(z.unknown()) } }, ({ messages }) => ({
-		content: [],
-		structuredContent: { messages },
-	}));
+	for (const tool of ["mask_conversation", "guard_context"]) {
+		server.registerTool(tool, { inputSchema }, ({ messages, respond_with = "messages" }) => ({
+			content: [],
+			structuredContent: respond_with === "messages" ? { messages } : {},
+		}));
+	}
 	await server.connect(transport as Transport);
 	sessions.set(id, transport);
 	return transport;

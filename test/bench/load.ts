@@ -1,173 +1,146 @@
-import { type ChildProcess, fork, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import type { mask as Mask } from "../../src/index.ts";
-import { openaiMessages } from "./conversation-shapes.ts";
-import { generateConversation } from "./generate-conversation.ts";
-import { builtUrl, importBuilt } from "./import-built.ts";
-import { type LoadClient, messageOf, openLoadClient } from "./load-client.ts";
-import { atLeast, atMost, duration, progress, type Section, short } from "./section.ts";
+import { type LoadKind, loadCalls } from "./load-calls.ts";
+import { generatedConversation, recordedConversations } from "./load-conversations.ts";
+import { memoryTrend } from "./load-memory.ts";
+import { type LoadFigures, runLoad } from "./load-run.ts";
+import { atLeast, atMost, duration, progress, type Section, short, type Target } from "./section.ts";
 import { quantile } from "./statistics.ts";
 
 const clients = 50;
 const callsOfClient = Number(process.env.LOAD_CALLS ?? 20);
-const megabytes = [0.1, 0.2, 0.4, 1, 2, 5];
-const charactersOfMessage = 1500;
+const generatedMegabytes = [0.1, 0.2, 0.4, 1, 2, 5];
 
-/** A call, and what its answer has to hold. */
-interface LoadCall {
-	readonly body: Uint8Array;
-	readonly answer: string;
+/**
+ * Most that memory may grow over the second half of the calls, in percent of its level. At full size that is some 12 kB a
+ * call, a fortieth of a mean request; less cannot be told from what 50 calls at once hold at the one moment and not at the
+ * other. Requests that were held for a minute after their answer made 38 % in a run of 1 500 calls.
+ */
+const mostGrowth = 10;
+
+/** One row of the tables: a server under a load. */
+interface Run {
+	readonly name: string;
+	readonly figures: LoadFigures;
 }
 
-interface Load {
-	readonly seconds: number;
-	/** Seconds of a processor that the server took, where the system tells. */
-	readonly processor: number | undefined;
-	readonly bytes: number;
-	/** Answers that were not the expected one. */
-	readonly wrong: number;
-	readonly pings: readonly number[];
+/** Both servers under the same load. */
+interface Pair {
+	readonly what: string;
+	readonly echo: LoadFigures;
+	readonly ours: LoadFigures;
 }
-
-const scripts = {
-	ours: fileURLToPath(builtUrl("cli.ts")),
-	echo: fileURLToPath(new URL("load-echo-server.js", import.meta.url)),
-	pinger: fileURLToPath(new URL("load-pinger.js", import.meta.url)),
-};
 
 /** Many clients over HTTP at once, and how long a ping takes meanwhile. */
 export async function load(): Promise<Section> {
-	const { mask } = await importBuilt<{ mask: typeof Mask }>("index.ts");
-	progress("load: conversations");
-	const conversations = Array.from({ length: clients }, (_, index) => conversationOf(index, megabytes[index % 6] ?? 1));
-	const calls = (expected: readonly unknown[]): LoadCall[] =>
-		conversations.map((messages, index) => ({
-			body: messageOf("tools/call", { name: "mask_conversation", arguments: { messages } }),
-			answer: JSON.stringify(expected[index]),
-		}));
-	const masked: unknown[] = [];
-	for (const messages of conversations) masked.push((await mask(messages, {})).conversation);
-
-	progress("load: echo");
-	const echo = await runLoad(scripts.echo, [], calls(conversations));
-	progress("load: palimpsest");
-	const serve = ["serve", "--http", "127.0.0.1:0", "--archive", "none", "--max-message-bytes", "64000000"];
-	const ours = await runLoad(scripts.ours, serve, calls(masked));
-	const single: Load[] = [];
+	progress("load: generated conversations");
+	const generated = Array.from({ length: clients }, (_, index) =>
+		generatedConversation(index, generatedMegabytes[index % generatedMegabytes.length] ?? 1),
+	);
+	const pairs = [(await bothUnder("generated", generated, ["mask"])).pair];
+	const notes = [
+		`${clients} clients with sessions, ${callsOfClient} calls each, against tools of the bare SDK that give back what they get. Pings come from a process of their own. Each answer's structured content is compared, all of it, with what the library's functions answer. “Generated”: \`mask_conversation\` with ${clients} conversations of ${generatedMegabytes[0]} to ${generatedMegabytes.at(-1)} MB.`,
+	];
+	const recorded = recordedConversations();
+	if (recorded === undefined)
+		notes.push("There are no recorded conversations beside this checkout, so no rows on them.");
+	else {
+		progress("load: recorded conversations");
+		const { sessions, joined } = recorded;
+		const all = [...sessions, ...joined];
+		const { pair, calls, changing } = await bothUnder("recorded", all, ["mask", "guard", "guard for edits"]);
+		pairs.push(pair);
+		const sizes = (texts: readonly string[]) => {
+			const megabytes = texts.map((text) => Buffer.byteLength(text) / 1e6);
+			return `${Math.min(...megabytes).toFixed(1)} to ${Math.max(...megabytes).toFixed(1)} MB`;
+		};
+		notes.push(
+			`“Recorded”: ${sessions.length} recorded sessions of ${sizes(sessions)} in all formats, in the spelling of their files, and since none is larger ${joined.length} of ${sizes(joined)} that are several sessions of one format, one behind the other, with the ids of their calls told apart. \`mask_conversation\`, \`guard_context\`, and \`guard_context\` with \`respond_with: "edits"\` in equal shares, the guard's window half of the conversation: ${changing} of the ${calls} calls change it. To a call for edits the echo answers nothing. Every call comes some ${short((clients * callsOfClient) / calls)} times, and what it counted the product remembers.`,
+		);
+	}
+	const single: Run[] = [];
 	for (const size of [5, 20]) {
 		progress(`load: one client, ${size} MB`);
-		const several = [1, 2, 3].map((seed) => conversationOf(seed, size));
-		const asked = { context_window: 200_000, respond_with: "report" };
-		const guards = several.map((messages) => ({
-			body: messageOf("tools/call", { name: "guard_context", arguments: { messages, ...asked } }),
-			answer: '"fits":true',
-		}));
-		single.push(await runLoad(scripts.ours, serve, guards, { atOnce: 1, each: 6 }));
+		const several = [1, 2, 3].map((seed) => generatedConversation(seed, size));
+		const { ours: calls } = await loadCalls(several, ["guard for edits"]);
+		const figures = await runLoad({ server: "palimpsest", calls, clients: 1, callsOfClient: 6 });
+		single.push({ name: `palimpsest, one client, ${size} MB`, figures });
 	}
-	const [of5, of20] = single;
-	const rate = ({ bytes, seconds }: Load) => bytes / 1e6 / seconds;
-	const row = (name: string, one: Load) => [
-		name,
-		duration(one.seconds * 1_000),
-		`${short(rate(one))} MB/s`,
-		one.processor === undefined ? "" : duration(one.processor * 1_000),
-		...[0.5, 0.99, 1].map((share) => duration(quantile(one.pings, share))),
-		String(one.wrong),
+	const runs: Run[] = [
+		...pairs.flatMap(({ what, echo, ours }) => [
+			{ name: `echo, ${what}`, figures: echo },
+			{ name: `palimpsest, ${what}`, figures: ours },
+		]),
+		...single,
 	];
 	return {
 		title: "Many clients over HTTP",
-		notes: [
-			`${clients} clients with sessions, ${callsOfClient} calls each, of ${clients} conversations of ${megabytes[0]} to ${megabytes.at(-1)} MB, against a tool of the bare SDK that gives back what it gets. Pings come from a process of their own.`,
-		],
+		notes,
 		tables: [
 			{
-				columns: ["server", "time", "requests", "processor", "ping p50", "p99", "max", "wrong answers"],
-				rows: [
-					row("echo", echo),
-					row("palimpsest", ours),
-					...(of5 ? [row("palimpsest, one client, 5 MB", of5)] : []),
-					...(of20 ? [row("palimpsest, one client, 20 MB", of20)] : []),
-				],
+				columns: ["server", "time", "requests", "processor", "ping p50", "p99", "max", "wrong", "errors", "busy"],
+				rows: runs.map(rowOf),
+			},
+			{
+				caption: "Resident memory of the server; growth by the line that fits best after a third of the calls",
+				columns: ["server", "first", "level", "most", "last", "kB a call", "MB in 1 000 calls", "in the second half"],
+				rows: runs.flatMap(memoryRowOf),
 			},
 		],
-		targets: [
-			atLeast("throughput of 50 clients, × bare SDK echo", 0.5, rate(ours) / rate(echo)),
-			atMost("wrong answers", 0, ours.wrong, ""),
-			...(of5 ? [atMost("ping p99 while 5 MB calls run", 100, quantile(of5.pings, 0.99), "ms")] : []),
-			...(of20 ? [atMost("ping p99 while 20 MB calls run", 250, quantile(of20.pings, 0.99), "ms")] : []),
-		],
+		targets: [...pairs.flatMap(targetsOfPair), ...single.flatMap(targetsOfSingle)],
 	};
 }
 
-function conversationOf(seed: number, size: number) {
-	return openaiMessages(generateConversation(seed + 1, Math.ceil((size * 1e6) / charactersOfMessage)));
+async function bothUnder(what: string, conversations: readonly string[], kinds: readonly LoadKind[]) {
+	const calls = await loadCalls(conversations, kinds);
+	progress(`load: ${what}, echo`);
+	const echo = await runLoad({ server: "echo", calls: calls.echo, clients, callsOfClient });
+	progress(`load: ${what}, palimpsest`);
+	const ours = await runLoad({ server: "palimpsest", calls: calls.ours, clients, callsOfClient });
+	return { pair: { what, echo, ours }, calls: calls.ours.length, changing: calls.changing };
 }
 
-async function runLoad(
-	script: string,
-	parameters: readonly string[],
-	calls: readonly LoadCall[],
-	{ atOnce, each } = { atOnce: clients, each: callsOfClient },
-): Promise<Load> {
-	const folder = mkdtempSync(join(tmpdir(), "palimpsest-bench-"));
-	const server = spawn(process.execPath, [script, ...parameters], { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
-	const url = await addressOf(server);
-	const opened = await Promise.all(Array.from({ length: atOnce }, () => openLoadClient(url)));
-	const pinger = fork(scripts.pinger, [url]);
-	// Every client's first call is not counted: it is the one in which servers load what they need.
-	await Promise.all(opened.map((client, index) => client.post(calls[index % calls.length]?.body ?? Buffer.from("{}"))));
-	await pingsOf(pinger);
-	const began = performance.now();
-	let [bytes, wrong] = [0, 0];
-	const run = async (client: LoadClient, first: number): Promise<void> => {
-		for (let turn = 0; turn < each; turn++) {
-			const call = calls[first % calls.length];
-			if (!call) return;
-			bytes += call.body.byteLength;
-			if (!(await client.post(call.body)).includes(call.answer)) wrong += 1;
-		}
-	};
-	await Promise.all(opened.map(run));
-	const seconds = (performance.now() - began) / 1_000;
-	const processor = processorSeconds(server.pid);
-	const pings = await pingsOf(pinger);
-	pinger.disconnect();
-	for (const client of opened) client.close();
-	server.kill("SIGTERM");
-	await once(server, "close");
-	rmSync(folder, { recursive: true, force: true });
-	return { seconds, processor, bytes, wrong, pings };
+function rowOf({ name, figures }: Run): string[] {
+	const { seconds, processor, pings, outcomes } = figures;
+	return [
+		name,
+		duration(seconds * 1_000),
+		`${short(rateOf(figures))} MB/s`,
+		processor === undefined ? "" : duration(processor * 1_000),
+		...[0.5, 0.99, 1].map((share) => duration(quantile(pings, share))),
+		...[outcomes.wrong, outcomes.error, outcomes.busy].map(String),
+	];
 }
 
-/** Linux tells it in hundredths of a second, user and system apart. */
-function processorSeconds(process: number | undefined): number | undefined {
-	try {
-		const fields = readFileSync(`/proc/${process}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
-		return (Number(fields[11]) + Number(fields[12])) / 100;
-	} catch {
-		return undefined;
-	}
+function memoryRowOf({ name, figures }: Run): string[][] {
+	const trend = memoryTrend(figures.memory);
+	if (trend === undefined) return [];
+	const { first, level, most, last, slope, growth } = trend;
+	return [
+		[
+			name,
+			...[first, level, most, last].map((bytes) => `${Math.round(bytes / 1e6)} MB`),
+			...[slope / 1e3, (slope * 1_000) / 1e6, growth * 100].map((value) => value.toFixed(1)),
+		].map((cell, index, row) => (index === row.length - 1 ? `${cell} %` : cell)),
+	];
 }
 
-async function pingsOf(pinger: ChildProcess): Promise<number[]> {
-	const told = once(pinger, "message");
-	pinger.send("how long?");
-	const [times] = await told;
-	return times as number[];
+function targetsOfPair({ what, echo, ours }: Pair): Target[] {
+	const trend = memoryTrend(ours.memory);
+	return [
+		atLeast(`${what}: throughput of ${clients} clients, × bare SDK echo`, 0.5, rateOf(ours) / rateOf(echo)),
+		atMost(`${what}: wrong answers`, 0, ours.outcomes.wrong, ""),
+		atMost(`${what}: errors and busy answers`, 0, ours.outcomes.error + ours.outcomes.busy, ""),
+		...(trend === undefined
+			? []
+			: [atMost(`${what}: memory after warm-up, growth in the second half`, mostGrowth, trend.growth * 100, "%")]),
+	];
 }
 
-function addressOf(server: ChildProcess): Promise<string> {
-	let said = "";
-	return new Promise((resolve, reject) => {
-		server.stderr?.on("data", (chunk: Buffer) => {
-			said += String(chunk);
-			const [url] = /http:\/\/[^\s/]+(?=\/mcp)/.exec(said) ?? [];
-			if (url !== undefined) resolve(url);
-		});
-		server.once("close", () => reject(new Error(`The server ended: ${said}`)));
-	});
+function targetsOfSingle({ name, figures }: Run): Target[] {
+	const [size, limit] = name.endsWith(" 5 MB") ? [5, 100] : [20, 250];
+	return [atMost(`ping p99 while ${size} MB calls run`, limit, quantile(figures.pings, 0.99), "ms")];
+}
+
+/** Megabytes of requests a second. */
+function rateOf({ bytes, seconds }: LoadFigures): number {
+	return bytes / 1e6 / seconds;
 }

@@ -1,0 +1,111 @@
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { builtUrl } from "./import-built.ts";
+import { judgeAnswer, type LoadOutcome } from "./load-answer.ts";
+import type { LoadCall } from "./load-calls.ts";
+import { openLoadClient } from "./load-client.ts";
+import { type MemorySample, watchMemory } from "./load-memory.ts";
+
+/** A load on one server. */
+export interface LoadOptions {
+	readonly server: "palimpsest" | "echo";
+	/** Each client goes through them in turns; where they begin is spread evenly, so that sizes are mixed at any time. */
+	readonly calls: readonly LoadCall[];
+	readonly clients: number;
+	/** Calls of each client, one behind the other. */
+	readonly callsOfClient: number;
+}
+
+/** What came of it. */
+export interface LoadFigures {
+	readonly seconds: number;
+	/** Seconds of a processor that the server took, where the system tells. */
+	readonly processor: number | undefined;
+	/** Bytes of the requests. */
+	readonly bytes: number;
+	readonly outcomes: Readonly<Record<LoadOutcome, number>>;
+	/** Each in ms. */
+	readonly pings: readonly number[];
+	readonly memory: readonly MemorySample[];
+}
+
+const serve = ["serve", "--http", "127.0.0.1:0", "--archive", "none", "--max-message-bytes", "64000000"];
+const commands = {
+	palimpsest: [fileURLToPath(builtUrl("cli.ts")), ...serve],
+	echo: [fileURLToPath(new URL("load-echo-server.js", import.meta.url))],
+};
+const pingerScript = fileURLToPath(new URL("load-pinger.js", import.meta.url));
+
+/** Starts a server, and calls it from many clients at once. */
+export async function runLoad({ server: which, calls, clients, callsOfClient }: LoadOptions): Promise<LoadFigures> {
+	const folder = mkdtempSync(join(tmpdir(), "palimpsest-bench-"));
+	const server = spawn(process.execPath, commands[which], { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
+	const url = await addressOf(server);
+	const opened = await Promise.all(Array.from({ length: clients }, () => openLoadClient(url)));
+	const pinger = fork(pingerScript, [url]);
+	const callAt = (client: number, turn: number): LoadCall => {
+		const call = calls[(Math.floor((client * calls.length) / clients) + turn) % calls.length];
+		if (call === undefined) throw new Error("Expected at least one call.");
+		return call;
+	};
+	// Every client's first call is not counted: it is the one in which servers load what they need.
+	await Promise.all(opened.map((client, index) => client.post(callAt(index, 0).body)));
+	await pingsOf(pinger);
+	const outcomes = { right: 0, wrong: 0, error: 0, busy: 0 };
+	let [bytes, done] = [0, 0];
+	const memory = watchMemory(server.pid, () => done);
+	const began = performance.now();
+	await Promise.all(
+		opened.map(async (client, index) => {
+			for (let turn = 0; turn < callsOfClient; turn++) {
+				const { body, answer } = callAt(index, turn);
+				bytes += body.byteLength;
+				outcomes[judgeAnswer(await client.post(body), answer)] += 1;
+				done += 1;
+			}
+		}),
+	);
+	const seconds = (performance.now() - began) / 1_000;
+	const samples = memory.end();
+	const processor = processorSeconds(server.pid);
+	const pings = await pingsOf(pinger);
+	pinger.disconnect();
+	for (const client of opened) client.close();
+	server.kill("SIGTERM");
+	await once(server, "close");
+	rmSync(folder, { recursive: true, force: true });
+	return { seconds, processor, bytes, outcomes, pings, memory: samples };
+}
+
+/** Linux tells it in hundredths of a second, user and system apart. */
+function processorSeconds(process: number | undefined): number | undefined {
+	try {
+		const fields = readFileSync(`/proc/${process}/stat`, "utf8").split(") ")[1]?.split(" ") ?? [];
+		return (Number(fields[11]) + Number(fields[12])) / 100;
+	} catch {
+		return undefined;
+	}
+}
+
+async function pingsOf(pinger: ChildProcess): Promise<number[]> {
+	const told = once(pinger, "message");
+	pinger.send("how long?");
+	const [times] = await told;
+	return times as number[];
+}
+
+function addressOf(server: ChildProcess): Promise<string> {
+	let said = "";
+	return new Promise((resolve, reject) => {
+		server.stderr?.on("data", (chunk: Buffer) => {
+			said += String(chunk);
+			const [url] = /http:\/\/[^\s/]+(?=\/mcp)/.exec(said) ?? [];
+			if (url !== undefined) resolve(url);
+		});
+		server.once("close", () => reject(new Error(`The server ended: ${said}`)));
+	});
+}
