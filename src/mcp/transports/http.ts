@@ -17,6 +17,12 @@ import { listen } from "./http/listen.ts";
 import { defaultQuotas, type Quotas } from "./http/quotas.ts";
 import type { Address } from "./parse-address.ts";
 
+/**
+ * Time in ms for which a connection stays open between two requests: longer than proxies keep theirs (nginx 60 s, Caddy
+ * 120 s), since who hangs up first breaks a request that is on its way. Node's own is 5 s.
+ */
+const keepAliveTimeout = 125_000;
+
 /** What an HTTP server is made from. The policy source stays the caller's: it outlives the server. */
 export interface HttpOptions extends ServerOptions {
 	/** Beyond loopback only with authentication; port 0 takes a free one. */
@@ -119,7 +125,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpService> {
 	const { headers, request } = options.patience ?? { headers: 15_000, request: 60_000 };
 	const connectionsCheckingInterval = Math.min(5_000, headers);
 	const server = createHttpServer(
-		{ headersTimeout: headers, requestTimeout: request, connectionsCheckingInterval },
+		{ headersTimeout: headers, requestTimeout: request, connectionsCheckingInterval, keepAliveTimeout },
 		application,
 	);
 	const { shutdownMilliseconds = 10_000 } = options;
