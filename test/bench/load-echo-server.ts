@@ -35,6 +35,8 @@ const server = createServer(async (request, response) => {
 	const text = Buffer.concat(chunks).toString();
 	await transport.handleRequest(request, response, text === "" ? undefined : JSON.parse(text));
 });
+// A loop that was blocked sees its timers first, and would hang up on clients whose next request has come already.
+server.keepAliveTimeout = 0;
 server.listen(0, "127.0.0.1", () => {
 	process.stderr.write(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp\n`);
 });

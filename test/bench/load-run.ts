@@ -64,7 +64,9 @@ export async function runLoad({ server: which, calls, clients, callsOfClient }: 
 			for (let turn = 0; turn < callsOfClient; turn++) {
 				const { body, answer } = callAt(index, turn);
 				bytes += body.byteLength;
-				outcomes[judgeAnswer(await client.post(body), answer)] += 1;
+				// A connection that breaks is an error like any other, and no end of the run.
+				const response = await client.post(body).catch(() => undefined);
+				outcomes[response === undefined ? "error" : judgeAnswer(response, answer)] += 1;
 				done += 1;
 			}
 		}),
