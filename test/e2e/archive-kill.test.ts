@@ -29,7 +29,7 @@ it(`a server killed ${kills} times at random moments has kept all that any answe
 			begun += 1;
 			// How long a server takes to start and to load what it needs depends on the machine: the moments count from there.
 			const since = begun % 8 === 0 ? "start" : begun % 2 === 0 ? "greeting" : "answer";
-			lives.push(await liveAndDie({ home, name: `${begun}`, since, afterMs: next() * 400 }));
+			lives.push(await liveAndDie({ home, name: `${begun}`, since, afterMs: next() * 250 }));
 		}
 	};
 	await Promise.all(Array.from({ length: serversAtOnce }, serve));

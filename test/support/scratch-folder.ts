@@ -1,20 +1,16 @@
-import { mkdtemp, realpath, rm } from "node:fs/promises";
+import { mkdtemp, realpath } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 
-const folders: string[] = [];
+/** The folders that tests of this file have asked for. */
+export const scratchFolders: string[] = [];
 
 /** An empty folder that is gone after the tests of the file. */
 export async function scratchFolder(): Promise<string> {
 	const folder = await realpath(await mkdtemp(join(tmpdir(), "palimpsest-test-")));
-	folders.push(folder);
+	scratchFolders.push(folder);
 	return folder;
 }
-
-afterAll(async () => {
-	await Promise.all(folders.splice(0).map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 3 })));
-});
 
 /**
  * An environment in which no configuration of the user counts: the home folder is the given one. Nothing is archived but
