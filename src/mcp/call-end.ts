@@ -24,9 +24,9 @@ export interface CallEnd {
 	readonly code?: ErrorCode | undefined;
 	/** From when the call came in whole until its answer was made, waiting included. */
 	readonly milliseconds: number;
-	/** Bytes of the call's arguments as JSON. */
+	/** Bytes of the call's arguments as JSON; measured when they are read first, which takes as long as writing it. */
 	readonly bytesIn: number;
-	/** Bytes of the answer as JSON; 0 where there is none. */
+	/** Bytes of the answer as JSON, measured likewise; 0 where there is none. */
 	readonly bytesOut: number;
 	/** The numbers of the tool's report, where it gives one. */
 	readonly report?: CallReport | undefined;

@@ -14,7 +14,10 @@ interface BegunCall {
 /** What came of it; what is absent is found out. */
 type EndedCall = ToolOutcome & { readonly bytes?: number; readonly isBusy?: boolean };
 
-/** Makes the function that takes note of a call's end; it measures nothing where nobody listens. */
+/**
+ * Makes the function that takes note of a call's end. Sizes are measured when somebody asks for them: of a large call,
+ * writing the arguments once more takes as long as reading them did.
+ */
 export function noteOfCall(
 	{ principal, onCallEnd }: { readonly principal?: string | undefined; readonly onCallEnd?: OnCallEnd | undefined },
 	{ tool, arguments: given, signal, request, session }: BegunCall,
@@ -22,10 +25,13 @@ export function noteOfCall(
 	if (!onCallEnd) return () => undefined;
 	const began = performance.now();
 	// Bytes that are held are gone once the call is in another thread.
-	const bytesIn = heldArguments(given)?.byteLength ?? bytesOfJson(given ?? {});
+	const bytesHeld = heldArguments(given)?.byteLength;
+	const bytesIn = once(() => bytesHeld ?? bytesOfJson(given ?? {}));
 	return (outcome) => {
 		const { code, report, result, bytes, isBusy = false } = outcome;
-		const kind = signal.aborted ? "cancelled" : isBusy ? "busy" : code === undefined ? "ok" : "error";
+		const isCancelled = signal.aborted;
+		const kind = isCancelled ? "cancelled" : isBusy ? "busy" : code === undefined ? "ok" : "error";
+		const bytesOut = once(() => (isCancelled ? 0 : bytes || bytesOfJson(result)));
 		const end: CallEnd = {
 			tool,
 			request,
@@ -33,10 +39,14 @@ export function noteOfCall(
 			principal,
 			outcome: kind,
 			// What the end of a call that nobody waits for threw says nothing.
-			code: signal.aborted ? undefined : code,
+			code: isCancelled ? undefined : code,
 			milliseconds: performance.now() - began,
-			bytesIn,
-			bytesOut: signal.aborted ? 0 : bytes || bytesOfJson(result),
+			get bytesIn() {
+				return bytesIn();
+			},
+			get bytesOut() {
+				return bytesOut();
+			},
 			report,
 		};
 		try {
@@ -44,6 +54,14 @@ export function noteOfCall(
 		} catch {
 			// Nobody's call fails for the sake of a note.
 		}
+	};
+}
+
+function once(find: () => number): () => number {
+	let found: number | undefined;
+	return () => {
+		found ??= find();
+		return found;
 	};
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { LogEvent } from "../../pipeline/log-event.ts";
 import type { LogLevel } from "../../policy/schema.ts";
-import type { CallEnd } from "../call-end.ts";
+import type { BeforeAndAfter, CallEnd } from "../call-end.ts";
 
 /** An event as one line of JSON: `time`, `level`, `message`, then what the event says of itself, `event` first. */
 export function eventLine({ level, message, data }: LogEvent, time: Date): string {
@@ -16,11 +16,12 @@ export function callLine(end: CallEnd, time: Date): string {
 	return lineOf({ time: time.toISOString(), level: levelOf(end), ...factsOf(end) });
 }
 
-/** The same in words, for people. */
+/** The same in words, for people; without the sizes, which take time to measure. */
 export function callWords(end: CallEnd): string {
-	const { tool, outcome, code, ms, tokens_before: before, tokens_after: after, principal } = factsOf(end);
-	const tokens = before === undefined ? "" : `, ${before} tokens became ${after}`;
-	return `${tool}: ${code ?? outcome} in ${ms} ms${tokens}${principal === undefined ? "" : `, for ${principal}`}`;
+	const { tool, outcome, code, principal } = end;
+	const tokens = tokensOf(end);
+	const became = tokens === undefined ? "" : `, ${tokens.before} tokens became ${tokens.after}`;
+	return `${tool}: ${code ?? outcome} in ${tenths(end.milliseconds)} ms${became}${principal === undefined ? "" : `, for ${principal}`}`;
 }
 
 /** How loud a call's end is: a defect is an error, one that found no room a warning. */
@@ -33,7 +34,7 @@ export function levelOf({ outcome, code }: CallEnd): LogLevel {
 const longestId = 64;
 
 function factsOf(end: CallEnd) {
-	const tokens = typeof end.report?.tokens === "object" ? end.report.tokens : undefined;
+	const tokens = tokensOf(end);
 	return {
 		event: "call",
 		request: end.request === undefined ? undefined : String(end.request).slice(0, longestId),
@@ -43,12 +44,20 @@ function factsOf(end: CallEnd) {
 		tool: end.tool,
 		outcome: end.outcome,
 		code: end.code,
-		ms: Math.round(end.milliseconds * 10) / 10,
+		ms: tenths(end.milliseconds),
 		bytes_in: end.bytesIn,
 		bytes_out: end.bytesOut,
 		tokens_before: tokens?.before,
 		tokens_after: tokens?.after,
 	};
+}
+
+function tokensOf({ report }: CallEnd): BeforeAndAfter | undefined {
+	return typeof report?.tokens === "object" ? report.tokens : undefined;
+}
+
+function tenths(milliseconds: number): number {
+	return Math.round(milliseconds * 10) / 10;
 }
 
 function lineOf(facts: Readonly<Record<string, unknown>>): string {

@@ -83,3 +83,14 @@ it("off: nothing", () => {
 	log.announce(event);
 	expect([...log.lines, ...log.events, ...log.said]).toEqual([]);
 });
+
+it("in words: without the sizes, so that they are not measured for it", () => {
+	const log = logOf("text");
+	const refuse = (): never => {
+		throw new Error("Expected no size to be asked for.");
+	};
+	log.onCallEnd(end);
+	const unmeasured = Object.defineProperties({ ...end }, { bytesIn: { get: refuse }, bytesOut: { get: refuse } });
+	log.onCallEnd(unmeasured);
+	expect(log.events[1]).toEqual(log.events[0]);
+});
