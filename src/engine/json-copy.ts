@@ -58,7 +58,9 @@ export function equalsCopy(copy: unknown, value: unknown): boolean {
 }
 
 function equalsAt(copy: unknown, value: unknown, depth: number): boolean {
-	if (typeof copy !== "object" || copy === null) return Object.is(copy, value);
+	// First, since it does not look into a text that is the very same: most are, where only the lists around them are new.
+	if (Object.is(copy, value)) return true;
+	if (typeof copy !== "object" || copy === null) return false;
 	if (typeof value !== "object" || value === null || !isPlain(value)) return false;
 	if (Array.isArray(copy)) {
 		if (!Array.isArray(value) || copy.length !== value.length) return false;
