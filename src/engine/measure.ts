@@ -107,9 +107,22 @@ export function measure({ messages, surroundings }: Transcript, meter: TokenMete
 	return { messages: sizes, surroundingTokens, total: all.total() };
 }
 
+/** Messages that a conversation begins with, with their size together, unsent ones left out. */
+export interface MeasuredBeginning {
+	readonly messages: number;
+	readonly size: Size;
+}
+
+/** What of a conversation was measured by this meter before, where it goes on from an earlier one; else nothing. */
+export function measuredBeginning({ messages }: Transcript, meter: TokenMeter): MeasuredBeginning {
+	const earlier = findEarlier(sizesBy(meter), messages);
+	return { messages: earlier?.messages.length ?? 0, size: earlier?.finding.sum ?? { chars: 0, tokens: 0 } };
+}
+
 /** Whether all messages were measured by this meter before, so that measuring them again costs nothing. */
-export function isMeasured({ messages }: Transcript, meter: TokenMeter): boolean {
-	const measured = findEarlier(sizesBy(meter), messages)?.messages.length ?? 0;
+export function isMeasured(transcript: Transcript, meter: TokenMeter): boolean {
+	const { messages } = transcript;
+	const measured = measuredBeginning(transcript, meter).messages;
 	for (let index = messages.length - 1; index >= measured; index -= 1) {
 		if (!sizeOfMessage.isKnown(messages[index] as Message, meter)) return false;
 	}

@@ -1,7 +1,14 @@
-import { isMeasured, type Measurement, measure, type TokenMeter } from "../engine/measure.ts";
+import {
+	isMeasured,
+	type MeasuredBeginning,
+	type Measurement,
+	measure,
+	measuredBeginning,
+	type TokenMeter,
+} from "../engine/measure.ts";
 import { hasLongText } from "../engine/strategies/truncate.ts";
 import { type ScaledTokens, scaleTokens, type TokenScale } from "../engine/token-scale.ts";
-import { resultCharacters, type Transcript } from "../engine/transcript.ts";
+import { type Message, resultCharacters, type Transcript } from "../engine/transcript.ts";
 import type { Policy } from "../policy/schema.ts";
 import { boundingMeters } from "./token-meter.ts";
 
@@ -36,10 +43,10 @@ export interface EarlyQuestion {
  */
 export function answerEarly(question: EarlyQuestion): EarlyAnswer | undefined {
 	const { transcript, policy, budget, meter, scale, requestOverhead, largeFrom } = question;
-	// What was measured is told by its newest message, what is large by all of them.
-	if (policy.tokens.count !== "auto" || isMeasured(transcript, meter) || !isLarge(transcript, largeFrom))
-		return undefined;
-	if (policy.guard.ladder.length > 0 && hasMoreCharacters(transcript, budget, scale)) return undefined;
+	if (policy.tokens.count !== "auto" || isMeasured(transcript, meter)) return undefined;
+	const begun = measuredBeginning(transcript, meter);
+	if (begun.size.chars < largeFrom && !isLarge(transcript, largeFrom)) return undefined;
+	if (policy.guard.ladder.length > 0 && hasMoreCharacters(transcript, { begun, budget, scale })) return undefined;
 	if (hasToCap(transcript, policy)) return undefined;
 	const meters = boundingMeters(policy);
 	const most = measure(transcript, meters.most, requestOverhead);
@@ -62,15 +69,18 @@ function isLarge({ messages }: Transcript, largeFrom: number): boolean {
 }
 
 /** Whether the most tokens that a conversation can have are surely over the budget: a byte each, no fewer than characters. */
-function hasMoreCharacters({ messages }: Transcript, budget: number, scale: TokenScale): boolean {
-	let chars = 0;
-	for (const { counted, results, sent } of messages) {
+function hasMoreCharacters(
+	{ messages }: Transcript,
+	{ begun, budget, scale }: Pick<EarlyQuestion, "budget" | "scale"> & { readonly begun: MeasuredBeginning },
+): boolean {
+	let { chars } = begun.size;
+	for (let index = begun.messages; index < messages.length && chars * scale.high <= budget; index += 1) {
+		const { counted, results, sent } = messages[index] as Message;
 		if (sent === false) continue;
 		for (const text of counted) chars += text.length;
 		for (const result of results) chars += resultCharacters(result);
-		if (chars * scale.high > budget) return true;
 	}
-	return false;
+	return chars * scale.high > budget;
 }
 
 /** Whether a result may have to be cut although all fits. */

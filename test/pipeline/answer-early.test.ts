@@ -1,9 +1,16 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
+import { continueMessages } from "../../src/engine/continuation.ts";
+import { measure } from "../../src/engine/measure.ts";
+import { exactScale } from "../../src/engine/token-scale.ts";
+import type { Message } from "../../src/engine/transcript.ts";
 import { createConversationMemory } from "../../src/formats/conversation-memory.ts";
+import { readConversation } from "../../src/formats/read-conversation.ts";
+import { answerEarly } from "../../src/pipeline/answer-early.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
+import { roughCount } from "../support/rough-count.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
 
@@ -97,7 +104,31 @@ test.prop([conversations, guards, windows, models], { numRuns: 600 })(
 	},
 );
 
+const going = { early: 0, counted: 0 };
+
+test.prop([conversations, guards, windows, fc.nat(3_000), fc.nat(100)], { numRuns: 600 })(
+	"what was measured in an earlier call tells what all messages tell",
+	({ document }, guard, budget, largeFrom, length) => {
+		const policy = policyOf({ guard });
+		const meter = { countTokens: roughCount, messageOverhead: 4 };
+		const { transcript } = readConversation(document);
+		const known = transcript.messages.slice(0, length % Math.max(1, transcript.messages.length));
+		const answer = (messages: readonly Message[]) => {
+			const question = { policy, budget, meter, scale: exactScale, requestOverhead: 0, largeFrom };
+			return answerEarly({ ...question, transcript: { ...transcript, messages } });
+		};
+		measure({ ...transcript, messages: known }, meter);
+		const onward = [...transcript.messages];
+		continueMessages(onward, known);
+		const answered = answer(onward);
+		expect(answered).toEqual(answer([...transcript.messages]));
+		if (known.length > 0) going[answered ? "early" : "counted"] += 1;
+	},
+);
+
 afterAll(() => {
+	expect(going.early).toBeGreaterThan(100);
+	expect(going.counted).toBeGreaterThan(100);
 	expect(seen.fitting).toBeGreaterThan(60);
 	expect(seen.over).toBeGreaterThan(10);
 	expect(seen.counted).toBeGreaterThan(100);

@@ -3,7 +3,7 @@ import type { Plan, RemoveEdit } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
 import { jsonPointer, type Path, valueAt } from "../path.ts";
 import { takesMessageOut } from "../takes-message-out.ts";
-import type { ThinkingBlock, Transcript } from "../transcript.ts";
+import type { Message, ThinkingBlock, Transcript } from "../transcript.ts";
 
 /** A reasoning block whose prefix a plan changes. */
 export interface AffectedThinking {
@@ -41,8 +41,11 @@ const foundThinking: Findings<boolean> = new WeakMap();
 
 function hasThinking(messages: MessageList): boolean {
 	return findOnce(foundThinking, messages, (earlier) => {
-		const known = earlier?.messages.length ?? 0;
-		return earlier?.finding || messages.some(({ thinking }, index) => index >= known && thinking.length > 0);
+		let found = earlier?.finding ?? false;
+		for (let index = earlier?.messages.length ?? 0; index < messages.length && !found; index += 1) {
+			found = (messages[index] as Message).thinking.length > 0;
+		}
+		return found;
 	});
 }
 
