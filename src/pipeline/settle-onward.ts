@@ -1,4 +1,4 @@
-import { type Earlier, type Findings, findEarlier } from "../engine/continuation.ts";
+import { type Findings, findEarlier } from "../engine/continuation.ts";
 import type { Edit, EditReason, Plan } from "../engine/edit.ts";
 import type { CountTokens } from "../engine/measure.ts";
 import { pairResults } from "../engine/pairing.ts";
@@ -20,8 +20,8 @@ const settledPlans: Findings<SettledPlan> = new WeakMap();
 
 /** Takes note that a plan kept every promise, so that only what differs from it is verified as the conversation goes on. */
 export function rememberSettled({ transcript, located }: ReadConversation, plan: Plan, countTokens: CountTokens): void {
-	const starts = startsOf(plan, located);
-	if (starts) settledPlans.set(transcript.messages, { plan, countTokens, starts });
+	const found = startsOf(plan, located);
+	if (found) settledPlans.set(transcript.messages, { plan, countTokens, starts: found.starts });
 }
 
 /**
@@ -36,10 +36,11 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 	const { base, messages } = located;
 	const earlier = findEarlier(settledPlans, transcript.messages);
 	const isKnown = earlier?.finding.countTokens === countTokens && !format.links && base.length <= 1;
-	const starts = isKnown ? startsOf(plan, located, earlier.finding) : undefined;
-	if (!earlier || !starts) return undefined;
+	const found = isKnown ? startsOf(plan, located, earlier.finding) : undefined;
+	if (!earlier || !found) return undefined;
 
-	const changed = changedValues(plan, starts, earlier);
+	const { starts } = found;
+	const changed = changedValues(plan, found, earlier.finding);
 	const written: unknown[] = [];
 	const rewritten: unknown[] = [];
 	const isDropped = new Uint8Array(transcript.messages.length);
@@ -56,7 +57,7 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 			const { reason, message } = plan[position] as Edit;
 			if (reason === "drop") isDropped[message] = 1;
 		}
-		if (to === from + 1 && isRemoval(plan[from], base.length)) continue;
+		if (to === from + 1 && isRemoval(plan[from] as Edit, base.length)) continue;
 		const value = writeValue(messages[index], plan.slice(from, to), base.length + 1);
 		if (value === undefined) return undefined;
 		written.push(value);
@@ -71,16 +72,16 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 }
 
 /** The values with edits that they did not have when the conversation was settled before. */
-function changedValues(plan: Plan, starts: Uint32Array, { finding }: Earlier<SettledPlan>): number[] {
+function changedValues(plan: Plan, { starts, same }: EditStarts, earlier: SettledPlan): number[] {
 	const changed: number[] = [];
-	const before = finding.starts;
-	for (let index = 0; index + 1 < starts.length; index += 1) {
+	const before = earlier.starts;
+	for (let index = same; index + 1 < starts.length; index += 1) {
 		const from = starts[index] as number;
 		const to = starts[index + 1] as number;
 		if (from === to) continue;
 		const was = before[index] ?? 0;
 		let isSame = index + 1 < before.length && (before[index + 1] as number) - was === to - from;
-		for (let edit = from; isSame && edit < to; edit += 1) isSame = plan[edit] === finding.plan[was + edit - from];
+		for (let edit = from; isSame && edit < to; edit += 1) isSame = plan[edit] === earlier.plan[was + edit - from];
 		if (!isSame) changed.push(index);
 	}
 	return changed;
@@ -88,9 +89,10 @@ function changedValues(plan: Plan, starts: Uint32Array, { finding }: Earlier<Set
 
 /** Whether a call would go without its result, or a result without its call. */
 function tearsPairs(transcript: Transcript, isDropped: Uint8Array): boolean {
-	return pairResults(transcript).some(
-		({ message, caller }) => caller !== undefined && isDropped[message] !== isDropped[caller],
-	);
+	for (const { message, caller } of pairResults(transcript)) {
+		if (caller !== undefined && isDropped[message] !== isDropped[caller]) return true;
+	}
+	return false;
 }
 
 /** Verifies the changed values, before and after, as a conversation of their own. */
@@ -120,11 +122,17 @@ function keepsPromises(
 /** What is done to a message whatever is done to others, but for the pairs that it belongs to. */
 const ownReasons: ReadonlySet<EditReason> = new Set(["mask", "truncate", "drop", "thinking"]);
 
+/** Where the edits of each value begin, and how many of the first values have the very edits of an earlier plan. */
+interface EditStarts {
+	readonly starts: Uint32Array;
+	readonly same: number;
+}
+
 /**
  * `undefined` where the edits do not stand in the order of the values, or one is no edit of a message by itself. The edits
  * with which an `earlier` plan of the same list begins too were looked at then.
  */
-function startsOf(plan: Plan, { base, messages }: LocatedMessages, earlier?: SettledPlan): Uint32Array | undefined {
+function startsOf(plan: Plan, { base, messages }: LocatedMessages, earlier?: SettledPlan): EditStarts | undefined {
 	const values = messages.length;
 	const starts = new Uint32Array(values + 1);
 	let value = 0;
@@ -134,6 +142,8 @@ function startsOf(plan: Plan, { base, messages }: LocatedMessages, earlier?: Set
 		if (value >= values) return undefined;
 		starts.set(earlier.starts.subarray(0, value + 1));
 	}
+	// The last of them may have more edits now, or fewer.
+	const same = value;
 	for (; position < plan.length; position += 1) {
 		const { reason, path } = plan[position] as Edit;
 		const at = path[base.length];
@@ -142,7 +152,7 @@ function startsOf(plan: Plan, { base, messages }: LocatedMessages, earlier?: Set
 		for (; value < at; value += 1) starts[value + 1] = position;
 	}
 	starts.fill(plan.length, value + 1);
-	return starts;
+	return { starts, same };
 }
 
 /** With how many of the same edits two plans begin. */
@@ -153,6 +163,6 @@ function commonBeginning(plan: Plan, other: Plan): number {
 }
 
 /** Whether an edit takes out the whole value. */
-function isRemoval(edit: Edit | undefined, depth: number): boolean {
-	return edit?.kind === "remove" && edit.path.length === depth + 1;
+function isRemoval(edit: Edit, depth: number): boolean {
+	return edit.kind === "remove" && edit.path.length === depth + 1;
 }

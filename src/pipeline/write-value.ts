@@ -9,7 +9,7 @@ import { isJsonObject, type JsonObject } from "../formats/json-values.ts";
  * value differs only where they say so. `undefined` where it does not, and where an edit is of the value itself.
  */
 export function writeValue(value: unknown, edits: readonly Edit[], depth: number): unknown {
-	const [edit] = edits;
+	const edit = edits[0];
 	const isMember = edits.length === 1 && edit?.kind === "replace" && edit.path.length === depth + 1;
 	if (isMember && isJsonObject(value)) return replaceMember(value, String(edit.path[depth]), edit);
 	if (edits.some(({ path }) => path.length <= depth)) return undefined;
