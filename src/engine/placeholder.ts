@@ -52,7 +52,7 @@ export function writePlaceholder(
 	wording: { readonly placeholder: string; readonly digestPlaceholder?: string; readonly unknownTool: string },
 	values: PlaceholderValues,
 ): string {
-	const digest = cleanText(values.digest ?? "", longestDigest);
+	const digest = values.digest ? cleanText(values.digest, longestDigest) : "";
 	const template = digest === "" ? wording.placeholder : (wording.digestPlaceholder ?? wording.placeholder);
 	return fillTemplate(template, {
 		...describeCall(wording, values),
