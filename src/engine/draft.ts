@@ -34,7 +34,8 @@ export function startDraft(before: readonly Size[], earlier?: Draft): Draft {
 	/** Puts edits in the place of those that a message had. */
 	function settle(message: number, edits: readonly Edit[]): true {
 		byMessage[message] = edits;
-		const [was, original] = [sizes[message], before[message]];
+		const was = sizes[message];
+		const original = before[message];
 		if (!was || !original) return true;
 		const is = sizeAfter(original, edits);
 		sizes[message] = is;
@@ -72,9 +73,9 @@ export function startDraft(before: readonly Size[], earlier?: Draft): Draft {
 }
 
 function sizeAfter(before: Size, edits: readonly Edit[]): Size {
+	if (edits[0]?.reason === "drop") return nothing;
 	let { chars, tokens, fixed = 0 } = before;
-	for (const { reason, unsent, before: was, after: is } of edits) {
-		if (reason === "drop") return nothing;
+	for (const { unsent, before: was, after: is } of edits) {
 		if (unsent) continue;
 		chars += is.chars - was.chars;
 		tokens += is.tokens - was.tokens;

@@ -14,7 +14,7 @@ import { planMask, type Replaying } from "./strategies/mask.ts";
 import type { MaskResultParameters } from "./strategies/mask-result.ts";
 import type { ByStrategy } from "./strategies/truncate.ts";
 import { planGuardTruncation } from "./strategies/truncate-of-guard.ts";
-import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
+import { exactScale, highTokens, scaleTokens, type TokenScale } from "./token-scale.ts";
 import type { Transcript } from "./transcript.ts";
 import type { NoticeWording } from "./truncate/notice-wordings.ts";
 
@@ -72,7 +72,7 @@ export function planGuard(given: GuardParameters): GuardPlan {
 	const parameters = { ...given, memory };
 	const { transcript, policy, budget, scale = exactScale } = parameters;
 	const { measurement = measure(transcript, parameters.meter) } = parameters;
-	const excess = (size: Size) => Math.max(0, scaleTokens(size, scale).high - budget);
+	const excess = (size: Size) => Math.max(0, highTokens(size, scale) - budget);
 	const isTaken = (step: LadderStep["step"], left: Size) => {
 		if (step === "truncate" && policy.guard.truncate_when === "always") return true;
 		// What was dropped at an earlier call stays so, though less may do by now.

@@ -1,5 +1,5 @@
 import type { Edit, Plan, Size } from "./edit.ts";
-import { type SizeSum, startSum } from "./size.ts";
+import { type SizeSum, startSum, subtractSizes } from "./size.ts";
 import { takesMessageOut } from "./takes-message-out.ts";
 
 /** What the edits of a plan come to, all together. Sizes leave out what is sent to no model. */
@@ -40,7 +40,7 @@ export function totalsOf(plan: Plan): PlanTotals {
 }
 
 function sumUp(plan: Plan): PlanTotals {
-	const [saved, savedInMessages] = [startSum(), startSum()];
+	const [saved, savedElsewhere] = [startSum(), startSum()];
 	let firstMessage: number | undefined;
 	let resultChars = 0;
 	let added = 0;
@@ -92,13 +92,15 @@ function sumUp(plan: Plan): PlanTotals {
 		if (unsent) continue;
 		addDifference(saved, before, after);
 		if (kind === "replace" && reason !== "summary") resultChars += before.chars - after.chars;
-		if (message < 0) continue;
-		addDifference(savedInMessages, before, after);
+		if (message < 0) {
+			addDifference(savedElsewhere, before, after);
+			continue;
+		}
 		if (firstMessage === undefined || message < firstMessage) firstMessage = message;
 	}
 	return {
 		saved: saved.total(),
-		savedInMessages: savedInMessages.total(),
+		savedInMessages: subtractSizes(saved.total(), savedElsewhere.total()),
 		firstMessage,
 		resultChars,
 		gone,

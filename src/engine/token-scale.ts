@@ -25,15 +25,19 @@ export interface ScaledTokens {
  * rounding adds nothing.
  */
 export function scaleTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, scale: TokenScale): ScaledTokens {
-	const counted = tokens - fixed;
 	return {
-		low: Math.floor(counted * scale.low) + fixed,
+		low: Math.floor((tokens - fixed) * scale.low) + fixed,
 		tokens: likelyTokens({ tokens, fixed }, scale),
-		high: Math.ceil(counted * scale.high) + fixed,
+		high: highTokens({ tokens, fixed }, scale),
 	};
 }
 
 /** The middle of that: tokens by the best guess. */
 export function likelyTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, { factor }: TokenScale): number {
 	return factor === 1 ? tokens : Math.round((tokens - fixed) * factor) + fixed;
+}
+
+/** The upper end of that. */
+export function highTokens({ tokens, fixed = 0 }: Pick<Size, "tokens" | "fixed">, { high }: TokenScale): number {
+	return Math.ceil((tokens - fixed) * high) + fixed;
 }

@@ -164,7 +164,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	});
 	const kept = settled.kind === "kept_promises";
 	const done = kept ? plan : [];
-	const refOfGroup = refsOfGroups(settled);
+	const inCommon = { document: conversation, scale, refOfGroup: refsOfGroups(settled) };
 	const events = log ? planEvents(done, { unknownTool: wording.unknownTool, scale }) : [];
 	for (const event of events) log?.(event);
 	const report = reportOf(transcript, measurement, done, scale);
@@ -173,7 +173,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const reserveNote = budget > 0 ? [] : ["The reserve leaves nothing of the context window, so nothing can fit."];
 	return {
 		conversation: settled.document,
-		edits: done.map((edit) => editRecord(edit, { document: conversation, scale, refOfGroup })),
+		edits: done.map((edit) => editRecord(edit, inCommon)),
 		report: {
 			...report,
 			band,

@@ -103,13 +103,13 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 		spellingsOf,
 	});
 	const done = settled.kind === "kept_promises" ? plan : [];
-	const refOfGroup = refsOfGroups(settled);
+	const inCommon = { document: conversation, scale, refOfGroup: refsOfGroups(settled) };
 	const events = log ? planEvents(done, { unknownTool: wording.unknownTool, scale }) : [];
 	for (const event of events) log?.(event);
 	const report = reportOf(transcript, measurement, done, scale);
 	return {
 		conversation: settled.document,
-		edits: done.map((edit) => editRecord(edit, { document: conversation, scale, refOfGroup })),
+		edits: done.map((edit) => editRecord(edit, inCommon)),
 		report: {
 			...report,
 			notes: [...report.notes, ...estimate.notes],

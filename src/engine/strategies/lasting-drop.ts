@@ -6,7 +6,7 @@ import { pairResults } from "../pairing.ts";
 import { readHistory } from "../replay/history.ts";
 import { replay } from "../replay/replay.ts";
 import { startSum } from "../size.ts";
-import { exactScale, scaleTokens } from "../token-scale.ts";
+import { exactScale, highTokens } from "../token-scale.ts";
 import { dropMessage } from "./drop.ts";
 import type { Replaying } from "./mask.ts";
 import { planGuardTruncation } from "./truncate-of-guard.ts";
@@ -28,7 +28,6 @@ const nothing: Size = { chars: 0, tokens: 0 };
 export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[] {
 	const { transcript, policy, budget, measurement, scale = exactScale } = parameters;
 	const { messages } = transcript;
-	const highTokens = (size: Size) => scaleTokens(size, scale).high;
 	const target = budget * (policy.guard.target_ratio ?? 1);
 	const lighter = reliefs(parameters);
 	const sizes = [...measurement.messages];
@@ -55,12 +54,12 @@ export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[]
 		view.add(sizes[end - 1] ?? nothing);
 		if (movable[arrived] === end - 1) arrived += 1;
 		for (const { message, relief } of lighter.get(end) ?? []) if (isDropped[message] === 0) relieve(message, relief);
-		if (highTokens(view.total()) <= budget) continue;
+		if (highTokens(view.total(), scale) <= budget) continue;
 		const firstKept = movable[Math.max(0, arrived - policy.guard.keep_last_messages)] ?? 0;
 		const still: typeof groups = [];
 		for (let place = 0; place < waiting.length; place += 1) {
 			const group = waiting[place] as (typeof groups)[number];
-			if ((group.messages[0] ?? 0) >= firstKept || highTokens(view.total()) <= target) {
+			if ((group.messages[0] ?? 0) >= firstKept || highTokens(view.total(), scale) <= target) {
 				for (; place < waiting.length; place += 1) still.push(waiting[place] as (typeof groups)[number]);
 			} else if (group.messages.some((index) => index >= firstKept)) still.push(group);
 			else {

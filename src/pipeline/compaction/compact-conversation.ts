@@ -67,12 +67,12 @@ async function conclude(
 	});
 	const isKept = settled.kind === "kept_promises";
 	const done = isKept ? plan : [];
-	const refOfGroup = refsOfGroups(settled);
+	const inCommon = { document: conversation, scale, refOfGroup: refsOfGroups(settled) };
 	for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log?.(event);
 	const report = reportOf(transcript, measurement, done, scale);
 	return {
 		conversation: settled.document,
-		edits: done.map((edit) => editRecord(edit, { document: conversation, scale, refOfGroup })),
+		edits: done.map((edit) => editRecord(edit, inCommon)),
 		report: {
 			...report,
 			notes: [...report.notes, ...estimate.notes],
