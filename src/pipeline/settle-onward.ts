@@ -2,6 +2,8 @@ import { type Findings, findEarlier } from "../engine/continuation.ts";
 import type { Edit, EditReason, Plan } from "../engine/edit.ts";
 import type { CountTokens } from "../engine/measure.ts";
 import { pairResults } from "../engine/pairing.ts";
+import type { Path } from "../engine/path.ts";
+import { totalsOf } from "../engine/plan-totals.ts";
 import type { Transcript } from "../engine/transcript.ts";
 import { verify } from "../engine/verify.ts";
 import type { LocatedMessages } from "../formats/format.ts";
@@ -43,7 +45,6 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 	const changed = changedValues(plan, found, earlier.finding);
 	const written: unknown[] = [];
 	const rewritten: unknown[] = [];
-	const isDropped = new Uint8Array(transcript.messages.length);
 	for (let index = 0, next = 0; index < messages.length; index += 1) {
 		const isChanged = changed[next] === index;
 		if (isChanged) next += 1;
@@ -53,17 +54,13 @@ export function settleOnward(source: ReadConversation, plan: Plan, countTokens: 
 			written.push(messages[index]);
 			continue;
 		}
-		for (let position = from; position < to; position += 1) {
-			const { reason, message } = plan[position] as Edit;
-			if (reason === "drop") isDropped[message] = 1;
-		}
 		if (to === from + 1 && isRemoval(plan[from] as Edit, base.length)) continue;
 		const value = writeValue(messages[index], plan.slice(from, to), base.length + 1);
 		if (value === undefined) return undefined;
 		written.push(value);
 		if (isChanged) rewritten.push(value);
 	}
-	if (tearsPairs(transcript, isDropped) || !keepsPromises(source, { changed, rewritten, plan, starts, countTokens })) {
+	if (tearsPairs(transcript, plan) || !keepsPromises(source, { changed, rewritten, plan, starts, countTokens })) {
 		return undefined;
 	}
 	settledPlans.set(transcript.messages, { plan, countTokens, starts });
@@ -88,7 +85,9 @@ function changedValues(plan: Plan, { starts, same }: EditStarts, earlier: Settle
 }
 
 /** Whether a call would go without its result, or a result without its call. */
-function tearsPairs(transcript: Transcript, isDropped: Uint8Array): boolean {
+function tearsPairs(transcript: Transcript, plan: Plan): boolean {
+	const isDropped = new Uint8Array(transcript.messages.length);
+	for (const message of totalsOf(plan).gone) isDropped[message] = 1;
 	for (const { message, caller } of pairResults(transcript)) {
 		if (caller !== undefined && isDropped[message] !== isDropped[caller]) return true;
 	}
@@ -147,8 +146,8 @@ function startsOf(plan: Plan, { base, messages }: LocatedMessages, earlier?: Set
 	for (; position < plan.length; position += 1) {
 		const { reason, path } = plan[position] as Edit;
 		const at = path[base.length];
-		const isInside = typeof at === "number" && at < values && base.every((segment, depth) => segment === path[depth]);
-		if (!ownReasons.has(reason) || !isInside || at < value) return undefined;
+		if (typeof at !== "number" || at < value || at >= values) return undefined;
+		if (!ownReasons.has(reason) || !leadsInto(path, base)) return undefined;
 		for (; value < at; value += 1) starts[value + 1] = position;
 	}
 	starts.fill(plan.length, value + 1);
@@ -160,6 +159,12 @@ function commonBeginning(plan: Plan, other: Plan): number {
 	let length = 0;
 	while (length < plan.length && length < other.length && plan[length] === other[length]) length += 1;
 	return length;
+}
+
+/** Whether a path goes through a place. */
+function leadsInto(path: Path, base: Path): boolean {
+	for (let depth = 0; depth < base.length; depth += 1) if (path[depth] !== base[depth]) return false;
+	return true;
 }
 
 /** Whether an edit takes out the whole value. */

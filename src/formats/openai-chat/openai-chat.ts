@@ -85,7 +85,6 @@ export function probeChatMessage(message: unknown): boolean | string {
 	const calls = message.tool_calls;
 	if (calls !== undefined && calls !== null) {
 		if (!Array.isArray(calls)) return "`tool_calls` as a list";
-		const isCall = (call: unknown) => isJsonObject(call) && (isJsonObject(call.function) || isJsonObject(call.custom));
 		if (!calls.every(isCall)) return "`tool_calls` whose items hold `function` with `name` and `arguments`";
 	}
 	let certain = role === "tool" || role === "function" || role === "developer";
@@ -101,6 +100,10 @@ export function probeChatMessage(message: unknown): boolean | string {
 		return "`content` as a string, a list of parts or null";
 	}
 	return certain;
+}
+
+function isCall(call: unknown): boolean {
+	return isJsonObject(call) && (isJsonObject(call.function) || isJsonObject(call.custom));
 }
 
 /** Reads one message, for this format and for records that hold such messages. */
