@@ -24,10 +24,13 @@ const seed = Number(process.argv[3]);
 const later = 6;
 const { guard } = await importBuilt<typeof Library>("index.ts");
 
-// The tables are loaded and the code is compiled before the clock starts, on other conversations.
+// The tables are loaded and the code is compiled before the clock starts, on other conversations: that of a first call and
+// that of the calls behind it, which go other ways.
 for (let other = 1; other <= 3; other++) {
-	const warmUp = JSON.parse(JSON.stringify(openaiMessages(generateConversation(seed * 1000 + other, 400))));
-	await guard(warmUp, { contextWindow: 60_000 });
+	const warmUp = JSON.parse(JSON.stringify(openaiMessages(generateConversation(seed * 1000 + other, 400 + later))));
+	for (let more = 0; more <= later; more++) {
+		await guard(warmUp.slice(0, 400 + more), { contextWindow: 60_000 });
+	}
 }
 
 // `JSON.parse` makes flat strings, as a program that has read a conversation has them.

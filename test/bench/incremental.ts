@@ -31,7 +31,7 @@ export async function incremental(): Promise<Section> {
 	return {
 		title: "The same conversation, one message later",
 		notes: [
-			"First call on a conversation never seen, then the same with one more message at its end, again and again: once as a new list of the same message objects, once parsed anew from JSON text (as a server gets it). Ratios to the first call in the same process; quartiles over processes.",
+			"First call on a conversation never seen, then the same with one more message at its end, again and again: once as a new list of the same message objects, once parsed anew from JSON text (as a server gets it). Ratios to the first call in the same process, whose code of both kinds of calls is warm; quartiles over processes.",
 		],
 		tables: [
 			{
