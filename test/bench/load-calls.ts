@@ -54,7 +54,7 @@ export async function loadCalls(conversations: readonly string[], kinds: readonl
 				body,
 				answer: bytesOf(isForEdits ? { edits: outcome.edits, report } : { messages: outcome.conversation, report }),
 			});
-			echo.push({ body, answer: bytesOf(isForEdits ? {} : { messages }) });
+			echo.push({ body, answer: bytesOf({ messages }) });
 		}
 	}
 	return { ours, echo, changing };

@@ -6,8 +6,7 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { z } from "zod";
 
-// The least that an MCP server over HTTP can do with a conversation: tools of the SDK that give it back, or nothing where
-// the caller asks for something else.
+// The least that an MCP server over HTTP can do with a conversation: tools of the SDK that give it back.
 const sessions = new Map<string, StreamableHTTPServerTransport>();
 
 const inputSchema = { messages: z.unknown(), context_window: z.int().optional(), respond_with: z.string().optional() };
@@ -17,10 +16,7 @@ async function open(): Promise<StreamableHTTPServerTransport> {
 	const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
 	const server = new McpServer({ name: "echo", version: "1.0.0" });
 	for (const tool of ["mask_conversation", "guard_context"]) {
-		server.registerTool(tool, { inputSchema }, ({ messages, respond_with = "messages" }) => ({
-			content: [],
-			structuredContent: respond_with === "messages" ? { messages } : {},
-		}));
+		server.registerTool(tool, { inputSchema }, ({ messages }) => ({ content: [], structuredContent: { messages } }));
 	}
 	await server.connect(transport as Transport);
 	sessions.set(id, transport);

@@ -53,7 +53,7 @@ export async function load(): Promise<Section> {
 			return `${Math.min(...megabytes).toFixed(1)} to ${Math.max(...megabytes).toFixed(1)} MB`;
 		};
 		notes.push(
-			`“Recorded”: ${sessions.length} recorded sessions of ${sizes(sessions)} in all formats, in the spelling of their files, and since none is larger ${joined.length} of ${sizes(joined)} that are several sessions of one format, one behind the other, with the ids of their calls told apart. \`mask_conversation\`, \`guard_context\`, and \`guard_context\` with \`respond_with: "edits"\` in equal shares, the guard's window half of the conversation: ${changing} of the ${calls} calls change it. To a call for edits the echo answers nothing. Every call comes some ${short((clients * callsOfClient) / calls)} times, and what it counted the product remembers.`,
+			`“Recorded”: ${sessions.length} recorded sessions of ${sizes(sessions)} in all formats, in the spelling of their files, and since none is larger ${joined.length} of ${sizes(joined)} that are several sessions of one format, one behind the other, with the ids of their calls told apart. \`mask_conversation\`, \`guard_context\`, and \`guard_context\` with \`respond_with: "edits"\` in equal shares, the guard's window half of the conversation: ${changing} of the ${calls} calls change it. The echo gives the conversation back whatever is asked. Every call comes some ${short((clients * callsOfClient) / calls)} times, and what it counted the product remembers.`,
 		);
 	}
 	const single: Run[] = [];

@@ -1,3 +1,4 @@
+import { isAscii } from "node:buffer";
 import { PalimpsestError } from "../../errors.ts";
 
 const held = new WeakMap<object, Uint8Array>();
@@ -25,9 +26,15 @@ export function heldArguments(given: Readonly<Record<string, unknown>> | undefin
  */
 export function readArguments(bytes: Uint8Array): unknown {
 	try {
-		// Fatal, since a byte replaced by U+FFFD would change the conversation unseen.
-		return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+		return JSON.parse(textOf(bytes));
 	} catch {
 		throw new PalimpsestError("invalid_json", "Expected the arguments to be JSON in UTF-8.");
 	}
+}
+
+function textOf(bytes: Uint8Array): string {
+	// What has but one byte a character is copied, and not decoded.
+	if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+	// Fatal, since a byte replaced by U+FFFD would change the conversation unseen.
+	return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
 }

@@ -7,7 +7,7 @@ import { resolvePolicy } from "../../policy/resolve-policy.ts";
 import { failedCall, runTool, type ToolOutcome } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
 import { tools } from "../tools.ts";
-import { messageLine } from "../transports/stdio/message-line.ts";
+import { messageParts } from "../transports/stdio/message-line.ts";
 import { createArchivesOfThread } from "./archives-of-thread.ts";
 import { createAskedModels } from "./asked-models.ts";
 import type { ThreadJob, ThreadOutcome } from "./call-pool.ts";
@@ -50,8 +50,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	const question = asked.question();
 	if (question) return moved({ kind: "question", question, arguments: job.arguments }, job.arguments);
 	const { result, code, report } = outcome;
-	const line = messageLine({ jsonrpc: "2.0", id: job.id, result });
-	const message = new TextEncoder().encode(line.slice(0, -1));
+	const message = bytesOf(messageParts({ jsonrpc: "2.0", id: job.id, result }));
 	return moved({ kind: "answer", message, code, report, originals, log }, message);
 }
 
@@ -80,6 +79,14 @@ async function runTo(
 			return used.value;
 		},
 	});
+}
+
+/** Texts as bytes of their own, one behind the other. */
+function bytesOf(texts: readonly string[]): Uint8Array {
+	const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+	let at = 0;
+	for (const text of texts) at += bytes.write(text, at);
+	return bytes;
 }
 
 /** Hands an outcome over with its bytes moved, not copied. */

@@ -1,14 +1,20 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { takeWrittenJson } from "../../written-json.ts";
 
-/**
- * A message as a line of JSON. What of a tool's answer was written before, to see how large it is, is not written again.
- */
+/** A message as a line of JSON. */
 export function messageLine(message: JSONRPCMessage): string {
-	return `${spliced(message) ?? JSON.stringify(message)}\n`;
+	return `${messageParts(message).join("")}\n`;
 }
 
-function spliced(message: JSONRPCMessage): string | undefined {
+/**
+ * The JSON of a message in parts, one behind the other. What of a tool's answer was written before, to see how large it
+ * is, is not written again, and is a part of its own: put together, it would be copied.
+ */
+export function messageParts(message: JSONRPCMessage): readonly string[] {
+	return spliced(message) ?? [JSON.stringify(message)];
+}
+
+function spliced(message: JSONRPCMessage): readonly string[] | undefined {
 	if (!("result" in message)) return undefined;
 	const { result, ...envelope } = message;
 	const { structuredContent, ...rest } = result;
@@ -19,15 +25,22 @@ function spliced(message: JSONRPCMessage): string | undefined {
 		value,
 	}));
 	if (members.every(({ json }) => json === undefined)) return undefined;
-	const written = members.flatMap(({ name, json, value }) => {
-		const text = json ?? JSON.stringify(value);
-		return text === undefined ? [] : [`${JSON.stringify(name)}:${text}`];
-	});
-	return withMember(envelope, "result", withMember(rest, "structuredContent", `{${written.join(",")}}`));
+	const written = members
+		.map(({ name, json, value }) => ({ name, json: json ?? JSON.stringify(value) }))
+		.filter(({ json }) => json !== undefined)
+		.flatMap(({ name, json }, index) => [`${index === 0 ? "" : ","}${JSON.stringify(name)}:`, json]);
+	return [
+		beforeMember(envelope, "result"),
+		beforeMember(rest, "structuredContent"),
+		"{",
+		...written,
+		// Of the structured content, the result and the message.
+		"}}}",
+	];
 }
 
-/** An object as JSON with one member more, whose JSON is given. */
-function withMember(object: object, name: string, json: string): string {
+/** The JSON of an object to which one member more is to be added, up to where its value begins. */
+function beforeMember(object: object, name: string): string {
 	const rest = JSON.stringify(object).slice(0, -1);
-	return `${rest}${rest === "{" ? "" : ","}"${name}":${json}}`;
+	return `${rest}${rest === "{" ? "" : ","}"${name}":`;
 }
