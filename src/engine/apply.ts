@@ -44,16 +44,24 @@ function insertInto(list: unknown[], tree: EditTree | undefined): void {
 }
 
 function rebuildObject(object: Record<string, unknown>, children: ReadonlyMap<string | number, EditTree>): unknown {
-	for (const [key, { inserts }] of children) {
-		if (!Object.hasOwn(object, key)) throw new Error("Expected a key that is not there.");
-		if (inserts) throw new Error("Expected a list to put a value into.");
-	}
-	const entries: [string, unknown][] = [];
-	for (const [key, item] of Object.entries(object)) {
+	// Of the same shape as before, which takes less time and room than made anew.
+	const rebuilt: Record<string, unknown> = { ...object };
+	const removed: string[] = [];
+	let found = 0;
+	for (const key in rebuilt) {
 		const child = children.get(key);
-		if (child?.edit?.kind === "remove") continue;
-		entries.push([key, child ? rebuild(item, child) : item]);
+		if (!child || !Object.hasOwn(rebuilt, key)) continue;
+		if (child.inserts) throw new Error("Expected a list to put a value into.");
+		found += 1;
+		if (child.edit?.kind === "remove") removed.push(key);
+		// A key such as `__proto__` is one of its own here, and stays data.
+		else rebuilt[key] = rebuild(object[key], child);
 	}
-	// `fromEntries` defines own properties, so a key such as `__proto__` stays data.
-	return Object.fromEntries(entries);
+	if (found !== children.size) throw new Error("Expected a key that is not there.");
+	return removed.length === 0 ? rebuilt : without(rebuilt, removed);
+}
+
+function without(object: Record<string, unknown>, keys: readonly string[]): unknown {
+	// `fromEntries` defines own properties too.
+	return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }

@@ -16,12 +16,13 @@ const overhead = 16;
  * (an instance of a class, a function) or nested deeper than 64 levels.
  */
 export function copyJson(value: unknown): JsonCopy | undefined {
-	const state = { chars: 0, plain: true };
-	const copied = copyAt(value, 0, state);
-	return state.plain ? { value: copied, chars: state.chars } : undefined;
+	const state: CopyState = { value: undefined, chars: 0, plain: true };
+	state.value = copyAt(value, 0, state);
+	return state.plain ? state : undefined;
 }
 
 interface CopyState {
+	value: unknown;
 	chars: number;
 	/** Whether all that was met is plain JSON. */
 	plain: boolean;
@@ -41,9 +42,14 @@ function copyAt(original: unknown, depth: number, state: CopyState): unknown {
 		state.plain = false;
 		return undefined;
 	}
-	if (Array.isArray(original)) return original.map((item: unknown) => copyAt(item, depth + 1, state));
+	if (Array.isArray(original)) {
+		const list: unknown[] = new Array(original.length);
+		for (let index = 0; index < original.length; index += 1) list[index] = copyAt(original[index], depth + 1, state);
+		return list;
+	}
 	const copied: Record<string, unknown> = {};
-	for (const key of Object.keys(original)) {
+	// Makes no list of the keys, which would be most of what a copy takes.
+	for (const key in original) {
 		// As a plain assignment this key would set the prototype.
 		if (key === "__proto__") state.plain = false;
 		if (!state.plain) return undefined;

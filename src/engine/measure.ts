@@ -31,7 +31,8 @@ export function sizeOf(text: string, countTokens: CountTokens): Size {
 
 /** Size of a result's texts. */
 export const sizeOfResult = rememberSize((result: ToolResult, countTokens: CountTokens) => {
-	const tokens = result.texts.reduce((sum, node) => sum + countTokens(node.text), 0);
+	let tokens = 0;
+	for (const { text } of result.texts) tokens += countTokens(text);
 	return { chars: resultCharacters(result), tokens };
 });
 

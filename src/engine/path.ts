@@ -1,6 +1,20 @@
 /** Where a value stands in a JSON document: object keys and array indexes, from the root. */
 export type Path = readonly (string | number)[];
 
+/** The path of an item or a member, in a list of no more room than that: every message has several. */
+export function childPath(path: Path, segment: string | number): Path {
+	switch (path.length) {
+		case 0:
+			return [segment];
+		case 1:
+			return [path[0] as string | number, segment];
+		case 2:
+			return [path[0] as string | number, path[1] as string | number, segment];
+		default:
+			return [...path, segment];
+	}
+}
+
 /** A path as a JSON Pointer (RFC 6901), the form in which paths leave the engine. */
 export function jsonPointer(path: Path): string {
 	let pointer = "";

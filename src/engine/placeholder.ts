@@ -55,7 +55,8 @@ export function writePlaceholder(
 	const digest = values.digest ? cleanText(values.digest, longestDigest) : "";
 	const template = digest === "" ? wording.placeholder : (wording.digestPlaceholder ?? wording.placeholder);
 	return fillTemplate(template, {
-		...describeCall(wording, values),
+		tool_call_id: cleanValue(values.toolCallId),
+		tool_name: nameOf(wording, values),
 		original_chars: String(values.originalChars),
 		ref: values.ref ?? noRef,
 		digest: digest === "" ? noDigest : digest,
@@ -74,15 +75,19 @@ export function writeMediaPlaceholder(
 		...(dimensions === undefined ? [] : [`${dimensions.width}×${dimensions.height}`]),
 	].join(", ");
 	const ref = values.ref ?? noRef;
-	return fillTemplate(wording.mediaPlaceholder, { ...describeCall(wording, values), media: description, ref });
+	return fillTemplate(wording.mediaPlaceholder, {
+		tool_call_id: cleanValue(values.toolCallId),
+		tool_name: nameOf(wording, values),
+		media: description,
+		ref,
+	});
 }
 
-function describeCall(
-	wording: { readonly unknownTool: string },
-	values: { readonly toolCallId: string; readonly toolName: string | undefined },
-) {
-	const name = values.toolName === undefined ? "" : cleanValue(values.toolName);
-	return { tool_call_id: cleanValue(values.toolCallId), tool_name: name === "" ? wording.unknownTool : name };
+function nameOf(
+	{ unknownTool }: { readonly unknownTool: string },
+	{ toolName }: { readonly toolName: string | undefined },
+): string {
+	return (toolName === undefined ? "" : cleanValue(toolName)) || unknownTool;
 }
 
 /** A recognised placeholder: the reference that it gives, where it gives one. */

@@ -110,5 +110,7 @@ export function resultText(result: ToolResult): string {
 
 /** Characters (UTF-16 code units) of all texts of a result. */
 export function resultCharacters(result: ToolResult): number {
-	return result.texts.reduce((sum, node) => sum + node.text.length, 0);
+	let characters = 0;
+	for (const { text } of result.texts) characters += text.length;
+	return characters;
 }

@@ -32,9 +32,9 @@ export function verifyUntouched(before: unknown, after: unknown, plan: Plan): Vi
 		}
 		if (Array.isArray(old) && Array.isArray(current)) {
 			let grown = 0;
-			for (const { edit, inserts } of children.values()) {
+			children.forEach(({ edit, inserts }) => {
 				grown += (inserts?.length ?? 0) - (edit?.kind === "remove" ? 1 : 0);
-			}
+			});
 			if (old.length + grown !== current.length) return void report();
 			let position = 0;
 			const compareInserted = (child: EditTree | undefined) => {
@@ -53,11 +53,16 @@ export function verifyUntouched(before: unknown, after: unknown, plan: Plan): Vi
 			return;
 		}
 		if (!isObject(old) || !isObject(current)) return void report();
-		const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
+		const keys = Object.keys(old);
 		const currentKeys = Object.keys(current);
-		if (keys.length !== currentKeys.length || keys.some((key, index) => key !== currentKeys[index]))
-			return void report();
-		for (const key of keys) compareAt(key, old[key], current[key], children.get(key));
+		let position = 0;
+		for (const key of keys) {
+			if (children.get(key)?.edit?.kind === "remove") continue;
+			if (key !== currentKeys[position]) return void report();
+			position += 1;
+		}
+		if (position !== currentKeys.length) return void report();
+		for (const key of currentKeys) compareAt(key, old[key], current[key], children.get(key));
 	};
 	compare(before, after, editTree(plan));
 	return violations;

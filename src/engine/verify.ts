@@ -1,10 +1,11 @@
 import type { Edit, Plan } from "./edit.ts";
 import { type CountTokens, sizeOfResult } from "./measure.ts";
-import { jsonPointer, type Path, samePath } from "./path.ts";
+import { jsonPointer, type Path } from "./path.ts";
 import { takesMessageOut } from "./takes-message-out.ts";
 import type { Message, Transcript } from "./transcript.ts";
 import { newMessage, verifyMessages } from "./verify-messages.ts";
 import { verifySummary } from "./verify-summary.ts";
+import { verifyTargets } from "./verify-targets.ts";
 import { verifyUntouched } from "./verify-untouched.ts";
 import type { Violation } from "./violation.ts";
 
@@ -24,11 +25,11 @@ export interface VerifyParameters {
 
 /** Checks what was really written against the promises. Returns nothing where all of them hold. */
 export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
-	const { plan, countTokens, isLink = () => false } = parameters;
+	const { plan, countTokens, isLink } = parameters;
 	const kept = keptMessages(before.transcript, plan);
 	return [
 		...verifyTargets(before.transcript, plan, isLink),
-		...plan.flatMap(verifyShrinks),
+		...verifyShrinks(plan),
 		...verifySummary(before.transcript, plan),
 		...verifyWrittenSizes(before.transcript, after.transcript, { plan, countTokens, kept }),
 		...verifyUntouched(before.document, after.document, plan),
@@ -36,64 +37,10 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	];
 }
 
-function verifyTargets(transcript: Transcript, plan: Plan, isLink: (path: Path) => boolean): Violation[] {
-	const removesValues = plan.some((edit) => edit.kind === "remove");
-	const editablePaths = rememberLast((message: Message) => pathSet(editable(message)));
-	const verifyTarget = (edit: Edit): readonly Violation[] => {
-		const message = transcript.messages[edit.message];
-		if (edit.reason === "relink") {
-			return removesValues && isLink(edit.path)
-				? []
-				: [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} is no tie to a dropped record` }];
-		}
-		if (edit.kind === "remove") {
-			const isRemovable = takesMessageOut(edit)
-				? message?.paths.some((path) => samePath(path, edit.path))
-				: message?.thinking.some((block) => samePath(block.path, edit.path));
-			if (!isRemovable) {
-				return [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} may not be removed` }];
-			}
-			const isSystem = takesMessageOut(edit) && message?.role === "system";
-			return isSystem ? [{ promise: "system_messages_kept", detail: jsonPointer(edit.path) }] : [];
-		}
-		// What is inserted, and where a summary is put, is checked with the summary.
-		if (edit.kind === "insert" || edit.reason === "summary") return [];
-		if (message && editablePaths(message)(edit.path)) return [];
-		return [{ promise: "only_tool_results_edited", detail: `${jsonPointer(edit.path)} is no tool result` }];
-	};
-	return plan.flatMap(verifyTarget);
-}
-
-/** The paths that hold what tools answered. */
-function editable(message: Message): Path[] {
-	const paths: Path[] = [];
-	for (const { texts, whole, copies, media } of message.results) {
-		for (const node of texts) paths.push(node.path);
-		for (const node of copies) paths.push(node.path);
-		for (const node of media) paths.push(node.path);
-		if (whole) paths.push(whole.path);
-	}
-	return paths;
-}
-
-/** Whether a path is one of some: looked up by its JSON Pointer only where there are many. */
-function pathSet(paths: readonly Path[]): (path: Path) => boolean {
-	if (paths.length <= 8) return (path) => paths.some((one) => samePath(one, path));
-	const pointers = new Set(paths.map(jsonPointer));
-	return (path) => pointers.has(jsonPointer(path));
-}
-
-/** The edits of a message stand one after the other in a plan, so that its answer is asked for again at once. */
-function rememberLast<Key, Value>(of: (key: Key) => Value): (key: Key) => Value {
-	let last: { readonly key: Key; readonly value: Value } | undefined;
-	return (key) => {
-		if (last?.key !== key) last = { key, value: of(key) };
-		return last.value;
-	};
-}
-
-function verifyShrinks(edit: Edit): Violation[] {
-	return shrinks(edit) ? [] : [{ promise: "every_edit_shrinks", detail: jsonPointer(edit.path) }];
+function verifyShrinks(plan: Plan): Violation[] {
+	return plan
+		.filter((edit) => !shrinks(edit))
+		.map(({ path }) => ({ promise: "every_edit_shrinks", detail: jsonPointer(path) }));
 }
 
 function shrinks({ before, after, reason, unsent }: Edit): boolean {
@@ -125,14 +72,16 @@ function verifyWrittenSizes(
 		if ((reason === "mask" || reason === "truncate") && !unsent) edited[message] = 1;
 	}
 	const tokens = (message: Message | undefined) => {
-		const texts = message?.results.reduce((sum, result) => sum + sizeOfResult(result, countTokens).tokens, 0) ?? 0;
-		return texts + (message?.mediaTokens ?? 0);
+		let sum = message?.mediaTokens ?? 0;
+		for (const result of message?.results ?? []) sum += sizeOfResult(result, countTokens).tokens;
+		return sum;
 	};
 	const violations: Violation[] = [];
 	for (let index = 0; index < kept.length; index += 1) {
 		const original = kept[index] as number;
 		if (!edited[original]) continue;
-		const [was, is] = [tokens(before.messages[original]), tokens(after.messages[index])];
+		const was = tokens(before.messages[original]);
+		const is = tokens(after.messages[index]);
 		if (is <= was) continue;
 		const detail = `message ${original} takes ${is} tokens, took ${was}`;
 		violations.push({ promise: "every_edit_shrinks", detail });

@@ -79,8 +79,8 @@ export function createConversationMemory(limits: MemoryLimits): ConversationMemo
 			},
 			learn(value, index, read) {
 				const copy = copyJson(value);
-				if (!copy) return read(value);
-				const held = read(copy.value);
+				if (!copy) return read(value, index);
+				const held = read(copy.value, index);
 				hold(index, { copy: copy.value, chars: copy.chars + messageOverhead, read: held });
 				return held;
 			},

@@ -23,6 +23,9 @@ export interface LocatedMessages {
 /** What one value of a list of messages holds: a message, or several of them, or none. */
 export type ReadValue = Message | readonly Message[];
 
+/** Reads the value at an index of the list of messages. */
+export type ReadAt = (value: unknown, index: number) => ReadValue;
+
 /** What is known of a conversation's messages from an earlier reading in the same format. */
 export interface Recollection {
 	/** Set where the conversation goes on from an earlier one: how many of its first values that was, and what they hold. */
@@ -30,7 +33,7 @@ export interface Recollection {
 	/** What was read of an equal value at this index, or `undefined`. */
 	readonly recall: (value: unknown, index: number) => ReadValue | undefined;
 	/** Reads a value that is not known, or a copy of it that nobody else can change, and takes note of what was read. */
-	readonly learn: (value: unknown, index: number, read: (value: unknown) => ReadValue) => ReadValue;
+	readonly learn: (value: unknown, index: number, read: ReadAt) => ReadValue;
 	/** Takes note of all messages that were read. */
 	readonly finish?: (messages: readonly Message[]) => void;
 }

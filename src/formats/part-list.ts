@@ -1,4 +1,4 @@
-import type { Path } from "../engine/path.ts";
+import { childPath, type Path } from "../engine/path.ts";
 import type { MediaNode, TextNode, WholeContent } from "../engine/transcript.ts";
 import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 
@@ -34,10 +34,10 @@ export function readResultContent(
 	const media: MediaNode[] = [];
 	const others: unknown[] = [];
 	content.forEach((part: unknown, index) => {
-		const at = [...path, index];
+		const at = childPath(path, index);
 		const text = isJsonObject(part) && part.type === "text" ? stringAt(part, "text") : undefined;
 		const node = isJsonObject(part) && text === undefined ? readMedia(part, at) : undefined;
-		if (text !== undefined) texts.push({ path: [...at, "text"], text });
+		if (text !== undefined) texts.push({ path: childPath(at, "text"), text });
 		else if (node) {
 			media.push(node);
 			texts.push(...(node.texts ?? []));

@@ -1,4 +1,4 @@
-import type { Path } from "../engine/path.ts";
+import { childPath, type Path } from "../engine/path.ts";
 import type { Message } from "../engine/transcript.ts";
 import type { LocatedMessages, ReadValue } from "./format.ts";
 import type { JsonObject } from "./json-values.ts";
@@ -14,12 +14,12 @@ export function readEach(
 	const begun = recollection?.begun;
 	if (begun?.values === messages.length) return begun.messages;
 	const all = begun ? begun.messages.slice() : [];
+	const readAt = (value: unknown, index: number) => read(value as JsonObject, childPath(base, index));
 	for (let index = begun?.values ?? 0; index < messages.length; index += 1) {
 		const value = messages[index];
-		const readOne = (one: unknown) => read(one as JsonObject, [...base, index]);
 		const held = recollection
-			? (recollection.recall(value, index) ?? recollection.learn(value, index, readOne))
-			: readOne(value);
+			? (recollection.recall(value, index) ?? recollection.learn(value, index, readAt))
+			: readAt(value, index);
 		if (isOne(held)) all.push(held);
 		else all.push(...held);
 	}

@@ -1,6 +1,6 @@
 import type { Plan } from "../engine/edit.ts";
 import type { Transcript } from "../engine/transcript.ts";
-import type { ReadValue } from "./format.ts";
+import type { ReadAt } from "./format.ts";
 import { locateMessages, type ReadConversation } from "./read-conversation.ts";
 
 /**
@@ -15,9 +15,11 @@ export function readEdited(source: ReadConversation, edited: unknown, plan: Plan
 		recall(value: unknown, index: number) {
 			const original = kept[index];
 			if (original === undefined || located.messages[original] !== value) return undefined;
-			return transcript.messages.slice(first[original], first[original + 1]);
+			const at = first[original] as number;
+			const end = first[original + 1] as number;
+			return end === at + 1 ? transcript.messages[at] : transcript.messages.slice(at, end);
 		},
-		learn: (value: unknown, _index: number, read: (value: unknown) => ReadValue) => read(value),
+		learn: (value: unknown, index: number, read: ReadAt) => read(value, index),
 	};
 	return format.read({ ...locateMessages(edited), recollection });
 }

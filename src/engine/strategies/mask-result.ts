@@ -5,7 +5,7 @@ import { detectError } from "../error-detection.ts";
 import { type CountTokens, sizeOf, sizeOfMedia, sizeOfResult } from "../measure.ts";
 import type { PairedResult } from "../pairing.ts";
 import { writeMediaPlaceholder, writePlaceholder } from "../placeholder.ts";
-import { resultCharacters, resultText } from "../transcript.ts";
+import { resultText } from "../transcript.ts";
 
 /** Why a result outside the window was left as it is. */
 export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its_tool" | "error" | "not_smaller";
@@ -52,38 +52,52 @@ function maskText(paired: PairedResult, parameters: MaskResultParameters): Repla
 	const { result, call, message } = paired;
 	if (!result.whole) return [];
 	const takenOut = takeOut("result", resultText(result), archiving);
+	const before = sizeOfResult(result, countTokens);
 	const values = {
 		toolCallId: result.callId ?? "",
 		toolName: call?.name,
-		originalChars: resultCharacters(result),
+		originalChars: before.chars,
 		ref: takenOut?.ref,
+		digest: parameters.digest?.(paired),
 	};
-	const before = sizeOfResult(result, countTokens);
-	const digest = parameters.digest?.(paired);
-	let placeholder = writePlaceholder(wording, { ...values, digest });
+	let placeholder = writePlaceholder(wording, values);
 	// A result too short for a placeholder with a digest may be long enough for one without.
-	if (digest && countTokens(placeholder) >= before.tokens) placeholder = writePlaceholder(wording, values);
+	if (values.digest && countTokens(placeholder) >= before.tokens) {
+		placeholder = writePlaceholder(wording, { ...values, digest: undefined });
+	}
 	const after = sizeOf(placeholder, countTokens);
 	if (after.tokens >= before.tokens) return [];
 	const { path, write } = result.whole;
-	const base = { kind: "replace", reason: "mask", message, result: editedResult(paired) } as const;
-	return [
-		{ ...base, ...(takenOut ? { takenOut } : {}), path, replacement: write(placeholder), before, after },
-		...result.copies
-			.filter((copy) => copy.text !== "")
-			.map((copy): ReplaceEdit => {
-				// A copy too short for the placeholder is emptied, or it would show what the placeholder hides.
-				const replacement = copy.text.length > placeholder.length ? placeholder : "";
-				return {
-					...base,
-					path: copy.path,
-					replacement,
-					before: { chars: copy.text.length, tokens: 0 },
-					after: { chars: replacement.length, tokens: 0 },
-					unsent: true,
-				};
-			}),
-	];
+	const edited = editedResult(paired);
+	const edit: ReplaceEdit = {
+		kind: "replace",
+		reason: "mask",
+		path,
+		replacement: write(placeholder),
+		message,
+		before,
+		after,
+		result: edited,
+		takenOut,
+	};
+	const edits: ReplaceEdit[] = [edit];
+	for (const copy of result.copies) {
+		if (copy.text === "") continue;
+		// A copy too short for the placeholder is emptied, or it would show what the placeholder hides.
+		const replacement = copy.text.length > placeholder.length ? placeholder : "";
+		edits.push({
+			kind: "replace",
+			reason: "mask",
+			path: copy.path,
+			replacement,
+			message,
+			before: { chars: copy.text.length, tokens: 0 },
+			after: { chars: replacement.length, tokens: 0 },
+			result: edited,
+			unsent: true,
+		});
+	}
+	return edits;
 }
 
 function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {

@@ -1,4 +1,4 @@
-import type { Path } from "../../engine/path.ts";
+import { childPath, type Path } from "../../engine/path.ts";
 import type { Message, Role, ThinkingBlock, ToolCall } from "../../engine/transcript.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
@@ -117,7 +117,7 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 	pushText(counted, message, "refusal");
 	// Where a gateway gives both, the plain text is that of the details.
 	if (details.length === 0) pushText(counted, message, "reasoning_content");
-	const contentPath = [...path, "content"];
+	const contentPath = childPath(path, "content");
 	const content = readResultContent(message.content, contentPath, readChatMedia);
 	const thinkParts = readThinkParts(message.content, contentPath);
 	const thinking = thinkParts.length === 0 ? details : [...thinkParts, ...details];
@@ -128,14 +128,19 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 	if (role === "tool") {
 		const callId = idAt(message, "tool_call_id");
 		const results = [{ callId, texts, whole, copies: none, media, isError: undefined }];
-		return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
+		return { role, paths: [path], counted: fitted(counted), mediaTokens, calls, results, thinking };
 	}
 	for (const { text } of texts) counted.push(text);
-	return { role, paths: [path], counted, mediaTokens, calls, results: none, thinking };
+	return { role, paths: [path], counted: fitted(counted), mediaTokens, calls, results: none, thinking };
 }
 
 /** What most messages have most of, as one list for all of them. */
 const none: readonly never[] = [];
+
+/** A list without the room that lists are given to grow into, since it is kept. */
+function fitted<Item>(list: readonly Item[]): readonly Item[] {
+	return list.length === 0 ? none : list.slice();
+}
 
 function pushText(counted: string[], message: JsonObject, key: string): void {
 	const text = stringAt(message, key);
@@ -163,10 +168,9 @@ const detailsKeys = ["reasoning_details", "thinking_blocks"] as const;
  * `thinking_blocks`. They want it back as it was with the calls that it led to, so it stays.
  */
 function readReasoningDetails(message: JsonObject, path: Path): readonly ThinkingBlock[] {
-	const keys = detailsKeys.filter((key) => Object.hasOwn(message, key));
-	if (keys.length === 0) return none;
-	return keys.flatMap((key) => {
-		const blocks = message[key];
+	if (!Object.hasOwn(message, "reasoning_details") && !Object.hasOwn(message, "thinking_blocks")) return none;
+	return detailsKeys.flatMap((key) => {
+		const blocks = Object.hasOwn(message, key) ? message[key] : undefined;
 		if (!Array.isArray(blocks)) return [];
 		return blocks.flatMap((block: unknown, index): ThinkingBlock[] => {
 			if (!isJsonObject(block)) return [];
@@ -177,7 +181,7 @@ function readReasoningDetails(message: JsonObject, path: Path): readonly Thinkin
 	});
 }
 
-function readCalls(message: JsonObject, counted: string[]): ToolCall[] {
+function readCalls(message: JsonObject, counted: string[]): readonly ToolCall[] {
 	const calls: ToolCall[] = [];
 	if (Array.isArray(message.tool_calls)) {
 		for (const call of message.tool_calls as JsonObject[]) {
@@ -193,5 +197,5 @@ function readCalls(message: JsonObject, counted: string[]): ToolCall[] {
 		calls.push({ id: undefined, name: stringAt(call, "name") });
 		counted.push(stringAt(call, "name") ?? "", asCountedText(call.arguments));
 	}
-	return calls;
+	return fitted(calls);
 }
