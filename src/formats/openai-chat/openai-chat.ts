@@ -117,6 +117,11 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 	pushText(counted, message, "refusal");
 	// Where a gateway gives both, the plain text is that of the details.
 	if (details.length === 0) pushText(counted, message, "reasoning_content");
+	if (role !== "tool" && typeof message.content === "string") {
+		for (const { text } of details) counted.push(text);
+		counted.push(message.content);
+		return { role, paths: [path], counted: fitted(counted), mediaTokens: 0, calls, results: none, thinking: details };
+	}
 	const contentPath = childPath(path, "content");
 	const content = readResultContent(message.content, contentPath, readChatMedia);
 	const thinkParts = readThinkParts(message.content, contentPath);
@@ -182,6 +187,7 @@ function readReasoningDetails(message: JsonObject, path: Path): readonly Thinkin
 }
 
 function readCalls(message: JsonObject, counted: string[]): readonly ToolCall[] {
+	if (!Array.isArray(message.tool_calls) && !isJsonObject(message.function_call)) return none;
 	const calls: ToolCall[] = [];
 	if (Array.isArray(message.tool_calls)) {
 		for (const call of message.tool_calls as JsonObject[]) {
