@@ -10,19 +10,21 @@ export type ErrorRule =
 	| "json_error_key"
 	| "json_error_status";
 
-interface TextRule {
+interface WordRule {
 	readonly rule: ErrorRule;
-	readonly pattern: RegExp;
+	readonly word: string;
+	/** Where the word alone does not tell. Tried behind it, since most texts do not hold the word. */
+	readonly pattern?: RegExp;
 }
 
-const textRules: readonly TextRule[] = [
-	{ rule: "traceback", pattern: /Traceback/ },
-	{ rule: "exception", pattern: /Exception/ },
-	{ rule: "error_line", pattern: /^Error/m },
-	{ rule: "error_key_text", pattern: /"error"/ },
+const wordRules: readonly WordRule[] = [
+	{ rule: "traceback", word: "Traceback" },
+	{ rule: "exception", word: "Exception" },
+	{ rule: "error_line", word: "Error", pattern: /^Error/m },
+	{ rule: "error_key_text", word: '"error"' },
 ];
 /** Tried after those. */
-const anyCaseRules: readonly TextRule[] = [
+const anyCaseRules: readonly { readonly rule: ErrorRule; readonly pattern: RegExp }[] = [
 	{ rule: "timeout", pattern: /timeout/i },
 	{ rule: "connect_error", pattern: /connect_error/i },
 	{ rule: "connection_refused", pattern: /connection refused/i },
@@ -37,7 +39,9 @@ const anyCaseWords = /timeout|connect_error|connection refused/i;
  * judged by the words alone.
  */
 export function detectError(text: string): ErrorRule | undefined {
-	for (const { rule, pattern } of textRules) if (pattern.test(text)) return rule;
+	for (const { rule, word, pattern } of wordRules) {
+		if (text.includes(word) && (!pattern || pattern.test(text))) return rule;
+	}
 	if (anyCaseWords.test(text)) {
 		for (const { rule, pattern } of anyCaseRules) if (pattern.test(text)) return rule;
 	}
