@@ -10,6 +10,8 @@ export function childPath(path: Path, segment: string | number): Path {
 			return [path[0] as string | number, segment];
 		case 2:
 			return [path[0] as string | number, path[1] as string | number, segment];
+		case 3:
+			return [path[0] as string | number, path[1] as string | number, path[2] as string | number, segment];
 		default:
 			return [...path, segment];
 	}

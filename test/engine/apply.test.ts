@@ -86,6 +86,14 @@ describe("applyPlan", () => {
 		expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 	});
 
+	it("takes members out of an object, whatever their keys, and edits others of it", () => {
+		const record = JSON.parse('{"a": 1, "__proto__": {"x": 2}, "b": "old", "c": 3}') as object;
+		const after = applyPlan(record, [remove(["__proto__"]), replace(["b"], "new"), remove(["a"])]);
+		expect(JSON.stringify(after)).toBe('{"b":"new","c":3}');
+		const kept = applyPlan(record, [remove(["c"]), replace(["b"], "new")]);
+		expect(JSON.stringify(kept)).toBe('{"a":1,"__proto__":{"x":2},"b":"new"}');
+	});
+
 	it.each([
 		["a key that is not there", ["mesages", 0]],
 		["an inherited key", ["toString", "name"]],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { jsonPointer, valueAt } from "../../src/engine/path.ts";
+import { childPath, jsonPointer, type Path, valueAt } from "../../src/engine/path.ts";
 
 describe("jsonPointer", () => {
 	it.each([
@@ -9,6 +9,18 @@ describe("jsonPointer", () => {
 		[[""], "/"],
 	])("%j is %s", (path, pointer) => {
 		expect(jsonPointer(path)).toBe(pointer);
+	});
+});
+
+describe("childPath", () => {
+	it("adds one segment at every depth, and leaves the path as it is", () => {
+		let path: Path = [];
+		for (const [depth, segment] of ["messages", 3, "content", 0, "text"].entries()) {
+			const child = childPath(path, segment);
+			expect(child).toEqual([...path, segment]);
+			expect(path).toHaveLength(depth);
+			path = child;
+		}
 	});
 });
 

@@ -1,4 +1,6 @@
+import { childPath } from "../../engine/path.ts";
 import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../../engine/transcript.ts";
+import { fittedList } from "../fitted-list.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
@@ -99,8 +101,9 @@ export function readMessage(message: JsonObject, path: readonly (string | number
 
 	if (!Array.isArray(message.content)) {
 		counted.push(asCountedText(message.content ?? undefined));
-		return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
+		return { role, paths: [path], counted: fittedList(counted), mediaTokens, calls, results, thinking };
 	}
+	const contentPath = childPath(path, "content");
 	(message.content as unknown[]).forEach((block, index) => {
 		if (!isJsonObject(block)) {
 			countOpaque(block);
@@ -114,22 +117,22 @@ export function readMessage(message: JsonObject, path: readonly (string | number
 				// The signature is not part of the prompt's text.
 				counted.push(asCountedText(block.thinking));
 				thinking.push({
-					path: [...path, "content", index],
+					path: childPath(contentPath, index),
 					text: asCountedText(block.thinking),
 					bound: typeof block.signature === "string",
 				});
 				break;
 			case "redacted_thinking":
 				countOpaque(block);
-				thinking.push({ path: [...path, "content", index], text: asCountedText(block), bound: true });
+				thinking.push({ path: childPath(contentPath, index), text: asCountedText(block), bound: true });
 				break;
 			case "tool_use":
 				calls.push({ id: idAt(block, "id"), name: stringAt(block, "name") });
 				counted.push(stringAt(block, "name") ?? "", asCountedText(block.input));
 				break;
 			case "tool_result": {
-				const contentPath = [...path, "content", index, "content"];
-				const { texts, whole, media, others } = readResultContent(block.content, contentPath, readAnthropicMedia);
+				const at = childPath(childPath(contentPath, index), "content");
+				const { texts, whole, media, others } = readResultContent(block.content, at, readAnthropicMedia);
 				others.forEach(countOpaque);
 				mediaTokens += tokensOfMedia(media);
 				const isError = typeof block.is_error === "boolean" ? block.is_error : undefined;
@@ -137,12 +140,20 @@ export function readMessage(message: JsonObject, path: readonly (string | number
 				break;
 			}
 			default: {
-				const media = readAnthropicMedia(block, [...path, "content", index]);
+				const media = readAnthropicMedia(block, childPath(contentPath, index));
 				if (!media) countOpaque(block);
 				mediaTokens += media?.tokens ?? 0;
 				counted.push(...(media?.texts ?? []).map((node) => node.text));
 			}
 		}
 	});
-	return { role, paths: [path], counted, mediaTokens, calls, results, thinking };
+	return {
+		role,
+		paths: [path],
+		counted: fittedList(counted),
+		mediaTokens,
+		calls: fittedList(calls),
+		results: fittedList(results),
+		thinking: fittedList(thinking),
+	};
 }

@@ -1,5 +1,6 @@
 import { childPath, type Path } from "../../engine/path.ts";
 import type { Message, Role, ThinkingBlock, ToolCall } from "../../engine/transcript.ts";
+import { fittedList } from "../fitted-list.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
@@ -120,7 +121,15 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 	if (role !== "tool" && typeof message.content === "string") {
 		for (const { text } of details) counted.push(text);
 		counted.push(message.content);
-		return { role, paths: [path], counted: fitted(counted), mediaTokens: 0, calls, results: none, thinking: details };
+		return {
+			role,
+			paths: [path],
+			counted: fittedList(counted),
+			mediaTokens: 0,
+			calls,
+			results: none,
+			thinking: details,
+		};
 	}
 	const contentPath = childPath(path, "content");
 	const content = readResultContent(message.content, contentPath, readChatMedia);
@@ -133,19 +142,14 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 	if (role === "tool") {
 		const callId = idAt(message, "tool_call_id");
 		const results = [{ callId, texts, whole, copies: none, media, isError: undefined }];
-		return { role, paths: [path], counted: fitted(counted), mediaTokens, calls, results, thinking };
+		return { role, paths: [path], counted: fittedList(counted), mediaTokens, calls, results, thinking };
 	}
 	for (const { text } of texts) counted.push(text);
-	return { role, paths: [path], counted: fitted(counted), mediaTokens, calls, results: none, thinking };
+	return { role, paths: [path], counted: fittedList(counted), mediaTokens, calls, results: none, thinking };
 }
 
 /** What most messages have most of, as one list for all of them. */
 const none: readonly never[] = [];
-
-/** A list without the room that lists are given to grow into, since it is kept. */
-function fitted<Item>(list: readonly Item[]): readonly Item[] {
-	return list.length === 0 ? none : list.slice();
-}
 
 function pushText(counted: string[], message: JsonObject, key: string): void {
 	const text = stringAt(message, key);
@@ -203,5 +207,5 @@ function readCalls(message: JsonObject, counted: string[]): readonly ToolCall[] 
 		calls.push({ id: undefined, name: stringAt(call, "name") });
 		counted.push(stringAt(call, "name") ?? "", asCountedText(call.arguments));
 	}
-	return fitted(calls);
+	return fittedList(calls);
 }
