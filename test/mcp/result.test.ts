@@ -146,13 +146,13 @@ describe("what is written to the client", () => {
 		]) {
 			const result = await resultOf(answer);
 			const stringify = vi.spyOn(JSON, "stringify");
-			const line = messageLine(envelope(result));
+			const line = messageLine(envelope(result)).toString();
 			const inputs = stringify.mock.calls.map(([value]) => value);
 			stringify.mockRestore();
 			if (!inputs.some((value) => (value as { result?: unknown } | null)?.result !== undefined)) remembered += 1;
 			expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(envelope(result))));
 			expect(line.endsWith("}\n") && !line.slice(0, -1).includes("\n")).toBe(true);
-			expect(messageLine(envelope(result))).toBe(`${JSON.stringify(envelope(result))}\n`);
+			expect(messageLine(envelope(result)).toString()).toBe(`${JSON.stringify(envelope(result))}\n`);
 		}
 		expect(remembered).toBe(2);
 	});
@@ -161,7 +161,7 @@ describe("what is written to the client", () => {
 		const answer = { messages: [{ content: "x".repeat(2_000_000) }], report };
 		const stringify = vi.spyOn(JSON, "stringify");
 		const message = envelope(await resultOf(answer));
-		const line = messageLine(message);
+		const line = messageLine(message).toString();
 		const written = stringify.mock.results.reduce(
 			(sum, { value }) => sum + ((value as string | undefined)?.length ?? 0),
 			0,

@@ -169,7 +169,7 @@ describe("a client that does not read", () => {
 		for (const id of [1, 2, 3]) {
 			await new Promise(setImmediate);
 			expect(out).toHaveLength(id - 1);
-			expect(takeOne()).toBe(lineOf(ping(id)));
+			expect(String(takeOne())).toBe(lineOf(ping(id)));
 		}
 		await Promise.all(sends);
 		expect(out).toEqual([1, 2, 3]);

@@ -4,6 +4,7 @@ import { createCompactionSource } from "../../config/create-compaction-source.ts
 import { createFileAccess } from "../../files/file-access.ts";
 import type { LogEvent } from "../../pipeline/log-event.ts";
 import { resolvePolicy } from "../../policy/resolve-policy.ts";
+import { bytesOfTexts } from "../bytes-of-texts.ts";
 import { failedCall, runTool, type ToolOutcome } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
 import { tools } from "../tools.ts";
@@ -50,7 +51,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	const question = asked.question();
 	if (question) return moved({ kind: "question", question, arguments: job.arguments }, job.arguments);
 	const { result, code, report } = outcome;
-	const message = bytesOf(messageParts({ jsonrpc: "2.0", id: job.id, result }));
+	const message = bytesOfTexts(messageParts({ jsonrpc: "2.0", id: job.id, result }));
 	return moved({ kind: "answer", message, code, report, originals, log }, message);
 }
 
@@ -79,14 +80,6 @@ async function runTo(
 			return used.value;
 		},
 	});
-}
-
-/** Texts as bytes of their own, one behind the other. */
-function bytesOf(texts: readonly string[]): Uint8Array {
-	const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
-	let at = 0;
-	for (const text of texts) at += bytes.write(text, at);
-	return bytes;
 }
 
 /** Hands an outcome over with its bytes moved, not copied. */

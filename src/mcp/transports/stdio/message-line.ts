@@ -1,9 +1,10 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { bytesOfTexts } from "../../bytes-of-texts.ts";
 import { takeWrittenJson } from "../../written-json.ts";
 
-/** A message as a line of JSON. */
-export function messageLine(message: JSONRPCMessage): string {
-	return `${messageParts(message).join("")}\n`;
+/** A message as a line of JSON in UTF-8. */
+export function messageLine(message: JSONRPCMessage): Buffer {
+	return bytesOfTexts([...messageParts(message), "\n"]);
 }
 
 /**
@@ -30,8 +31,8 @@ function spliced(message: JSONRPCMessage): readonly string[] | undefined {
 		.filter(({ json }) => json !== undefined)
 		.flatMap(({ name, json }, index) => [`${index === 0 ? "" : ","}${JSON.stringify(name)}:`, json]);
 	return [
-		beforeMember(envelope, "result"),
-		beforeMember(rest, "structuredContent"),
+		...beforeMember(envelope, "result"),
+		...beforeMember(rest, "structuredContent"),
 		"{",
 		...written,
 		// Of the structured content, the result and the message.
@@ -40,7 +41,7 @@ function spliced(message: JSONRPCMessage): readonly string[] | undefined {
 }
 
 /** The JSON of an object to which one member more is to be added, up to where its value begins. */
-function beforeMember(object: object, name: string): string {
+function beforeMember(object: object, name: string): readonly string[] {
 	const rest = JSON.stringify(object).slice(0, -1);
-	return `${rest}${rest === "{" ? "" : ","}"${name}":`;
+	return [rest, `${rest === "{" ? "" : ","}"${name}":`];
 }
