@@ -35,6 +35,12 @@ const classes = new Uint8Array(0x110000).fill(symbol);
 /** The class of an ASCII byte; 0 for every other byte, `endOfBytes` included. */
 export const byteClasses = new Uint8Array(256);
 
+/**
+ * The class that 64 characters of three bytes share, whose first two bytes are these; 0 where they differ. It is small
+ * enough to stay in the cache, and most of Chinese and Korean needs no other.
+ */
+const blockClasses = new Uint8Array(1 << 10);
+
 readRuns();
 
 function readRuns(): void {
@@ -45,6 +51,22 @@ function readRuns(): void {
 		codePoint = end;
 	}
 	byteClasses.set(classes.subarray(0, 128));
+	for (let block = 0; block < blockClasses.length; block++) {
+		const sharing = classes.subarray(block << 6, (block + 1) << 6);
+		const [first = 0] = sharing;
+		if (sharing.every((kind) => kind === first)) blockClasses[block] = first;
+	}
+}
+
+/** The end of the characters of these classes from `start` on, as far as they are of three bytes and share their blocks. */
+export function blocksEnd(bytes: Uint8Array, start: number, kinds: number): number {
+	let end = start;
+	for (let first = bytes[end] as number; first >= 0xe0 && first < 0xf0; first = bytes[end] as number) {
+		const block = ((first & 0x0f) << 6) | ((bytes[end + 1] as number) & 0x3f);
+		if (((blockClasses[block] as number) & kinds) === 0) break;
+		end += 3;
+	}
+	return end;
 }
 
 /** The class of the character that starts at `at`, or 0 at `endOfBytes`. */

@@ -1,4 +1,5 @@
 import {
+	blocksEnd,
 	caseless,
 	classAt,
 	letter,
@@ -46,6 +47,8 @@ export function o200kPieceEnd(bytes: Uint8Array, start: number, limit: number): 
 function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let end = start;
 	let caselessEnd = undecided;
+	end = blocksEnd(bytes, end, caseless);
+	if (end !== start) caselessEnd = end;
 	let kind = classAt(bytes, end);
 	for (; (kind & (upper | caseless | mark)) !== 0; kind = classAt(bytes, end)) {
 		end += widthAt(bytes, end);
