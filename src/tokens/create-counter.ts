@@ -56,18 +56,22 @@ export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pi
 		const { short } = cache;
 		const { pairs } = table;
 		const setMask = short.length / 8 - 1;
+		// V8 reads an imported constant from memory each time.
+		const endedState = ended;
+		const longestShort = threeWords;
+		const pieces = asciiPieces;
 		let total = 0;
 		let start = 0;
 		while (start < filled) {
 			let end = start;
-			let state = asciiPieces[bytes[end] as number] as number;
-			while (state < ended) state = asciiPieces[state | (bytes[++end] as number)] as number;
-			if (state !== ended) {
+			let state = pieces[bytes[end] as number] as number;
+			while (state < endedState) state = pieces[state | (bytes[++end] as number)] as number;
+			if (state !== endedState) {
 				end = pieceEnd(bytes, start, limit);
 				if (end === undecided) break;
 			}
 			const length = end - start;
-			if (length > threeWords) {
+			if (length > longestShort) {
 				total += countLonger(view, start, length);
 				start = end;
 				continue;
