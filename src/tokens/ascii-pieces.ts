@@ -1,14 +1,27 @@
-import { byteClasses, lineEnd, lower, number, symbol, upper, white } from "./character-classes.ts";
+import { byteClasses, lineEnd, lower, number, space, symbol, upper } from "./character-classes.ts";
 
 /**
  * Splits plain pieces of ASCII one table look-up for each byte: the entry at a state plus a byte is the next state. The
- * state `ended` says that the piece ended before that byte, `unclear` that this table cannot tell: at a byte that is not
- * ASCII or is `endOfBytes`, at runs of white space and at contractions.
+ * state `ended` says that the piece ended before that byte, and those above it that it ended elsewhere or that this table
+ * cannot tell: see `endedEarlier`.
  */
 export type AsciiPieces = Uint16Array;
 
 export const ended = 0xff00;
-export const unclear = 0xff01;
+const endedOneBefore = ended + 1;
+const endedTwoBefore = ended + 2;
+const endedAtLine = ended + 3;
+/** At a byte that is not ASCII or is `endOfBytes`, and at contractions that stand alone. */
+export const unclear = ended + 4;
+
+/** The end of the piece that came to a state between `ended` and `unclear` at the byte at `end`. */
+export function endedEarlier(bytes: Uint8Array, state: number, end: number): number {
+	if (state !== endedAtLine) return end - (state - ended);
+	// White space up to its last line end, which is left to look for: another might have followed.
+	let line = end - 1;
+	while (((byteClasses[bytes[line - 1] as number] as number) & lineEnd) === 0) line--;
+	return line;
+}
 
 /** What the patterns of the two encodings differ in, as far as plain pieces go. */
 export interface AsciiPattern {
@@ -32,10 +45,29 @@ const smallLetters = 7 << 8;
 const oneDigit = 8 << 8;
 const twoDigits = 9 << 8;
 const threeDigits = 10 << 8;
-const end = 11 << 8;
+const spaces = 11 << 8;
+const whiteLine = 12 << 8;
+const whiteAfterLine = 13 << 8;
+const contraction = 14 << 8;
+const contractionOfE = 15 << 8;
+const contractionOfL = 16 << 8;
+const wholeContraction = 17 << 8;
+const end = 18 << 8;
 
 const apostrophe = 0x27;
 const slash = 0x2f;
+// 's, 't, 'm, 'd, 're, 've and 'll.
+const contractions = [
+	[contraction, 0x73, wholeContraction],
+	[contraction, 0x74, wholeContraction],
+	[contraction, 0x6d, wholeContraction],
+	[contraction, 0x64, wholeContraction],
+	[contraction, 0x72, contractionOfE],
+	[contraction, 0x76, contractionOfE],
+	[contraction, 0x6c, contractionOfL],
+	[contractionOfE, 0x65, wholeContraction],
+	[contractionOfL, 0x6c, wholeContraction],
+] as const;
 
 export function createAsciiPieces(pattern: AsciiPattern): AsciiPieces {
 	const next = new Uint16Array(end).fill(unclear);
@@ -45,21 +77,32 @@ export function createAsciiPieces(pattern: AsciiPattern): AsciiPieces {
 		const row = (kind & lineEnd) !== 0 ? lineEnds : undefined;
 		const run = (kind & symbol) !== 0 ? symbols : undefined;
 		const digit = (kind & number) !== 0;
-		const unlessWhite = (kind & white) !== 0 ? unclear : ended;
-		const afterWord = byte === apostrophe && pattern.contractsWords ? unclear : ended;
+		const whiteRun = (kind & space) !== 0 ? spaces : row === undefined ? undefined : whiteLine;
+		const afterLine = whiteRun === spaces ? whiteAfterLine : whiteRun;
+		const afterWord = byte === apostrophe && pattern.contractsWords ? contraction : ended;
 		const alone = byte === apostrophe && !pattern.contractsWords ? unclear : firstSymbol;
-		const first = (kind & symbol) !== 0 ? alone : byte === 32 ? blank : row === undefined ? otherSpace : unclear;
+		const first = (kind & symbol) !== 0 ? alone : byte === 32 ? blank : row === undefined ? otherSpace : whiteLine;
 
 		next[start | byte] = word ?? (digit ? oneDigit : first);
-		next[blank | byte] = word ?? run ?? unlessWhite;
-		next[otherSpace | byte] = word ?? unlessWhite;
+		next[blank | byte] = word ?? run ?? whiteRun ?? ended;
+		next[otherSpace | byte] = word ?? whiteRun ?? ended;
+		next[spaces | byte] = whiteRun ?? endedOneBefore;
+		next[whiteLine | byte] = afterLine ?? ended;
+		next[whiteAfterLine | byte] = afterLine ?? endedAtLine;
 		next[firstSymbol | byte] = word ?? run ?? row ?? ended;
 		next[symbols | byte] = run ?? row ?? ended;
 		next[lineEnds | byte] = row ?? (byte === slash && pattern.slashesAfterLineEnds ? lineEnds : ended);
 		next[capitals | byte] = word ?? afterWord;
 		next[smallLetters | byte] = word === capitals && pattern.splitsAtCapitals ? ended : (word ?? afterWord);
 		next[oneDigit | byte] = digit ? twoDigits : ended;
+		next[contraction | byte] = endedOneBefore;
+		next[contractionOfE | byte] = endedTwoBefore;
+		next[contractionOfL | byte] = endedTwoBefore;
 		next[twoDigits | byte] = digit ? threeDigits : ended;
 	}
-	return next.fill(ended, threeDigits);
+	for (const [state, byte, after] of contractions) {
+		next[state | byte] = after;
+		next[state | (byte - 32)] = after;
+	}
+	return next.fill(ended, threeDigits, spaces).fill(ended, wholeContraction);
 }

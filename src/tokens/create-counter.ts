@@ -1,5 +1,5 @@
 import type { CountTokens } from "../engine/measure.ts";
-import { type AsciiPieces, ended } from "./ascii-pieces.ts";
+import { type AsciiPieces, ended, endedEarlier, unclear } from "./ascii-pieces.ts";
 import { endOfBytes } from "./character-classes.ts";
 import { createLongPieceCounter, type LongPieceCounter } from "./count-long-piece.ts";
 import { createPieceMerger } from "./merge-piece.ts";
@@ -67,7 +67,7 @@ export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pi
 			let state = pieces[bytes[end] as number] as number;
 			while (state < endedState) state = pieces[state | (bytes[++end] as number)] as number;
 			if (state !== endedState) {
-				end = pieceEnd(bytes, start, limit);
+				end = state < unclear ? endedEarlier(bytes, state, end) : pieceEnd(bytes, start, limit);
 				if (end === undecided) break;
 			}
 			const length = end - start;
