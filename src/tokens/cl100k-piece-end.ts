@@ -1,4 +1,4 @@
-import { classAt, letter, mark, number, space, symbol, white, widthAt } from "./character-classes.ts";
+import { blocksEnd, classAt, letter, mark, number, space, symbol, white, widthAt } from "./character-classes.ts";
 import { contractionEnd, numberEnd, symbolsEnd, undecided, whiteEnd } from "./piece-runs.ts";
 
 const apostrophe = 0x27;
@@ -34,7 +34,7 @@ export function cl100kPieceEnd(bytes: Uint8Array, start: number, limit: number):
 }
 
 function lettersEnd(bytes: Uint8Array, start: number, limit: number): number {
-	let end = start;
-	while ((classAt(bytes, end) & letter) !== 0) end += widthAt(bytes, end);
+	let end = blocksEnd(bytes, start, letter);
+	while ((classAt(bytes, end) & letter) !== 0) end = blocksEnd(bytes, end + widthAt(bytes, end), letter);
 	return end >= limit ? undecided : end;
 }

@@ -7,7 +7,7 @@ import { lastWordMask } from "./piece-bytes.ts";
 export interface PieceCache {
 	/** Four words for each piece of at most `threeWords` bytes: its bytes, then length << 8 | tokens; 0 where free. */
 	readonly short: Int32Array;
-	/** Where in `entries` the entry of a longer piece starts, 0 where free. */
+	/** Where in `entries` the entry of a longer piece starts, and above that the bits of its hash; 0 where free. */
 	readonly slots: Int32Array;
 	/** Entries of longer pieces, one behind the other: length << 16 | tokens, then the bytes. */
 	readonly entries: Int32Array;
@@ -19,7 +19,7 @@ export interface PieceCache {
 	refused: number;
 }
 
-/** Numbers of entries, each a power of two, and the words for longer pieces. */
+/** Numbers of entries, each a power of two, and so is that of the words for longer pieces. */
 export interface PieceCacheSize {
 	readonly short: number;
 	readonly slots: number;
@@ -47,10 +47,14 @@ export function createPieceCache(size: PieceCacheSize): PieceCache {
 export function findLongPiece(cache: PieceCache, view: DataView, start: number, length: number, hash: number): number {
 	const { slots, entries } = cache;
 	const mask = slots.length - 1;
+	const place = entries.length - 1;
 	let slot = hash & mask;
 	for (let entry = slots[slot] as number; entry !== 0; entry = slots[slot] as number) {
-		const head = entries[entry] as number;
-		if (head >>> 16 === length && isPiece(entries, entry + 1, view, start, length)) return head & 0xffff;
+		// Another piece's entry is hardly ever read: it would come from far away in memory.
+		if (((entry ^ hash) & ~place) === 0) {
+			const head = entries[entry & place] as number;
+			if (head >>> 16 === length && isPiece(entries, (entry & place) + 1, view, start, length)) return head & 0xffff;
+		}
 		slot = (slot + 1) & mask;
 	}
 	return 0;
@@ -78,7 +82,7 @@ export function rememberLongPiece(
 	const mask = slots.length - 1;
 	let slot = hash & mask;
 	while (slots[slot] !== 0) slot = (slot + 1) & mask;
-	slots[slot] = cache.used;
+	slots[slot] = cache.used | (hash & -entries.length);
 	cache.filled++;
 	entries[cache.used++] = (length << 16) | tokens;
 	let offset = 0;
