@@ -4,6 +4,8 @@ import { contractionEnd, numberEnd, symbolsEnd, undecided, whiteEnd } from "./pi
 const apostrophe = 0x27;
 // No byte of UTF-8 is: this pattern takes no slashes after the line ends.
 const noSlash = -1;
+// V8 reads an imported constant from memory each time, and this one is of the loop.
+const inWord = letter;
 
 /**
  * The end of the piece that starts at `start`, as cl100k_base's pattern splits; or `undecided`.
@@ -34,7 +36,7 @@ export function cl100kPieceEnd(bytes: Uint8Array, start: number, limit: number):
 }
 
 function lettersEnd(bytes: Uint8Array, start: number, limit: number): number {
-	let end = blocksEnd(bytes, start, letter);
-	while ((classAt(bytes, end) & letter) !== 0) end = blocksEnd(bytes, end + widthAt(bytes, end), letter);
+	let end = blocksEnd(bytes, start, inWord);
+	while ((classAt(bytes, end) & inWord) !== 0) end = blocksEnd(bytes, end + widthAt(bytes, end), inWord);
 	return end >= limit ? undecided : end;
 }

@@ -16,6 +16,12 @@ import { contractionEnd, numberEnd, symbolsEnd, undecided, whiteEnd } from "./pi
 
 const slash = 0x2f;
 
+// V8 reads imported constants from memory each time, and these are of the loops.
+const capital = upper;
+const inWord = letter | mark;
+const beforeSmall = upper | caseless | mark;
+const fromSmall = lower | caseless | mark;
+
 /**
  * The end of the piece that starts at `start`, as o200k_base's pattern splits; or `undecided`.
  *
@@ -27,12 +33,12 @@ const slash = 0x2f;
  */
 export function o200kPieceEnd(bytes: Uint8Array, start: number, limit: number): number {
 	const first = classAt(bytes, start);
-	if ((first & (letter | mark)) !== 0) return wordEnd(bytes, start, limit);
+	if ((first & inWord) !== 0) return wordEnd(bytes, start, limit);
 	if ((first & number) !== 0) return numberEnd(bytes, start, limit);
 	if ((first & (space | symbol)) !== 0) {
 		const next = start + widthAt(bytes, start);
 		const second = classAt(bytes, next);
-		if ((second & (letter | mark)) !== 0) return wordEnd(bytes, next, limit);
+		if ((second & inWord) !== 0) return wordEnd(bytes, next, limit);
 		if ((first & symbol) !== 0) return symbolsEnd(bytes, start, limit, slash);
 		if ((second & symbol) !== 0 && bytes[start] === 0x20) return symbolsEnd(bytes, next, limit, slash);
 		if ((second & white) === 0 && second !== 0) return next;
@@ -50,12 +56,12 @@ function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 	end = blocksEnd(bytes, end, caseless);
 	if (end !== start) caselessEnd = end;
 	let kind = classAt(bytes, end);
-	for (; (kind & (upper | caseless | mark)) !== 0; kind = classAt(bytes, end)) {
+	for (; (kind & beforeSmall) !== 0; kind = classAt(bytes, end)) {
 		end += widthAt(bytes, end);
-		if ((kind & upper) === 0) caselessEnd = end;
+		if ((kind & capital) === 0) caselessEnd = end;
 	}
 	if ((kind & lower) !== 0) {
-		for (; (kind & (lower | caseless | mark)) !== 0; kind = classAt(bytes, end)) end += widthAt(bytes, end);
+		for (; (kind & fromSmall) !== 0; kind = classAt(bytes, end)) end += widthAt(bytes, end);
 	} else if (caselessEnd !== undecided) {
 		return end >= limit ? undecided : contractionEnd(bytes, caselessEnd, limit);
 	}

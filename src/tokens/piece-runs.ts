@@ -20,6 +20,12 @@ export const noLimit = 2 ** 31 - 1;
 /** `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` in any case, which takes in U+017F, the long s. */
 const longestContraction = 3;
 
+// V8 reads imported constants from memory each time, and these are of the loops.
+const inWhite = white;
+const atLineEnd = lineEnd;
+const inSymbols = symbol;
+const inSymbolsWithMarks = symbol | mark;
+
 /** `\p{N}{1,3}` */
 export function numberEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let end = start;
@@ -34,8 +40,8 @@ export function numberEnd(bytes: Uint8Array, start: number, limit: number): numb
 export function symbolsEnd(bytes: Uint8Array, start: number, limit: number, slash: number): number {
 	let end = start;
 	for (;;) {
-		while (((byteClasses[bytes[end] as number] as number) & symbol) !== 0) end++;
-		if ((bytes[end] as number) < 0x80 || (classAt(bytes, end) & (symbol | mark)) === 0) break;
+		while (((byteClasses[bytes[end] as number] as number) & inSymbols) !== 0) end++;
+		if ((bytes[end] as number) < 0x80 || (classAt(bytes, end) & inSymbolsWithMarks) === 0) break;
 		end += widthAt(bytes, end);
 	}
 	for (let byte = bytes[end] as number; byte === 10 || byte === 13 || byte === slash; byte = bytes[end] as number)
@@ -51,10 +57,10 @@ export function whiteEnd(bytes: Uint8Array, start: number, limit: number): numbe
 	let end = start;
 	let last = start;
 	let lineEnded = undecided;
-	for (let kind = classAt(bytes, end); (kind & white) !== 0; kind = classAt(bytes, end)) {
+	for (let kind = classAt(bytes, end); (kind & inWhite) !== 0; kind = classAt(bytes, end)) {
 		last = end;
 		end += widthAt(bytes, end);
-		if ((kind & lineEnd) !== 0) lineEnded = end;
+		if ((kind & atLineEnd) !== 0) lineEnded = end;
 	}
 	if (end >= limit) return undecided;
 	if (lineEnded !== undecided) return lineEnded;
