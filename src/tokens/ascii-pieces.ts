@@ -95,10 +95,10 @@ export function createAsciiPieces(pattern: AsciiPattern): AsciiPieces {
 		next[capitals | byte] = word ?? afterWord;
 		next[smallLetters | byte] = word === capitals && pattern.splitsAtCapitals ? ended : (word ?? afterWord);
 		next[oneDigit | byte] = digit ? twoDigits : ended;
+		next[twoDigits | byte] = digit ? threeDigits : ended;
 		next[contraction | byte] = endedOneBefore;
 		next[contractionOfE | byte] = endedTwoBefore;
 		next[contractionOfL | byte] = endedTwoBefore;
-		next[twoDigits | byte] = digit ? threeDigits : ended;
 	}
 	for (const [state, byte, after] of contractions) {
 		next[state | byte] = after;

@@ -63,6 +63,21 @@ describe("createPieceCache", () => {
 		}
 	});
 
+	it("finds each of many pieces whose hashes share a slot, a tag or all but the sign", () => {
+		const cache = createPieceCache({ short: 16, slots: 256, words: 1024 });
+		const hashes = Array.from(
+			{ length: 100 },
+			(_, index) => [7, 7 + (index << 10), -1 - index, 7 | (index << 25)][index % 4] ?? 0,
+		);
+		for (const [start, hash] of hashes.entries()) {
+			expect(findLongPiece(cache, view, start, 21, hash)).toBe(0);
+			rememberLongPiece(cache, { view, start, length: 21, hash, tokens: 1 + start });
+		}
+		expect(hashes.map((hash, start) => findLongPiece(cache, view, start, 21, hash))).toEqual(
+			hashes.map((_, start) => 1 + start),
+		);
+	});
+
 	it("never holds more than its size, and lets go of what is not asked for any more", () => {
 		const cache = createPieceCache({ short: 16, slots: 64, words: 512 });
 		const remember = (start: number) =>
