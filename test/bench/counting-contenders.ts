@@ -38,6 +38,13 @@ export function otherWords(): string[] {
 	return Array.from({ length: 320_000 }, (_, index) => word(index % 8 === 0 ? 16 : 6));
 }
 
+/** Six letters, different ones for each number. */
+function lettersOf(number: number): string {
+	return Array.from({ length: 6 }, (_, place) =>
+		String.fromCharCode(97 + (Math.floor(number / 26 ** place) % 26)),
+	).join("");
+}
+
 /** The counters, ours first; those of peers as they come, with their own caches. */
 export async function countingContenders(): Promise<CountingContender[]> {
 	const { createBare } = await loadProductCounter();
@@ -48,7 +55,9 @@ export async function countingContenders(): Promise<CountingContender[]> {
 	const { default: AiTokenizer } = await importPeer<AiTokenizer>("ai-tokenizer");
 	const aiEncoding = await importPeer<object>("ai-tokenizer/encoding/o200k_base");
 	const ours = createBare();
-	const flood = otherWords().join(" ");
+	// So many long pieces that the cache of those, which turns away as many as it holds, forgets what it held.
+	const longPieces = Array.from({ length: 300_000 }, (_, index) => ` ${"x".repeat(8)}${lettersOf(index)}`).join("");
+	const flood = otherWords().join(" ") + longPieces;
 	let ai = new AiTokenizer(aiEncoding);
 	return [
 		{
