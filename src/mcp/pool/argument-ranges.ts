@@ -1,11 +1,12 @@
+import { scanJson } from "../scan-json.ts";
+
 /** A part of a text, in bytes; half open. */
 export interface ByteRange {
 	readonly start: number;
 	readonly end: number;
 }
 
-const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
-const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
+const openBracket = 0x5b;
 
 /**
  * Finds the values of `params.arguments` in a JSON-RPC message, or in each of a batch, without reading them: it takes less
@@ -14,7 +15,7 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
  */
 export function argumentRanges(bytes: Uint8Array): readonly ByteRange[] {
 	const found: ByteRange[] = [];
-	const scan = createScan(bytes);
+	const scan = scanJson(bytes);
 	const message = (at: number): number =>
 		scan.members(at, (key, value) => (key === "params" ? params(value) : undefined));
 	const params = (at: number): number =>
@@ -32,89 +33,4 @@ export function argumentRanges(bytes: Uint8Array): readonly ByteRange[] {
 		at = scan.skipBlanks(comma + 1);
 	} while (isBatch && at < bytes.length);
 	return found;
-}
-
-/** Bytes of a string that are looked at one by one. */
-const nearBytes = 32;
-
-/** Every function takes a place and answers with the place behind what it passed. */
-function createScan(bytes: Uint8Array) {
-	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	const skipBlanks = (from: number): number => {
-		let at = from;
-		// Beside blanks a byte order mark, which is only let through at the beginning of a body.
-		while (at < bytes.length && (isBlank(bytes[at]) || (at < 3 && (bytes[at] ?? 0) > 0x7f))) at += 1;
-		return at;
-	};
-	const skipString = (from: number): number => {
-		let at = from + 1;
-		// Most strings are short; for the long ones, which are most of the text, a native search is ten times as fast.
-		for (const near = Math.min(at + nearBytes, bytes.length); at < near; ) {
-			const byte = bytes[at];
-			if (byte === quote) return at + 1;
-			at += byte === backslash ? 2 : 1;
-		}
-		for (let begin = at; ; ) {
-			const found = buffer.indexOf(quote, begin);
-			if (found < 0) return bytes.length;
-			let escapes = 0;
-			while (found - escapes > at && bytes[found - escapes - 1] === backslash) escapes += 1;
-			if (escapes % 2 === 0) return found + 1;
-			begin = found + 1;
-			at = begin;
-		}
-	};
-	const skipValue = (from: number): number => {
-		let at = from;
-		let depth = 0;
-		while (at < bytes.length) {
-			const byte = bytes[at];
-			if (byte === quote) {
-				at = skipString(at);
-				if (depth === 0) return at;
-				continue;
-			}
-			if (byte === openBrace || byte === openBracket) depth += 1;
-			else if (byte === closeBrace || byte === closeBracket) {
-				// The end of what is around a number or word.
-				if (depth === 0) return at;
-				depth -= 1;
-				if (depth === 0) return at + 1;
-			} else if (depth === 0 && (byte === comma || isBlank(byte))) return at;
-			at += 1;
-		}
-		return at;
-	};
-	/** Goes through an object's members; `visit` answers with the place behind a value that it passed itself. */
-	const members = (from: number, visit: (key: string, value: number) => number | undefined): number => {
-		if (bytes[from] !== openBrace) return Math.max(skipValue(from), from + 1);
-		let at = skipBlanks(from + 1);
-		while (at < bytes.length && bytes[at] === quote) {
-			const afterKey = skipString(at);
-			const key = textOfKey(bytes.subarray(at, afterKey));
-			at = skipBlanks(afterKey);
-			if (bytes[at] !== colon) break;
-			const value = skipBlanks(at + 1);
-			at = skipBlanks(visit(key, value) ?? skipValue(value));
-			if (bytes[at] === comma) at = skipBlanks(at + 1);
-		}
-		return at + 1;
-	};
-	return { skipBlanks, skipValue, members };
-}
-
-function isBlank(byte: number | undefined): boolean {
-	return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-/** Longest key that is looked at: `arguments` with each of its letters escaped. */
-const longestKey = 60;
-
-function textOfKey(bytes: Uint8Array): string {
-	if (bytes.length > longestKey) return "";
-	try {
-		return String(JSON.parse(new TextDecoder().decode(bytes)));
-	} catch {
-		return "";
-	}
 }

@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
+import { createLineParser } from "./create-line-parser.ts";
 import { createLineReader, type OversizedLine } from "./line-reader.ts";
 import { messageLine } from "./message-line.ts";
 
@@ -29,10 +30,11 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
 	const { input, output, largestMessage, onOversized } = options;
 	let state: "new" | "started" | "closed" = "new";
 	const sending = new Set<() => void>();
+	const { parse } = createLineParser();
 
-	const takeLine = (line: string): void => {
+	const takeLine = (line: readonly Buffer[]): void => {
 		try {
-			transport.onmessage?.(JSONRPCMessageSchema.parse(JSON.parse(line)));
+			transport.onmessage?.(JSONRPCMessageSchema.parse(parse(line)));
 		} catch (error) {
 			transport.onerror?.(error as Error);
 		}

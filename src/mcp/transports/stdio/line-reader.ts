@@ -1,5 +1,3 @@
-import { StringDecoder } from "node:string_decoder";
-
 /** A line that was passed over for its length. */
 export interface OversizedLine {
 	/** Bytes of the whole line, its break included. */
@@ -13,37 +11,36 @@ export interface OversizedLine {
 export interface LineReaderOptions {
 	/** Bytes, line break included. */
 	readonly largest: number;
-	/** Takes each line without its line feed; a carriage return before it stays. */
-	readonly onLine: (line: string) => void;
+	/** Takes each line without its line feed, in pieces; a carriage return before it stays. */
+	readonly onLine: (pieces: readonly Buffer[]) => void;
 	readonly onOversized: (line: OversizedLine) => void;
 }
 
 const lineFeed = 0x0a;
 const edgeLength = 300;
 
-/** Bytes that are gathered before they are decoded, so that chunks of a few bytes do not become a string each. */
+/** Bytes up to which small chunks are put together, so that chunks of a few bytes do not become a piece each. */
 const smallestPiece = 32 * 1024;
 
 /**
- * Reads lines of UTF-8 from chunks cut anywhere: answers with what takes a chunk. Each byte is searched once and decoded
- * once, as it comes, so that the work is linear in the size of a line and mostly done before its end is there; the SDK's
- * reader copies and searches all that it holds at every chunk of 64 KiB. A line over the limit is passed over with no
- * more of it kept than its ends, and the next one is read as usual.
+ * Reads lines from chunks cut anywhere: answers with what takes a chunk. Each byte is searched once and, where chunks are
+ * small, copied once, as it comes, so that the work is linear in the size of a line; the SDK's reader copies and searches
+ * all that it holds at every chunk of 64 KiB. A line over the limit is passed over with no more of it kept than its ends,
+ * and the next one is read as usual.
  */
 export function createLineReader({ largest, onLine, onOversized }: LineReaderOptions): (chunk: Buffer) => void {
-	const decoder = new StringDecoder("utf8");
-	let parts: Buffer[] = [];
-	let undecoded = 0;
-	let text = "";
+	let pieces: Buffer[] = [];
+	let small: Buffer[] = [];
+	let smallBytes = 0;
 	let bytes = 0;
 	let ends: { readonly head: string; tail: Buffer } | undefined;
 
-	const decode = (): void => {
-		const [first] = parts;
+	const gather = (): void => {
+		const [first] = small;
 		if (first === undefined) return;
-		text += decoder.write(parts.length === 1 ? first : Buffer.concat(parts, undecoded));
-		parts = [];
-		undecoded = 0;
+		pieces.push(small.length === 1 ? first : Buffer.concat(small, smallBytes));
+		small = [];
+		smallBytes = 0;
 	};
 
 	const take = (part: Buffer): void => {
@@ -52,19 +49,20 @@ export function createLineReader({ largest, onLine, onOversized }: LineReaderOpt
 			ends.tail = lastBytes(ends.tail, part);
 			return;
 		}
-		parts.push(part);
-		undecoded += part.length;
-		if (undecoded >= smallestPiece || bytes > largest) decode();
+		small.push(part);
+		smallBytes += part.length;
+		if (smallBytes >= smallestPiece || bytes > largest) gather();
 		if (bytes <= largest) return;
-		ends = { head: copyOf(text.slice(0, edgeLength)), tail: lastBytes(Buffer.from(text.slice(-edgeLength))) };
-		text = "";
+		// No piece but the last is smaller than an end.
+		ends = { head: pieces[0]?.toString("utf8", 0, edgeLength) ?? "", tail: lastBytes(...pieces.slice(-2)) };
+		pieces = [];
 	};
 
 	const endLine = (): void => {
-		decode();
-		const line = text + decoder.end();
+		gather();
+		const line = pieces;
 		const passedOver = ends === undefined ? undefined : { bytes, head: ends.head, tail: ends.tail.toString("utf8") };
-		text = "";
+		pieces = [];
 		bytes = 0;
 		ends = undefined;
 		if (passedOver) onOversized(passedOver);
@@ -86,9 +84,4 @@ export function createLineReader({ largest, onLine, onOversized }: LineReaderOpt
 
 function lastBytes(...parts: readonly Buffer[]): Buffer {
 	return Buffer.concat(parts.map((part) => part.subarray(-edgeLength))).subarray(-edgeLength);
-}
-
-/** The same text on its own: a slice would keep all of the long text alive. */
-function copyOf(text: string): string {
-	return Buffer.from(text).toString("utf8");
 }
