@@ -156,8 +156,11 @@ describe("what is held", () => {
 		const { parseCall, parseText } = startParser();
 		const known = parseText(JSON.stringify(call([...messages(4), 1])));
 		parseCall(messages(2));
-		const goneOn = parseCall([...messages(4), 1, 2]);
-		expect(goneOn?.slice(2, 4).every((one, index) => one === known?.[index + 2])).toBe(true);
+		// The longest once used first and once last.
+		for (const more of [[2], [2, 3]]) {
+			const goneOn = parseCall([...messages(4), 1, ...more]);
+			expect(goneOn?.slice(2, 4).every((one, index) => one === known?.[index + 2])).toBe(true);
+		}
 	});
 
 	it("is never more than the limits, and the longest unused goes first", () => {

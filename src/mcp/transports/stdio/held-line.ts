@@ -70,7 +70,7 @@ export function readOn(line: Buffer, { messages: known, body }: HeldLine): ReadL
 /** What stands between the brackets of a line's list, where what the search found is that list. */
 function bodyOf({ bytes, start }: HeldLine): Buffer | undefined {
 	const end = scanJson(bytes).skipValue(start - 1) - 1;
-	return readWithMarker(bytes, start, end)?.given.messages.length === 1 ? bytes.subarray(start, end) : undefined;
+	return readWithMarker(bytes, start, end) && bytes.subarray(start, end);
 }
 
 /** Reads a line with the marker in the place of a part of it; `undefined` where that is not the first message then. */
