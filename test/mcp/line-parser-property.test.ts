@@ -95,7 +95,7 @@ describe("reading a line by what is known of those before", () => {
 		const count = { lines: 0, continued: 0, errors: 0 };
 		fc.assert(
 			fc.property(fc.array(fc.tuple(fc.nat(1), line), { maxLength: 20 }), (lines) => {
-				const { parse, held } = createLineParser({ lines: 3, bytes: 2_000, shortest: 40 });
+				const { parse, held } = createLineParser({ lines: 3, bytes: 2_000, shortest: 40, longest: 1_500 });
 				// Of two conversations, the latest first.
 				const bodies: [string[], string[]] = [[""], [""]];
 				for (const [which, { head, tail, back, cuts, ...rest }] of lines) {

@@ -1,14 +1,17 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createLineReader, type OversizedLine } from "../../src/mcp/transports/stdio/line-reader.ts";
+import { createLineReader, type Line, type OversizedLine } from "../../src/mcp/transports/stdio/line-reader.ts";
+
+const bytesOf = (line: Line) => (typeof line === "string" ? Buffer.from(line) : Buffer.concat(line));
 
 /** What comes out for chunks that go in, with a limit of 20 bytes unless told otherwise. */
-function linesOf(chunks: readonly (string | Buffer)[], largest = 20) {
+function linesOf(chunks: readonly (string | Buffer)[], largest = 20, largestInBytes?: number) {
 	const oversized: OversizedLine[] = [];
 	const out: string[] = [];
 	const read = createLineReader({
 		largest,
-		onLine: (pieces) => out.push(Buffer.concat(pieces).toString("utf8")),
+		...(largestInBytes === undefined ? {} : { largestInBytes }),
+		onLine: (line) => out.push(bytesOf(line).toString("utf8")),
 		onOversized: (line) => oversized.push(line),
 	});
 	for (const chunk of chunks) read(Buffer.from(chunk as string));
@@ -43,7 +46,9 @@ describe("lines", () => {
 		let cuts = 0;
 		for (let first = 0; first <= bytes.length; first += 1) {
 			for (let second = first; second <= bytes.length; second += 1) {
-				expect(linesOf(cutAt(bytes, first, second)).out).toEqual(["é", "中文 🙂\r", "", "last one"]);
+				const chunks = cutAt(bytes, first, second);
+				expect(linesOf(chunks).out).toEqual(["é", "中文 🙂\r", "", "last one"]);
+				expect(linesOf(chunks, 20, 4).out).toEqual(["é", "中文 🙂\r", "", "last one"]);
 				cuts += 1;
 			}
 		}
@@ -61,10 +66,12 @@ describe("lines", () => {
 				const expected = whole.map((line) => Buffer.from(line, "latin1").toString("utf8"));
 				if (expected.some((line) => line.includes("\uFFFD"))) broken += 1;
 				const out: string[] = [];
-				const onLine = (pieces: readonly Buffer[]) => out.push(Buffer.concat(pieces).toString("latin1"));
+				const onLine = (line: Line) => out.push(bytesOf(line).toString("latin1"));
 				const read = createLineReader({ largest: 1_000, onLine, onOversized: () => expect.unreachable() });
 				for (const chunk of chunks) read(chunk);
 				expect(out).toEqual(whole);
+				// Decoded as it comes, a line is what it is decoded as a whole.
+				expect(linesOf(chunks, 1_000, 4).out).toEqual(expected);
 			}),
 			{ numRuns: 500 },
 		);
@@ -91,6 +98,12 @@ describe("a line that is too long", () => {
 		expect(oversized).toEqual([{ bytes: 200_002, head: "x".repeat(300), tail: `${"y".repeat(299)}z` }]);
 	});
 
+	it("is told alike where it was decoded as it came", () => {
+		const chunks = ["中".repeat(20_000), "é".repeat(20_000), "\nok\n"];
+		expect(linesOf(chunks, 90_000, 50_000)).toEqual(linesOf(chunks, 90_000));
+		expect(linesOf(chunks, 90_000, 50_000).oversized).toMatchObject([{ bytes: 100_001, tail: "é".repeat(150) }]);
+	});
+
 	it("by its line break alone is told too", () => {
 		expect(linesOf([`${"x".repeat(20)}\n`]).oversized).toMatchObject([{ bytes: 21 }]);
 	});
@@ -104,22 +117,22 @@ describe("the work for a line of 50 MB in chunks of 64 kB", () => {
 	function workFor(piece: Buffer) {
 		const concat = vi.spyOn(Buffer, "concat");
 		const search = vi.spyOn(Buffer.prototype, "indexOf");
-		let line: readonly Buffer[] = [];
+		let line: Line = [];
 		const read = createLineReader({
 			largest: 2 * size,
-			onLine: (pieces) => {
-				line = pieces;
+			onLine: (taken) => {
+				line = taken;
 			},
 			onOversized: () => expect.unreachable(),
 		});
 		for (let sent = 0; sent < size; sent += piece.length) read(piece);
 		read(Buffer.from("\n"));
-		const bytesOf = (buffers: readonly { readonly length: number }[]) =>
+		const lengthOf = (buffers: readonly { readonly length: number }[]) =>
 			buffers.reduce((sum, { length: n }) => sum + n, 0);
 		return {
-			length: bytesOf(line),
-			copied: bytesOf(concat.mock.calls.flatMap(([buffers]) => buffers)),
-			searched: bytesOf(search.mock.contexts as Buffer[]),
+			length: lengthOf(line as readonly Buffer[]),
+			copied: lengthOf(concat.mock.calls.flatMap(([buffers]) => buffers)),
+			searched: lengthOf(search.mock.contexts as Buffer[]),
 			pieces: line.length,
 		};
 	}

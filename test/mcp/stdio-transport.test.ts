@@ -136,7 +136,12 @@ describe("a call that begins as an earlier one", () => {
 		const { feed, messages } = await started(make);
 		const calls = [30, 31, 31].map((count, id) => {
 			const list = Array.from({ length: count }, (_, index) => ({ role: "user", content: `${index}`.repeat(3_000) }));
-			return { jsonrpc: "2.0", id, method: "tools/call", params: { name: "x", arguments: { messages: list } } } as const;
+			return {
+				jsonrpc: "2.0",
+				id,
+				method: "tools/call",
+				params: { name: "x", arguments: { messages: list } },
+			} as const;
 		});
 		await feed(...calls.map(lineOf));
 		expect(messages).toEqual(calls);

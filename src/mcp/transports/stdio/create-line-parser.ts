@@ -1,4 +1,5 @@
 import { type HeldLine, longestBefore, type ReadLine, readOn, readWhole } from "./held-line.ts";
+import type { Line } from "./line-reader.ts";
 
 /** How much of earlier lines is held; past it the one that was longest unused goes. */
 export interface LineParserLimits {
@@ -7,19 +8,26 @@ export interface LineParserLimits {
 	readonly bytes: number;
 	/** Bytes of the shortest line that is held; one that is shorter is read faster than it is looked up. */
 	readonly shortest: number;
+	/** Bytes of the longest, at most `bytes`: to hold it, it is in memory as bytes and as text while it is read. */
+	readonly longest: number;
 }
 
-export const lineParserLimits: LineParserLimits = { lines: 4, bytes: 32_000_000, shortest: 64_000 };
+export const lineParserLimits: LineParserLimits = {
+	lines: 4,
+	bytes: 32_000_000,
+	shortest: 64_000,
+	longest: 16_000_000,
+};
 
 /** Reads lines of JSON, each by what is known of those before. */
 export interface LineParser {
 	/**
-	 * What `JSON.parse` gives for a line of UTF-8, which comes in pieces. Messages may be the same objects as in an earlier
+	 * What `JSON.parse` gives for a line; for one that is a text already, by it alone. Messages may be the same objects as in an earlier
 	 * answer: nobody may change them. The lists and objects around them are new.
 	 *
 	 * @throws SyntaxError as `JSON.parse` does.
 	 */
-	readonly parse: (pieces: readonly Buffer[]) => unknown;
+	readonly parse: (line: Line) => unknown;
 	/** What is held now. */
 	readonly held: () => {
 		readonly lines: number;
@@ -38,18 +46,18 @@ export interface LineParser {
 export function createLineParser(limits: LineParserLimits = lineParserLimits): LineParser {
 	// The longest unused first.
 	let lines: readonly HeldLine[] = [];
-	let bytes = 0;
+	let heldBytes = 0;
 	let continued = 0;
 
 	const forget = (line: HeldLine | undefined): void => {
 		if (!line) return;
 		lines = lines.filter((other) => other !== line);
-		bytes -= line.bytes.length;
+		heldBytes -= line.bytes.length;
 	};
 	const hold = (line: HeldLine): void => {
-		while (lines.length >= limits.lines || bytes + line.bytes.length > limits.bytes) forget(lines[0]);
+		while (lines.length >= limits.lines || heldBytes + line.bytes.length > limits.bytes) forget(lines[0]);
 		lines = [...lines, line];
-		bytes += line.bytes.length;
+		heldBytes += line.bytes.length;
 	};
 	const read = (line: Buffer): ReadLine => {
 		const before = longestBefore(lines, line);
@@ -61,14 +69,14 @@ export function createLineParser(limits: LineParserLimits = lineParserLimits): L
 		return read;
 	};
 
-	function parse(pieces: readonly Buffer[]): unknown {
-		const size = pieces.reduce((sum, piece) => sum + piece.length, 0);
-		const line = Buffer.concat(pieces, size);
-		if (size < limits.shortest || size > limits.bytes) return JSON.parse(line.toString("utf8"));
-		const { message, held } = read(line);
+	function parse(line: Line): unknown {
+		if (typeof line === "string") return JSON.parse(line);
+		const bytes = Buffer.concat(line);
+		if (bytes.length < limits.shortest || bytes.length > limits.longest) return JSON.parse(bytes.toString("utf8"));
+		const { message, held } = read(bytes);
 		if (held) hold(held);
 		return message;
 	}
 
-	return { parse, held: () => ({ lines: lines.length, bytes, continued }) };
+	return { parse, held: () => ({ lines: lines.length, bytes: heldBytes, continued }) };
 }

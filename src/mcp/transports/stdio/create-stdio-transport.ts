@@ -1,8 +1,8 @@
 import type { Readable, Writable } from "node:stream";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
-import { createLineParser } from "./create-line-parser.ts";
-import { createLineReader, type OversizedLine } from "./line-reader.ts";
+import { createLineParser, lineParserLimits } from "./create-line-parser.ts";
+import { createLineReader, type Line, type OversizedLine } from "./line-reader.ts";
 import { messageLine } from "./message-line.ts";
 
 /** What a transport reads and writes. */
@@ -32,14 +32,15 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
 	const sending = new Set<() => void>();
 	const { parse } = createLineParser();
 
-	const takeLine = (line: readonly Buffer[]): void => {
+	const takeLine = (line: Line): void => {
 		try {
 			transport.onmessage?.(JSONRPCMessageSchema.parse(parse(line)));
 		} catch (error) {
 			transport.onerror?.(error as Error);
 		}
 	};
-	const read = createLineReader({ largest: largestMessage, onLine: takeLine, onOversized });
+	const { longest: largestInBytes } = lineParserLimits;
+	const read = createLineReader({ largest: largestMessage, largestInBytes, onLine: takeLine, onOversized });
 	const tell = (error: Error): void => transport.onerror?.(error);
 	const readOn = (): void => void input.resume();
 	const close = async (): Promise<void> => {

@@ -1,3 +1,8 @@
+import { StringDecoder } from "node:string_decoder";
+
+/** A line of UTF-8: its bytes in pieces, or its text where it is long. */
+export type Line = readonly Buffer[] | string;
+
 /** A line that was passed over for its length. */
 export interface OversizedLine {
 	/** Bytes of the whole line, its break included. */
@@ -11,8 +16,10 @@ export interface OversizedLine {
 export interface LineReaderOptions {
 	/** Bytes, line break included. */
 	readonly largest: number;
-	/** Takes each line without its line feed, in pieces; a carriage return before it stays. */
-	readonly onLine: (pieces: readonly Buffer[]) => void;
+	/** Bytes past which a line is decoded as it comes, so that it is not in memory as bytes and as text. Default: none. */
+	readonly largestInBytes?: number;
+	/** Takes each line without its line feed; a carriage return before it stays. */
+	readonly onLine: (line: Line) => void;
 	readonly onOversized: (line: OversizedLine) => void;
 }
 
@@ -23,17 +30,25 @@ const edgeLength = 300;
 const smallestPiece = 32 * 1024;
 
 /**
- * Reads lines from chunks cut anywhere: answers with what takes a chunk. Each byte is searched once and, where chunks are
- * small, copied once, as it comes, so that the work is linear in the size of a line; the SDK's reader copies and searches
+ * Reads lines from chunks cut anywhere: answers with what takes a chunk. Each byte is searched once, as it comes, and
+ * copied once where chunks are small and decoded once where the line is long, so that the work is linear in the size of a line; the SDK's reader copies and searches
  * all that it holds at every chunk of 64 KiB. A line over the limit is passed over with no more of it kept than its ends,
  * and the next one is read as usual.
  */
-export function createLineReader({ largest, onLine, onOversized }: LineReaderOptions): (chunk: Buffer) => void {
+export function createLineReader(options: LineReaderOptions): (chunk: Buffer) => void {
+	const { largest, largestInBytes = Number.POSITIVE_INFINITY, onLine, onOversized } = options;
+	const decoder = new StringDecoder("utf8");
 	let pieces: Buffer[] = [];
+	let text = "";
 	let small: Buffer[] = [];
 	let smallBytes = 0;
 	let bytes = 0;
 	let ends: { readonly head: string; tail: Buffer } | undefined;
+
+	const decode = (): void => {
+		for (const piece of pieces) text += decoder.write(piece);
+		pieces = [];
+	};
 
 	const gather = (): void => {
 		const [first] = small;
@@ -41,6 +56,7 @@ export function createLineReader({ largest, onLine, onOversized }: LineReaderOpt
 		pieces.push(small.length === 1 ? first : Buffer.concat(small, smallBytes));
 		small = [];
 		smallBytes = 0;
+		if (bytes > largestInBytes) decode();
 	};
 
 	const take = (part: Buffer): void => {
@@ -53,16 +69,18 @@ export function createLineReader({ largest, onLine, onOversized }: LineReaderOpt
 		smallBytes += part.length;
 		if (smallBytes >= smallestPiece || bytes > largest) gather();
 		if (bytes <= largest) return;
-		// No piece but the last is smaller than an end.
-		ends = { head: pieces[0]?.toString("utf8", 0, edgeLength) ?? "", tail: lastBytes(...pieces.slice(-2)) };
-		pieces = [];
+		decode();
+		ends = { head: copyOf(text.slice(0, edgeLength)), tail: lastBytes(Buffer.from(text.slice(-edgeLength))) };
+		text = "";
 	};
 
 	const endLine = (): void => {
 		gather();
-		const line = pieces;
+		const decoded = text + decoder.end();
+		const line = decoded === "" ? pieces : decoded;
 		const passedOver = ends === undefined ? undefined : { bytes, head: ends.head, tail: ends.tail.toString("utf8") };
 		pieces = [];
+		text = "";
 		bytes = 0;
 		ends = undefined;
 		if (passedOver) onOversized(passedOver);
@@ -84,4 +102,9 @@ export function createLineReader({ largest, onLine, onOversized }: LineReaderOpt
 
 function lastBytes(...parts: readonly Buffer[]): Buffer {
 	return Buffer.concat(parts.map((part) => part.subarray(-edgeLength))).subarray(-edgeLength);
+}
+
+/** The same text on its own: a slice would keep all of the long text alive. */
+function copyOf(text: string): string {
+	return Buffer.from(text).toString("utf8");
 }
