@@ -14,9 +14,9 @@ export interface LineParserLimits {
 
 export const lineParserLimits: LineParserLimits = {
 	lines: 4,
-	bytes: 32_000_000,
+	bytes: 16_000_000,
 	shortest: 64_000,
-	longest: 16_000_000,
+	longest: 4_000_000,
 };
 
 /** Reads lines of JSON, each by what is known of those before. */
