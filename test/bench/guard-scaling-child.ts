@@ -29,7 +29,8 @@ const { guard } = await importBuilt<typeof Library>("index.ts");
 for (let other = 1; other <= 3; other++) {
 	const warmUp = JSON.parse(JSON.stringify(openaiMessages(generateConversation(seed * 1000 + other, 400 + later))));
 	for (let more = 0; more <= later; more++) {
-		await guard(warmUp.slice(0, 400 + more), { contextWindow: 60_000 });
+		const longer = warmUp.slice(0, 400 + more);
+		await guard(more % 2 === 1 ? longer : JSON.parse(JSON.stringify(longer)), { contextWindow: 60_000 });
 	}
 }
 

@@ -22,8 +22,8 @@ export const lineParserLimits: LineParserLimits = {
 /** Reads lines of JSON, each by what is known of those before. */
 export interface LineParser {
 	/**
-	 * What `JSON.parse` gives for a line; for one that is a text already, by it alone. Messages may be the same objects as in an earlier
-	 * answer: nobody may change them. The lists and objects around them are new.
+	 * What `JSON.parse` gives for a line; for one that is a text already, by it alone. Messages may be the same objects as
+	 * in an earlier answer: nobody may change them. The lists and objects around them are new.
 	 *
 	 * @throws SyntaxError as `JSON.parse` does.
 	 */

@@ -29,16 +29,20 @@ const edgeLength = 300;
 /** Bytes up to which small chunks are put together, so that chunks of a few bytes do not become a piece each. */
 const smallestPiece = 32 * 1024;
 
+/** Bytes that are decoded at once: V8 moves a shorter string at each collection of young garbage. */
+const smallestDecoded = 256 * 1024;
+
 /**
- * Reads lines from chunks cut anywhere: answers with what takes a chunk. Each byte is searched once, as it comes, and
- * copied once where chunks are small and decoded once where the line is long, so that the work is linear in the size of a line; the SDK's reader copies and searches
- * all that it holds at every chunk of 64 KiB. A line over the limit is passed over with no more of it kept than its ends,
- * and the next one is read as usual.
+ * Reads lines from chunks cut anywhere: answers with what takes a chunk. Each byte is searched once, as it comes, copied
+ * once at most where chunks are small, and decoded once where the line is long, so that the work is linear in the size of
+ * a line; the SDK's reader copies and searches all that it holds at every chunk of 64 KiB. A line over the limit is passed
+ * over with no more of it kept than its ends, and the next one is read as usual.
  */
 export function createLineReader(options: LineReaderOptions): (chunk: Buffer) => void {
 	const { largest, largestInBytes = Number.POSITIVE_INFINITY, onLine, onOversized } = options;
 	const decoder = new StringDecoder("utf8");
 	let pieces: Buffer[] = [];
+	let undecoded = 0;
 	let text = "";
 	let small: Buffer[] = [];
 	let smallBytes = 0;
@@ -46,17 +50,19 @@ export function createLineReader(options: LineReaderOptions): (chunk: Buffer) =>
 	let ends: { readonly head: string; tail: Buffer } | undefined;
 
 	const decode = (): void => {
-		for (const piece of pieces) text += decoder.write(piece);
+		if (undecoded > 0) text += decoder.write(Buffer.concat(pieces, undecoded));
 		pieces = [];
+		undecoded = 0;
 	};
 
 	const gather = (): void => {
 		const [first] = small;
 		if (first === undefined) return;
 		pieces.push(small.length === 1 ? first : Buffer.concat(small, smallBytes));
+		undecoded += smallBytes;
 		small = [];
 		smallBytes = 0;
-		if (bytes > largestInBytes) decode();
+		if (bytes > largestInBytes && undecoded >= smallestDecoded) decode();
 	};
 
 	const take = (part: Buffer): void => {
@@ -76,10 +82,12 @@ export function createLineReader(options: LineReaderOptions): (chunk: Buffer) =>
 
 	const endLine = (): void => {
 		gather();
+		if (bytes > largestInBytes) decode();
 		const decoded = text + decoder.end();
 		const line = decoded === "" ? pieces : decoded;
 		const passedOver = ends === undefined ? undefined : { bytes, head: ends.head, tail: ends.tail.toString("utf8") };
 		pieces = [];
+		undecoded = 0;
 		text = "";
 		bytes = 0;
 		ends = undefined;
