@@ -2,19 +2,19 @@ import type { Size } from "./edit.ts";
 
 /** Two sizes together. */
 export function addSizes(a: Size, b: Size): Size {
-	return combine(a, b, 1);
+	const chars = a.chars + b.chars;
+	const tokens = a.tokens + b.tokens;
+	if (a.fixed === undefined && b.fixed === undefined) return { chars, tokens };
+	return { chars, tokens, fixed: (a.fixed ?? 0) + (b.fixed ?? 0) };
 }
 
 /** What is left of a size without another. */
 export function subtractSizes(a: Size, b: Size): Size {
-	return combine(a, b, -1);
-}
-
-function combine(a: Size, b: Size, sign: 1 | -1): Size {
-	const chars = a.chars + sign * b.chars;
-	const tokens = a.tokens + sign * b.tokens;
+	// Never 0 times -1: one -0 makes V8 keep the numbers of all sizes in objects of their own.
+	const chars = a.chars - b.chars;
+	const tokens = a.tokens - b.tokens;
 	if (a.fixed === undefined && b.fixed === undefined) return { chars, tokens };
-	return { chars, tokens, fixed: (a.fixed ?? 0) + sign * (b.fixed ?? 0) };
+	return { chars, tokens, fixed: (a.fixed ?? 0) - (b.fixed ?? 0) };
 }
 
 /** A sum of many sizes, taken up one by one. */

@@ -37,12 +37,19 @@ export function longestBefore(lines: readonly HeldLine[], line: Buffer): HeldLin
 	if (start === -1) return undefined;
 	let longest: { readonly held: HeldLine; readonly bytes: number } | undefined;
 	for (const held of lines) {
+		if (!beginsAlike(held, line, start)) continue;
 		if (held.body === "unknown") held.body = bodyOf(held) ?? "none";
 		const { body } = held;
 		if (typeof body === "string" || body.length <= (longest?.bytes ?? 0)) continue;
 		if (body.equals(line.subarray(start, start + body.length))) longest = { held, bytes: body.length };
 	}
 	return longest?.held;
+}
+
+/** Whether a quarter of an earlier line stands in this one too: looking for the end of its list takes longer. */
+function beginsAlike(held: HeldLine, line: Buffer, start: number): boolean {
+	const length = (held.bytes.length - held.start) >> 2;
+	return held.bytes.subarray(held.start, held.start + length).equals(line.subarray(start, start + length));
 }
 
 /**
