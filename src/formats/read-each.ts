@@ -1,7 +1,8 @@
-import { childPath, type Path } from "../engine/path.ts";
+import type { Path } from "../engine/path.ts";
 import type { Message } from "../engine/transcript.ts";
 import type { LocatedMessages, ReadValue } from "./format.ts";
 import type { JsonObject } from "./json-values.ts";
+import { type MessagePlace, placeOfMessage } from "./message-place.ts";
 
 /**
  * Reads the messages of a format in which each value means the same whatever stands beside it. Those that were read
@@ -9,12 +10,15 @@ import type { JsonObject } from "./json-values.ts";
  */
 export function readEach(
 	{ messages, base, recollection }: LocatedMessages,
-	read: (message: JsonObject, path: Path) => ReadValue,
+	read: (message: JsonObject, path: Path, place: MessagePlace) => ReadValue,
 ): readonly Message[] {
 	const begun = recollection?.begun;
 	if (begun?.values === messages.length) return begun.messages;
 	const all = begun ? begun.messages.slice() : [];
-	const readAt = (value: unknown, index: number) => read(value as JsonObject, childPath(base, index));
+	const readAt = (value: unknown, index: number) => {
+		const place = placeOfMessage(base, index);
+		return read(value as JsonObject, place.path, place);
+	};
 	for (let index = begun?.values ?? 0; index < messages.length; index += 1) {
 		const value = messages[index];
 		const held = recollection

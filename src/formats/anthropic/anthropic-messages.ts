@@ -1,9 +1,10 @@
-import { childPath } from "../../engine/path.ts";
+import { childPath, type Path } from "../../engine/path.ts";
 import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../../engine/transcript.ts";
 import { fittedList } from "../fitted-list.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
+import type { MessagePlace } from "../message-place.ts";
 import { readResultContent } from "../part-list.ts";
 import { plainMessage } from "../plain-message.ts";
 import { readEach } from "../read-each.ts";
@@ -89,9 +90,10 @@ function probeMessage(message: unknown): boolean | string {
 }
 
 /** Reads one message; sessions of agents that speak this API hold it inside their records. */
-export function readMessage(message: JsonObject, path: readonly (string | number)[]): Message {
+export function readMessage(message: JsonObject, path: Path, place?: MessagePlace): Message {
 	const roleName = stringAt(message, "role") ?? "";
 	const role = (Object.hasOwn(roles, roleName) && roles[roleName]) || "other";
+	const paths = place?.paths ?? [path];
 	const calls: ToolCall[] = [];
 	const results: ToolResult[] = [];
 	const counted: string[] = [];
@@ -101,9 +103,9 @@ export function readMessage(message: JsonObject, path: readonly (string | number
 
 	if (!Array.isArray(message.content)) {
 		counted.push(asCountedText(message.content ?? undefined));
-		return { role, paths: [path], counted: fittedList(counted), mediaTokens, calls, results, thinking };
+		return { role, paths, counted: fittedList(counted), mediaTokens, calls, results, thinking };
 	}
-	const contentPath = childPath(path, "content");
+	const contentPath = place?.content ?? childPath(path, "content");
 	(message.content as unknown[]).forEach((block, index) => {
 		if (!isJsonObject(block)) {
 			countOpaque(block);
@@ -149,7 +151,7 @@ export function readMessage(message: JsonObject, path: readonly (string | number
 	});
 	return {
 		role,
-		paths: [path],
+		paths,
 		counted: fittedList(counted),
 		mediaTokens,
 		calls: fittedList(calls),

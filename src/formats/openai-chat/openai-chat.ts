@@ -4,6 +4,7 @@ import { fittedList } from "../fitted-list.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
+import type { MessagePlace } from "../message-place.ts";
 import { readResultContent } from "../part-list.ts";
 import { plainMessage } from "../plain-message.ts";
 import { readEach } from "../read-each.ts";
@@ -108,7 +109,9 @@ function isCall(call: unknown): boolean {
 }
 
 /** Reads one message, for this format and for records that hold such messages. */
-export function readChatMessage(message: JsonObject, path: Path): Message {
+export function readChatMessage(message: JsonObject, path: Path, place?: MessagePlace): Message {
+	const paths = place?.paths ?? [path];
+	const contentPath = place?.content ?? childPath(path, "content");
 	const roleName = stringAt(message, "role") ?? "";
 	const role = (Object.hasOwn(knownRoles, roleName) && knownRoles[roleName]) || "other";
 	const counted: string[] = [];
@@ -123,7 +126,7 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 		counted.push(message.content);
 		return {
 			role,
-			paths: [path],
+			paths,
 			counted: fittedList(counted),
 			mediaTokens: 0,
 			calls,
@@ -131,7 +134,6 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 			thinking: details,
 		};
 	}
-	const contentPath = childPath(path, "content");
 	const content = readResultContent(message.content, contentPath, readChatMedia);
 	const thinkParts = readThinkParts(message.content, contentPath);
 	const thinking = thinkParts.length === 0 ? details : [...thinkParts, ...details];
@@ -142,10 +144,10 @@ export function readChatMessage(message: JsonObject, path: Path): Message {
 	if (role === "tool") {
 		const callId = idAt(message, "tool_call_id");
 		const results = [{ callId, texts, whole, copies: none, media, isError: undefined }];
-		return { role, paths: [path], counted: fittedList(counted), mediaTokens, calls, results, thinking };
+		return { role, paths, counted: fittedList(counted), mediaTokens, calls, results, thinking };
 	}
 	for (const { text } of texts) counted.push(text);
-	return { role, paths: [path], counted: fittedList(counted), mediaTokens, calls, results: none, thinking };
+	return { role, paths, counted: fittedList(counted), mediaTokens, calls, results: none, thinking };
 }
 
 /** What most messages have most of, as one list for all of them. */
