@@ -21,6 +21,15 @@ export function copyJson(value: unknown): JsonCopy | undefined {
 	return state.plain ? state : undefined;
 }
 
+/**
+ * The same for a JSON value that nobody else holds: the value itself. `undefined` where `copyJson` gives nothing.
+ */
+export function uncopiedJson(value: unknown): JsonCopy | undefined {
+	const state: CopyState = { value, chars: 0, plain: true };
+	addUp(value, 0, state);
+	return state.plain ? state : undefined;
+}
+
 interface CopyState {
 	value: unknown;
 	chars: number;
@@ -28,20 +37,36 @@ interface CopyState {
 	plain: boolean;
 }
 
-function copyAt(original: unknown, depth: number, state: CopyState): unknown {
+/** Adds up what a value takes, without what it holds; tells whether it is a list or an object to be gone through. */
+function addOne(value: unknown, depth: number, state: CopyState): value is object {
 	state.chars += overhead;
-	if (typeof original === "string") {
-		state.chars += original.length;
-		return original;
+	if (typeof value === "string") {
+		state.chars += value.length;
+		return false;
 	}
-	if (typeof original !== "object" || original === null) {
-		state.plain &&= typeof original !== "function" && typeof original !== "symbol" && typeof original !== "bigint";
-		return original;
+	if (typeof value !== "object" || value === null) {
+		state.plain &&= typeof value !== "function" && typeof value !== "symbol" && typeof value !== "bigint";
+		return false;
 	}
-	if (depth > deepest || !isPlain(original)) {
-		state.plain = false;
-		return undefined;
+	state.plain &&= depth <= deepest && isPlain(value);
+	return state.plain;
+}
+
+function addUp(value: unknown, depth: number, state: CopyState): void {
+	if (!addOne(value, depth, state)) return;
+	if (Array.isArray(value)) {
+		for (let index = 0; index < value.length; index += 1) addUp(value[index], depth + 1, state);
+		return;
 	}
+	for (const key in value) {
+		if (key === "__proto__") state.plain = false;
+		if (!state.plain) return;
+		addUp((value as JsonRecord)[key], depth + 1, state);
+	}
+}
+
+function copyAt(original: unknown, depth: number, state: CopyState): unknown {
+	if (!addOne(original, depth, state)) return state.plain ? original : undefined;
 	if (Array.isArray(original)) {
 		const list: unknown[] = new Array(original.length);
 		for (let index = 0; index < original.length; index += 1) list[index] = copyAt(original[index], depth + 1, state);

@@ -1,5 +1,5 @@
 import { continueMessages } from "../engine/continuation.ts";
-import { copyJson, equalsCopy } from "../engine/json-copy.ts";
+import { copyJson, equalsCopy, uncopiedJson } from "../engine/json-copy.ts";
 import type { Message } from "../engine/transcript.ts";
 import type { LocatedMessages, ReadValue, Recollection } from "./format.ts";
 
@@ -14,6 +14,8 @@ export interface MemoryLimits {
 export interface ConversationMemory {
 	/** What is known of a conversation that is about to be read in a format. */
 	readonly recollect: (format: string, located: LocatedMessages) => Recollection;
+	/** The same memory for conversations that nobody else holds: those cannot be changed in place, and no copy is made. */
+	readonly ofOwned: ConversationMemory;
 	/** What is held now. */
 	readonly size: () => { readonly conversations: number; readonly chars: number };
 }
@@ -50,7 +52,7 @@ export function createConversationMemory(limits: MemoryLimits): ConversationMemo
 		total -= one.chars;
 	}
 
-	function recollect(format: string, { base, messages }: LocatedMessages): Recollection {
+	function recollect(format: string, { base, messages }: LocatedMessages, isOwned: boolean): Recollection {
 		const key = `${format}/${base.join("/")}`;
 		const alike = conversations.filter((one) => one.key === key);
 		const { known, run } = longestRun(alike, messages);
@@ -78,7 +80,7 @@ export function createConversationMemory(limits: MemoryLimits): ConversationMemo
 				return one.read;
 			},
 			learn(value, index, read) {
-				const copy = copyJson(value);
+				const copy = isOwned ? uncopiedJson(value) : copyJson(value);
 				if (!copy) return read(value, index);
 				const held = read(copy.value, index);
 				hold(index, { copy: copy.value, chars: copy.chars + messageOverhead, read: held });
@@ -92,7 +94,15 @@ export function createConversationMemory(limits: MemoryLimits): ConversationMemo
 		};
 	}
 
-	return { recollect, size: () => ({ conversations: conversations.length, chars: total }) };
+	const size = () => ({ conversations: conversations.length, chars: total });
+	const ofOwned: ConversationMemory = {
+		recollect: (format, located) => recollect(format, located, true),
+		get ofOwned() {
+			return ofOwned;
+		},
+		size,
+	};
+	return { recollect: (format, located) => recollect(format, located, false), ofOwned, size };
 }
 
 /** The conversation that begins alike for the longest, the latest of several, and for how many messages it does. */

@@ -3,6 +3,7 @@ import { PalimpsestError } from "../errors.ts";
 import type { SpellingsOf } from "../pipeline/archive-originals.ts";
 import type { Outcome } from "../pipeline/mask-conversation.ts";
 import type { ContextReport } from "../pipeline/report/context-report.ts";
+import type { MemoryChoice } from "../pipeline/seen-conversations.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ConversationArguments } from "./conversation-input.ts";
 import { originalLinks } from "./original-link.ts";
@@ -13,6 +14,7 @@ export type EditConversation = (given: {
 	readonly conversation: unknown;
 	/** Of a conversation that was read from a text. */
 	readonly spellingsOf?: SpellingsOf;
+	readonly memory: MemoryChoice | undefined;
 }) => Promise<EditedConversation>;
 
 /** What became of a conversation. */
@@ -48,7 +50,10 @@ export async function answerConversation(call: ConversationCall): Promise<Answer
 	const { input, edit } = call;
 	requireFittingArguments(input);
 	if (input.path === undefined) {
-		const outcome = await edit({ conversation: input.messages });
+		const outcome = await edit({
+			conversation: input.messages,
+			memory: call.context.ownsArguments ? "owned" : undefined,
+		});
 		return outcome.instead ?? answerWith(input, tellRounded(input.messages, outcome));
 	}
 	const { answerPath } = await import("./answer-path.ts");

@@ -14,6 +14,7 @@ export async function answerPath(call: ConversationCall, path: string): Promise<
 	const outcome = await edit({
 		conversation: document.value,
 		spellingsOf: (paths) => spellingsOf(document, paths),
+		memory: "owned",
 	});
 	if (outcome.instead) return outcome.instead;
 	if (input.output_path === undefined) {

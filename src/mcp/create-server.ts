@@ -39,6 +39,8 @@ export interface ServerOptions {
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
 	readonly sharesFiles?: boolean | undefined;
+	/** Whether requests are read from bytes, so that nobody else holds what is in them. */
+	readonly ownsRequests?: boolean | undefined;
 	/** Takes the calls that would hold up other clients; absent where there is one client. Outlives the server. */
 	readonly pool?: CallPool | undefined;
 	/** Where `archive` is, for the pool's threads, which open it themselves. */
@@ -77,6 +79,7 @@ export function createServer(options: ServerOptions): McpServer {
 			layers: policySource.layers(),
 			log: logToBoth,
 			files,
+			ownsArguments: options.ownsRequests,
 			signal: call.signal,
 			onProgress: callProgress({ ...call, progressToken: call._meta?.progressToken }),
 			sampling: clientSampling(server, call, options.clientGone),

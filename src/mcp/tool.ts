@@ -16,6 +16,8 @@ export interface ToolContext {
 	readonly log: Log;
 	/** The files that the caller may name. */
 	readonly files: FileAccess;
+	/** Whether nobody else holds the call's arguments, as is so where they were read from what a client sent. */
+	readonly ownsArguments?: boolean | undefined;
 	/** Where originals are kept; absent where nothing is. */
 	readonly archive?: Archive | undefined;
 	/** Aborted where the client no longer waits. */

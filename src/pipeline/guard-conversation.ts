@@ -4,7 +4,6 @@ import { type Economics, economicsOf } from "../engine/economics.ts";
 import { type LadderStep, planGuard } from "../engine/guard.ts";
 import { type Report, reportOf } from "../engine/report.ts";
 import { scaleTokens } from "../engine/token-scale.ts";
-import type { ConversationMemory } from "../formats/conversation-memory.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
@@ -29,7 +28,7 @@ import { planEvents } from "./plan-events.ts";
 import { planMemoryOf } from "./plan-memory-of.ts";
 import { asSent } from "./request-parts.ts";
 import { requireTokens } from "./require-tokens.ts";
-import { memoryOf } from "./seen-conversations.ts";
+import { type MemoryChoice, memoryOf } from "./seen-conversations.ts";
 import { textLibraries } from "./text-libraries.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
@@ -84,7 +83,7 @@ export interface GuardRequest extends KeepsOriginals {
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: ConversationMemory | "none";
+	readonly memory?: MemoryChoice | undefined;
 	/** Characters from which a conversation may be answered without being counted. */
 	readonly largeFrom?: number;
 	readonly log?: Log;

@@ -4,7 +4,6 @@ import { type Report, reportOf } from "../engine/report.ts";
 import { planMask } from "../engine/strategies/mask.ts";
 import type { KeptReason } from "../engine/strategies/mask-result.ts";
 import type { PalimpsestError } from "../errors.ts";
-import type { ConversationMemory } from "../formats/conversation-memory.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
@@ -22,7 +21,7 @@ import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
 import { planMemoryOf } from "./plan-memory-of.ts";
 import { asSent } from "./request-parts.ts";
-import { memoryOf } from "./seen-conversations.ts";
+import { type MemoryChoice, memoryOf } from "./seen-conversations.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
@@ -55,7 +54,7 @@ export interface MaskRequest extends KeepsOriginals {
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: ConversationMemory | "none";
+	readonly memory?: MemoryChoice | undefined;
 	readonly log?: Log;
 }
 

@@ -11,7 +11,14 @@ const limits = isMainThread ? { conversations: 16, chars: 64_000_000 } : { conve
  */
 const seenConversations = createConversationMemory(limits);
 
-/** The memory that a request means: its own, none, or that of the process. */
-export function memoryOf(given: ConversationMemory | "none" | undefined): ConversationMemory | undefined {
-	return given === "none" ? undefined : (given ?? seenConversations);
+/**
+ * Where a request's conversation is remembered: in a memory of its own, nowhere, or in that of the process. `owned`: there,
+ * and nobody else holds the conversation, so that no copy of it is made.
+ */
+export type MemoryChoice = ConversationMemory | "none" | "owned";
+
+/** The memory that a request means. By default that of the process. */
+export function memoryOf(given: MemoryChoice | undefined): ConversationMemory | undefined {
+	if (given === "none") return undefined;
+	return given === "owned" ? seenConversations.ofOwned : (given ?? seenConversations);
 }

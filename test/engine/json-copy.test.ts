@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { copyJson, equalsCopy, ownJson } from "../../src/engine/json-copy.ts";
+import { copyJson, equalsCopy, ownJson, uncopiedJson } from "../../src/engine/json-copy.ts";
 
 const deep = (levels: number): unknown => (levels === 0 ? "x" : [deep(levels - 1)]);
 
@@ -28,6 +28,16 @@ describe("copyJson", () => {
 		["too many levels", deep(100)],
 	])("leaves %s alone", (_, value) => {
 		expect(copyJson(value)).toBeUndefined();
+		expect(uncopiedJson(value)).toBeUndefined();
+	});
+});
+
+describe("uncopiedJson", () => {
+	test.prop([fc.jsonValue()])("is the value itself, taken for as large as its copy", (value) => {
+		const copy = copyJson(value);
+		const uncopied = uncopiedJson(value);
+		expect(uncopied?.chars).toBe(copy?.chars);
+		if (uncopied) expect(uncopied.value).toBe(value);
 	});
 });
 

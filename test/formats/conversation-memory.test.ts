@@ -35,6 +35,23 @@ describe("a conversation memory", () => {
 		expect(transcript.messages.at(-1)?.results[0]?.texts[0]?.text).toBe("changed");
 	});
 
+	it("of owned conversations knows the same, without a copy", () => {
+		const memory = createConversationMemory(roomy);
+		const before = conversation(5);
+		const first = readConversation(before, memory.ofOwned).transcript.messages;
+		const after = readConversation([...cloned(before), { role: "user", content: "And now?" }], memory.ofOwned);
+		expect(after.transcript.messages.slice(0, -1)).toEqual(first);
+		expect(after.transcript.messages.filter((message) => first.includes(message))).toHaveLength(before.length);
+		// Nothing was copied, so that what its owner changes all the same is not seen: only who owns it may ask for this.
+		const last = before.at(-1) as unknown as { content: string };
+		last.content = "changed";
+		expect(readConversation(before, memory.ofOwned).transcript.messages.at(-1)).toBe(first.at(-1));
+		// Both ways are of one memory.
+		expect(memory.size()).toEqual(memory.ofOwned.size());
+		expect(memory.ofOwned.ofOwned).toBe(memory.ofOwned);
+		expect(known(memory, cloned(before), cloned(before))).toBe(before.length);
+	});
+
 	it("knows the messages behind a changed one, but none that moved", () => {
 		const before = conversation(5);
 		const changed = cloned(before) as (JsonMessage & { content: string })[];

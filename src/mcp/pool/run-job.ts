@@ -42,6 +42,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 				folders: job.allowedPaths,
 				roots: async () => [],
 			}),
+			ownsArguments: true,
 			signal: asked.signal,
 			clientModel: asked.models.sampling,
 			endpoint: asked.models.endpoint,

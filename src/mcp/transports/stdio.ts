@@ -26,7 +26,7 @@ export interface StdioOptions extends ServerOptions {
 export async function serveStdio(options: StdioOptions): Promise<void> {
 	const { largestMessage = largestStdioMessage, log, policySource, archive, compaction } = options;
 	const clientGone = new AbortController();
-	const server = createServer({ ...options, clientGone: clientGone.signal });
+	const server = createServer({ ...options, ownsRequests: true, clientGone: clientGone.signal });
 	const transport = createStdioTransport({
 		input: process.stdin,
 		output: process.stdout,

@@ -1,11 +1,11 @@
 import type { CompactionStrategy } from "../../engine/compaction/strategy.ts";
-import type { ConversationMemory } from "../../formats/conversation-memory.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { BuiltInStrategy } from "../../policy/strategy-name.ts";
 import type { SummaryProgress } from "../../summarise/summariser.ts";
 import type { SpellingsOf } from "../archive-originals.ts";
 import type { Log } from "../log-event.ts";
 import type { KeepsOriginals } from "../originals-of.ts";
+import type { MemoryChoice } from "../seen-conversations.ts";
 import type { SummarySource } from "./summary-source.ts";
 
 /** How a conversation is compacted: by a strategy that comes with the product, or by one of the user's own. */
@@ -36,7 +36,7 @@ export interface CompactRequest extends KeepsOriginals {
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: ConversationMemory | "none";
+	readonly memory?: MemoryChoice | undefined;
 	/** Ends it at any moment; the conversation stays as it was. */
 	readonly signal?: AbortSignal | undefined;
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;

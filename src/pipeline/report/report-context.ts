@@ -1,5 +1,4 @@
 import { measure } from "../../engine/measure.ts";
-import type { ConversationMemory } from "../../formats/conversation-memory.ts";
 import { readConversation } from "../../formats/read-conversation.ts";
 import type { PolicyLayer } from "../../policy/policy-layer.ts";
 import { resolvePolicy } from "../../policy/resolve-policy.ts";
@@ -11,7 +10,7 @@ import { modelOfCall } from "../model-of-call.ts";
 import { modelOfSession } from "../replay/model-of-session.ts";
 import { asSent } from "../request-parts.ts";
 import { requireTokens } from "../require-tokens.ts";
-import { memoryOf } from "../seen-conversations.ts";
+import { type MemoryChoice, memoryOf } from "../seen-conversations.ts";
 import { tokenMeter } from "../token-meter.ts";
 import type { ContextReport } from "./context-report.ts";
 import { contextReportOf } from "./context-report-of.ts";
@@ -35,7 +34,7 @@ export interface ContextReportRequest {
 	/** The usage that the provider reported with the last answer, to calibrate the counts by. */
 	readonly usage?: unknown;
 	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: ConversationMemory | "none";
+	readonly memory?: MemoryChoice | undefined;
 }
 
 /**

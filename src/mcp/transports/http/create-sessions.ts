@@ -72,7 +72,12 @@ export function createSessions(options: SessionsOptions): Sessions {
 
 	const open: Sessions["open"] = async ({ id, transport, caller, onClose }) => {
 		const archive = caller && archiveOf ? archiveOf(caller.principal) : options.archive;
-		const server = createServer({ ...options, archive, ...whoseCalls(options.archiveLocation, caller) });
+		const server = createServer({
+			...options,
+			ownsRequests: true,
+			archive,
+			...whoseCalls(options.archiveLocation, caller),
+		});
 		let held = 0;
 		let timer: NodeJS.Timeout | undefined;
 		let calls: WatchedCalls | undefined;
