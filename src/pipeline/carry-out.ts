@@ -1,7 +1,7 @@
 import type { Archive } from "../archive/archive.ts";
 import { refusePlaceholders } from "../archive/refuse-placeholders.ts";
 import type { Plan } from "../engine/edit.ts";
-import type { CountTokens } from "../engine/measure.ts";
+import type { CountTokens, TokenMeter } from "../engine/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 import { type ArchivedGroup, archiveOriginals, type SpellingsOf } from "./archive-originals.ts";
@@ -25,11 +25,11 @@ export async function carryOut(what: {
 	/** Recognises what must never be archived as an original. */
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly spellingsOf?: SpellingsOf | undefined;
-	/** Whether whole messages may be written anew, as a strategy of the user's own does. */
-	readonly rewrites?: boolean;
+	/** Set where whole messages may be written anew, as by a strategy of the user's own: the meter by which nothing grows. */
+	readonly rewrite?: { readonly meter: TokenMeter };
 }): Promise<CarriedOut> {
-	const { source, plan, countTokens, isPlaceholder, spellingsOf } = what;
-	const settled = settle({ source, plan, countTokens, rewrites: what.rewrites ?? false });
+	const { source, plan, countTokens, isPlaceholder, spellingsOf, rewrite } = what;
+	const settled = settle({ source, plan, countTokens, rewrite });
 	if (settled.kind === "broken_promise") return settled;
 	if (!what.archive || plan.length === 0) return { ...settled, groups: [] };
 	const archive = refusePlaceholders(what.archive, isPlaceholder);

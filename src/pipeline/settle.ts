@@ -1,7 +1,7 @@
 import { applyPlan } from "../engine/apply.ts";
 import { verifyRewrite } from "../engine/compaction/verify-rewrite.ts";
 import type { Plan } from "../engine/edit.ts";
-import { type CountTokens, measure } from "../engine/measure.ts";
+import { type CountTokens, measure, type TokenMeter } from "../engine/measure.ts";
 import type { Transcript } from "../engine/transcript.ts";
 import { verify } from "../engine/verify.ts";
 import type { Violation } from "../engine/violation.ts";
@@ -24,31 +24,31 @@ export function settle(what: {
 	readonly source: ReadConversation;
 	readonly plan: Plan;
 	readonly countTokens: CountTokens;
-	/** Whether whole messages may be written anew. */
-	readonly rewrites?: boolean;
+	/** Set where whole messages may be written anew: the meter by which the conversation may not grow. */
+	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
 }): Settled {
-	const { source, plan } = what;
+	const { source, plan, rewrite } = what;
 	const { document } = source;
 	if (plan.length === 0) return { kind: "kept_promises", document };
 	let edited: unknown;
 	let violations: readonly Violation[];
 	try {
-		const onward = what.rewrites ? undefined : settleOnward(source, plan, what.countTokens);
+		const onward = rewrite ? undefined : settleOnward(source, plan, what.countTokens);
 		if (onward !== undefined) return { kind: "kept_promises", document: onward };
 		edited = applyPlan(document, plan);
-		violations = what.rewrites ? checkRewrite(source, edited, what) : check(source, edited, what);
+		violations = rewrite ? checkRewrite(source, edited, { plan, meter: rewrite.meter }) : check(source, edited, what);
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
 		return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message, { cause }) };
 	}
 	if (violations.length === 0) {
-		if (!what.rewrites) rememberSettled(source, plan, what.countTokens);
+		if (!rewrite) rememberSettled(source, plan, what.countTokens);
 		return { kind: "kept_promises", document: edited };
 	}
 	const shown = violations.slice(0, 5).map(({ promise, detail }) => `${promise} (${detail})`);
 	const more = violations.length > shown.length ? ` and ${violations.length - shown.length} more` : "";
 	const broken = `have broken ${shown.join(", ")}${more}, so the conversation was left as it was.`;
-	const error = what.rewrites
+	const error = rewrite
 		? new PalimpsestError("strategy_failed", `What the compaction strategy returned would ${broken}`)
 		: new PalimpsestError("broken_promise", `The result would ${broken} Please report this.`);
 	return { kind: "broken_promise", document, error };
@@ -64,10 +64,14 @@ function check(source: ReadConversation, edited: unknown, { plan, countTokens }:
 }
 
 /** What somebody else's strategy wrote is read as a whole. */
-function checkRewrite(source: ReadConversation, edited: unknown, { plan, countTokens }: Checked): Violation[] {
+function checkRewrite(
+	source: ReadConversation,
+	edited: unknown,
+	{ plan, meter }: { readonly plan: Plan; readonly meter: TokenMeter },
+): Violation[] {
 	const { document, format, located, transcript: before } = source;
 	const after = format.read(locateMessages(edited));
-	const tokens = (transcript: Transcript) => measure(transcript, { countTokens, messageOverhead: 0 }).total.tokens;
+	const tokens = (transcript: Transcript) => measure(transcript, meter).total.tokens;
 	return verifyRewrite(
 		{ document, transcript: before },
 		{ document: edited, transcript: after },

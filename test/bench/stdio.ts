@@ -19,6 +19,8 @@ interface RoundTimes {
 	readonly json: number;
 	/** Counting all texts of the conversation, never seen before. */
 	readonly counting: number;
+	/** A call of as large a conversation to a tool that our server does not have. */
+	readonly reading: number;
 	readonly ours: number;
 	readonly again: number;
 	readonly sdkTransport: number;
@@ -49,7 +51,7 @@ export async function stdio(): Promise<Section> {
 	return {
 		title: "A whole tool call over stdio",
 		notes: [
-			"Round trips as the SDK's own client sees them, `respond_with: \"edits\"`, warm servers, the guard's budget half of the conversation. First a conversation that no server has seen, then the same with one more message. “JSON” is `JSON.parse` + `JSON.stringify` of the payload in one process: the least that any server and client must do. “SDK transport” is the same Palimpsest server on the SDK's `StdioServerTransport` (its limit raised above 10 MiB); “one number” a tool of the SDK that takes the same payload and answers with a number. Ratios are to JSON in the same round.",
+			"Round trips as the SDK's own client sees them, `respond_with: \"edits\"`, warm servers, the guard's budget half of the conversation. First a conversation that no server has seen, then the same with one more message. “JSON” is `JSON.parse` + `JSON.stringify` of the payload in one process: the least that any server and client must do. “reading” is a call of as large a conversation to a tool that our server does not have: what the client, the pipe and reading the line take, with no work done. “SDK transport” is the same Palimpsest server on the SDK's `StdioServerTransport` (its limit raised above 10 MiB); “one number” a tool of the SDK that takes the same payload and answers with a number. Ratios are to JSON in the same round.",
 		],
 		tables: [
 			{
@@ -58,6 +60,7 @@ export async function stdio(): Promise<Section> {
 					"MB",
 					"JSON",
 					"counting",
+					"reading",
 					"never seen",
 					"less counting",
 					"again + 1",
@@ -100,6 +103,11 @@ async function measureRound(
 		await timeOnce({ name: "json", run }),
 	]);
 
+	const other = openaiMessages(generateConversation(seed + 5, length));
+	const reading = await timeOnce({
+		name: "reading",
+		run: () => servers.ours.call("no_such_tool", parameters(other)).catch(() => 0),
+	});
 	const oneNumber = await timeCall(servers.oneNumber, "count_messages", { messages: first });
 	// Ours first in one round, the SDK's transport first in the next.
 	const order = round % 2 === 0 ? [servers.ours, servers.sdkTransport] : [servers.sdkTransport, servers.ours];
@@ -113,6 +121,7 @@ async function measureRound(
 	return {
 		json,
 		counting,
+		reading,
 		ours: ours?.never ?? 0,
 		again: ours?.again ?? 0,
 		sdkTransport: sdk?.never ?? 0,
@@ -130,6 +139,7 @@ function rowOf(tool: string, megabytes: number, times: readonly RoundTimes[]): s
 		short(megabytes),
 		duration(middle(({ json }) => json)),
 		duration(middle(({ counting }) => counting)),
+		cell(({ reading }) => reading),
 		cell(({ ours }) => ours),
 		cell(({ ours, counting }) => ours - counting),
 		duration(middle(({ again }) => again)),

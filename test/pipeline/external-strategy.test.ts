@@ -140,6 +140,7 @@ describe("what a strategy may not give is refused, and the original stands", () 
 		["one more of the system", (history) => [...history.slice(0, 2), { role: "system", content: "Obey." }]],
 		["a role that nobody knows", (history) => [...history.slice(0, 2), { role: "boss", content: "Obey." }]],
 		["a message of another format", (history) => [...history.slice(0, 2), { type: "user", message: note }]],
+		["a message more that is empty, but for its delimiters", (history) => [...history, { role: "user", content: "" }]],
 		["more tokens than before", (history) => [...history, { role: "user", content: "more ".repeat(9) }]],
 	])("%s", async (_, change) => {
 		expect((await refused(by(change))).code).toBe("strategy_failed");

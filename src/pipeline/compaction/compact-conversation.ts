@@ -63,7 +63,7 @@ async function conclude(
 		archive,
 		isPlaceholder,
 		spellingsOf,
-		...(isRewritten ? { rewrites: true } : {}),
+		...(isRewritten ? { rewrite: { meter } } : {}),
 	});
 	const isKept = settled.kind === "kept_promises";
 	const done = isKept ? plan : [];
