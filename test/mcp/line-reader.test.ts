@@ -79,6 +79,25 @@ describe("lines", () => {
 	});
 });
 
+describe("a long line", () => {
+	it.each([70_001, 300_000, 2_000_000])("is decoded as it comes, whatever is cut: chunks of %i bytes", (size) => {
+		const line = Array.from({ length: 120_000 }, (_, index) => `${index}é中🙂`).join("");
+		const bytes = Buffer.from(`${line}\nshort\n${line}\n`);
+		const chunks = cutAt(bytes, ...Array.from({ length: Math.floor(bytes.length / size) }, (_, index) => index * size));
+		const kinds: string[] = [];
+		const out: string[] = [];
+		const onLine = (one: Line) => {
+			kinds.push(typeof one);
+			out.push(bytesOf(one).toString("utf8"));
+		};
+		const onOversized = () => expect.unreachable();
+		const read = createLineReader({ largest: 10_000_000, largestInBytes: 100_000, onLine, onOversized });
+		for (const chunk of chunks) read(chunk);
+		expect(out[0] === line && out[1] === "short" && out[2] === line).toBe(true);
+		expect(kinds).toEqual(["string", "object", "string"]);
+	});
+});
+
 describe("a line that is too long", () => {
 	it("is passed over, its ends are told, and the next one is read", () => {
 		const long = `${"a".repeat(15)}${"b".repeat(15)}\n`;
