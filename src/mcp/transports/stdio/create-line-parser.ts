@@ -55,7 +55,8 @@ export function createLineParser(limits: LineParserLimits = lineParserLimits): L
 		heldBytes -= line.bytes.length;
 	};
 	const hold = (line: HeldLine): void => {
-		while (lines.length >= limits.lines || heldBytes + line.bytes.length > limits.bytes) forget(lines[0]);
+		const isFull = () => lines.length >= limits.lines || heldBytes + line.bytes.length > limits.bytes;
+		while (lines.length > 0 && isFull()) forget(lines[0]);
 		lines = [...lines, line];
 		heldBytes += line.bytes.length;
 	};
