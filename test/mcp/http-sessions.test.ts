@@ -21,13 +21,16 @@ function post(url: string, session: string, body = ping) {
 }
 
 /** Opens a stream and answers with what ends it. */
-function openStream(url: string, session: string): Promise<AbortController> {
+// `fetch` ends the stream of a response that nobody holds any more, as soon as it is collected.
+const responses: Response[] = [];
+
+async function openStream(url: string, session: string): Promise<AbortController> {
 	const controller = new AbortController();
 	const headers = { Accept: "text/event-stream", "Mcp-Session-Id": session };
-	return fetch(`${url}/mcp`, { headers, signal: controller.signal }).then(({ status }) => {
-		expect(status).toBe(200);
-		return controller;
-	});
+	const response = await fetch(`${url}/mcp`, { headers, signal: controller.signal });
+	responses.push(response);
+	expect(response.status).toBe(200);
+	return controller;
 }
 
 async function released({ policySource }: Running): Promise<void> {
