@@ -12,7 +12,7 @@ export interface MessagePlace {
 /** Lists longer than this are rare, and their places are made anew. */
 const mostShared = 10_000;
 
-// The places of one conversation are those of the next: made for each, they are a fifth of all objects that are kept of it.
+// The places of one conversation are those of the next: made for each, they were one in seven of the objects that are kept of it.
 const shared = new Map<string, MessagePlace[]>();
 /** Keys that hold a list of messages in one API or another; no caller's own may fill memory. */
 const sharedKeys: ReadonlySet<unknown> = new Set(["messages", "contents", "input"]);
