@@ -2,6 +2,7 @@ import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 import { checkPolicyLayer } from "../policy/check-policy.ts";
 import { policyJsonSchema } from "../policy/policy-json-schema.ts";
+import type { PolicyLayer } from "../policy/policy-layer.ts";
 import { resolvePolicy } from "../policy/resolve-policy.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ToolContext } from "./tool.ts";
@@ -30,7 +31,7 @@ export function policyInput(sections: readonly Section[]) {
 
 /** The policy of one call: the one in force with the call's own over it. */
 export function policyOfCall(context: ToolContext, override: unknown): Policy {
-	if (override === undefined) return resolvePolicy(context.layers);
+	if (override === undefined) return policyInForce(context.layers);
 	const layer = checkPolicyLayer(override, "the tool's `policy` argument");
 	if (layer.compaction?.strategy?.includes("#")) {
 		throw new PalimpsestError(
@@ -39,6 +40,15 @@ export function policyOfCall(context: ToolContext, override: unknown): Policy {
 		);
 	}
 	return resolvePolicy([...context.layers, layer]);
+}
+
+// The layers are another list once the configuration changes.
+const inForce = new WeakMap<readonly PolicyLayer[], Policy>();
+
+function policyInForce(layers: readonly PolicyLayer[]): Policy {
+	const policy = inForce.get(layers) ?? resolvePolicy(layers);
+	inForce.set(layers, policy);
+	return policy;
 }
 
 /** What a field takes: of a section, the names of its fields. */

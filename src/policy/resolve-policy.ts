@@ -5,7 +5,8 @@ import { type Policy, policySchema } from "./schema.ts";
 
 /**
  * The complete policy: the schema's defaults, over them the preset, over it the layers in order. The preset is that of
- * the last layer that names one. The layers must have passed `checkPolicyLayer`.
+ * the last layer that names one. The layers must have passed `checkPolicyLayer`. Frozen: the same policy may be in use
+ * elsewhere.
  */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce(mergeLayers, {});
@@ -22,14 +23,20 @@ const mostParsed = 16;
 /** A policy of the caller's own, checked once for each that is asked for again. */
 function parseOnce(layer: PolicyLayer): Policy {
 	const key = JSON.stringify(layer);
-	const policy = parsed.get(key) ?? policySchema.parse(layer);
+	const policy = parsed.get(key) ?? frozen(policySchema.parse(layer));
 	parsed.delete(key);
 	parsed.set(key, policy);
 	for (const oldest of parsed.keys()) {
 		if (parsed.size <= mostParsed) break;
 		parsed.delete(oldest);
 	}
-	return structuredClone(policy);
+	return policy;
+}
+
+function frozen<Value>(value: Value): Value {
+	if (typeof value !== "object" || value === null) return value;
+	for (const inner of Object.values(value)) frozen(inner);
+	return Object.freeze(value);
 }
 
 /** A preset's own templates are worded in its own locale, and would stand out in any other. */

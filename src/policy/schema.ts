@@ -194,8 +194,10 @@ export const policySchema = z.strictObject({
 	prices: pricesSection.prefault({}).describe("What tokens cost."),
 });
 
+type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
+
 /** A complete, valid policy. */
-export type Policy = z.output<typeof policySchema>;
+export type Policy = DeepReadonly<z.output<typeof policySchema>>;
 /** The masking part of a policy. */
 export type MaskPolicy = Policy["mask"];
 /** The prices of a policy. */

@@ -25,13 +25,15 @@ describe("resolvePolicy", () => {
 		expect(policy.guard.budget_ratio).toBe(1);
 	});
 
-	it("changes neither layers nor presets, and shares nothing between results", () => {
+	it("changes neither layers nor presets, and gives what nobody can change, since it is shared", () => {
 		const before = JSON.stringify(presets);
 		const layer = Object.freeze({ preset: "context-trim", mask: Object.freeze({ window_turns: 2 }) } as const);
-		resolvePolicy([layer]).guard.ladder.push("mask");
-		expect(resolvePolicy([layer]).guard.ladder).toEqual(["truncate", "drop"]);
-		resolvePolicy([]).guard.ladder.pop();
-		expect(resolvePolicy([]).guard.ladder).toEqual(["truncate", "mask", "drop"]);
+		const ladderOf = (layers: Parameters<typeof resolvePolicy>[0]) => resolvePolicy(layers).guard.ladder as string[];
+		expect(() => ladderOf([layer]).push("mask")).toThrow(TypeError);
+		expect(ladderOf([layer])).toEqual(["truncate", "drop"]);
+		expect(() => ladderOf([]).pop()).toThrow(TypeError);
+		expect(ladderOf([])).toEqual(["truncate", "mask", "drop"]);
+		expect(() => Object.assign(resolvePolicy([layer]).mask, { window_turns: 3 })).toThrow(TypeError);
 		expect(JSON.stringify(presets)).toBe(before);
 	});
 
