@@ -57,6 +57,9 @@ describe("Seed 1, section 5: eligibility", () => {
 		["an object", { stdout: outputOf("one") }],
 		["null", null],
 		["an empty list", []],
+		["a list of texts", [outputOf("one"), outputOf("two")]],
+		["a list of objects", [{ path: "a.ts", text: outputOf("one") }, { path: "b.ts" }]],
+		["a list of text parts and others", [{ type: "text", text: outputOf("one") }, { page: 2 }, null, [1]]],
 		["a number", 12],
 	])("« content non-string: no-op »: %s", async (_, value) => {
 		const { content, report } = await firstResult(openaiMessages(toolTurn("call_1", value), lastTurn));

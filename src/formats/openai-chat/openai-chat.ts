@@ -94,7 +94,11 @@ export function probeChatMessage(message: unknown): boolean | string {
 	const { content } = message;
 	if (Array.isArray(content)) {
 		for (const part of content) {
-			if (!isJsonObject(part) || typeof part.type !== "string") return "content parts with a `type`";
+			if (!isJsonObject(part) || typeof part.type !== "string") {
+				// A result may be whatever JSON its tool gave (seed 1, section 5.2): opaque.
+				if (role === "tool" || role === "function") continue;
+				return "content parts with a `type`";
+			}
 			if (foreignParts.has(part.type)) return `content parts of its own kinds, not \`${part.type}\``;
 			certain ||= ownParts.has(part.type);
 		}
