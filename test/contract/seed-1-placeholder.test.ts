@@ -31,6 +31,23 @@ describe("Seed 1, section 4.2: the placeholder", () => {
 		expect(await placeholderFor("")).toContain("outil=inconnu,");
 	});
 
+	it.each([
+		["no function", { type: "function" }, "inconnu"],
+		["a function that is null", { type: "function", function: null }, "inconnu"],
+		["an empty function", { type: "function", function: {} }, "inconnu"],
+		["a name that is no text", { type: "function", function: { name: 7, arguments: "{}" } }, "inconnu"],
+		["its name beside its id", { name: "ls", arguments: "{}" }, "ls"],
+		["its name beside its id, as LangChain has it", { type: "tool_call", name: "ls", args: { path: "." } }, "ls"],
+	])("« tc.function.name (if available) »: a call with an id and %s", async (_, rest, name) => {
+		const asked = { role: "assistant", content: null, tool_calls: [{ id: "call_1", ...rest }] };
+		const answer = openaiMessages(results({ id: "call_1", content: outputOf("output") }), toolTurn("last", "ok"));
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const { conversation, report } = await maskConversation({ conversation: [asked, ...answer], policy });
+		expect(resultContents(conversation)[0]).toContain(`(tool_call_id=call_1, outil=${name}, chars=`);
+		expect(report).toMatchObject({ format: "openai-chat", tool_turns: 2, masked_tool_results: 1 });
+		expect(conversation).toMatchObject({ 0: asked });
+	});
+
 	it("« court »: 48 tokens or fewer for a usual id and name", async () => {
 		const countTokens = await loadCounter("o200k_base");
 		expect(countTokens(String(await placeholderFor("read_file", {}, "call_AbCdEf0123456789")))).toBeLessThanOrEqual(48);

@@ -87,7 +87,7 @@ export function probeChatMessage(message: unknown): boolean | string {
 	const calls = message.tool_calls;
 	if (calls !== undefined && calls !== null) {
 		if (!Array.isArray(calls)) return "`tool_calls` as a list";
-		if (!calls.every(isCall)) return "`tool_calls` whose items hold `function` with `name` and `arguments`";
+		if (!calls.every(isCall)) return "`tool_calls` whose items hold `id`, and `function` with `name` and `arguments`";
 	}
 	let certain = role === "tool" || role === "function" || role === "developer";
 	certain ||= Array.isArray(calls) && calls.length > 0;
@@ -108,8 +108,19 @@ export function probeChatMessage(message: unknown): boolean | string {
 	return certain;
 }
 
+/** A call may say nothing but its id (seed 1, section 9: the name « if available »); its tool is then unknown. */
 function isCall(call: unknown): boolean {
-	return isJsonObject(call) && (isJsonObject(call.function) || isJsonObject(call.custom));
+	if (!isJsonObject(call)) return false;
+	if (bodyOf(call) !== call) return true;
+	// A tool's name as `function` is Inspect AI's, a `requestor` tau2-bench's.
+	const isForeign = typeof call.function === "string" || Object.hasOwn(call, "requestor");
+	return !isForeign && idAt(call, "id") !== undefined;
+}
+
+/** Where the name and the arguments of a call stand; beside its id where it has no `function`, as some programs write it. */
+function bodyOf(call: JsonObject): JsonObject {
+	if (isJsonObject(call.function)) return call.function;
+	return isJsonObject(call.custom) ? call.custom : call;
 }
 
 /** Reads one message, for this format and for records that hold such messages. */
@@ -201,10 +212,9 @@ function readCalls(message: JsonObject, counted: string[]): readonly ToolCall[] 
 	const calls: ToolCall[] = [];
 	if (Array.isArray(message.tool_calls)) {
 		for (const call of message.tool_calls as JsonObject[]) {
-			const body = isJsonObject(call.function) ? call.function : call.custom;
-			if (!isJsonObject(body)) continue;
+			const body = bodyOf(call);
 			calls.push({ id: idAt(call, "id"), name: stringAt(body, "name") });
-			counted.push(stringAt(body, "name") ?? "", asCountedText(body.arguments ?? body.input));
+			counted.push(stringAt(body, "name") ?? "", asCountedText(body.arguments ?? body.input ?? body.args));
 		}
 	}
 	// The older `function_call` has no id; its answer, `role: "function"`, is paired by position.
