@@ -36,6 +36,33 @@ describe("Preset `context-guard` (seed 5)", () => {
 		]);
 	});
 
+	const partsOf = (...texts: string[]) => texts.map((text, index) => ({ type: "text", text, index }));
+
+	it.each([
+		["2 texts", [25_000, 25_001]],
+		["12 texts", [...Array<number>(11).fill(4_500), 501]],
+		["a text over the limit", [60_000, 25_000, 25_000]],
+	])("单个 tool result 不超过 maxChars: a list of nothing but texts is cut as one text, %s", async (_, lengths) => {
+		const texts = lengths.map(textOfLength);
+		const conversation = openaiMessages(user("Read."), toolTurn("call_1", partsOf(...texts)));
+		const { conversation: after, report } = await guardConversation({ conversation, policy, contextWindow: 1e6 });
+		const whole = texts.join("\n");
+		const marker = `\n\n... [${whole.length - 4_000} characters truncated] ...\n\n`;
+		const text = whole.slice(0, 2_000) + marker + whole.slice(-2_000);
+		expect(resultContents(after)).toEqual([[{ type: "text", text, index: 0 }]]);
+		expect(report.truncated_tool_results).toBe(1);
+	});
+
+	it.each([
+		["at the limit it is untouched", [25_000, 25_000], [25_000, 25_000]],
+		["cut one by one where that is enough", [60_000, 40_000], [4_040, 40_000]],
+	])("… %s", async (_, lengths, left) => {
+		const conversation = openaiMessages(user("Read."), toolTurn("call_1", partsOf(...lengths.map(textOfLength))));
+		const { conversation: after } = await guardConversation({ conversation, policy, contextWindow: 1e6 });
+		const [parts] = resultContents(after) as { text: string }[][];
+		expect(parts?.map(({ text }) => text.length)).toEqual(left);
+	});
+
 	it("never cuts what a user or an assistant wrote", async () => {
 		const conversation = openaiMessages(user(textOfLength(60_000)), assistant(textOfLength(60_000)));
 		const outcome = await guardConversation({ conversation, policy, contextWindow: 1_000_000 });

@@ -4,6 +4,7 @@ import { openArchive } from "../../src/archive/open-archive.ts";
 import { writeEdits } from "../../src/documents/apply-edits.ts";
 import { spellingsOf } from "../../src/documents/spellings-of.ts";
 import { readTextDocument } from "../../src/documents/text-document.ts";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
 import { restoreText } from "../../src/pipeline/restore-text.ts";
@@ -42,6 +43,23 @@ describe("restoring", () => {
 	])("brings back %s", async (_, content) => {
 		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
 		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
+	});
+
+	it("brings back a list of texts that was cut as one, and masked after that", async () => {
+		const content = ["a", "b", "c"].map((name) => ({ type: "text", text: outputOf(name), name }));
+		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
+		const guard = { max_tool_result_chars: 3_000, truncate_head_chars: 500, truncate_tail_chars: 500 };
+		const policy = policyOf({ guard, mask: { window_turns: 1 } });
+		const thereAndBackIn = async (budget: number) => {
+			const outcome = await guardConversation({ conversation, policy, archive, contextWindow: 8_192 + budget });
+			const { conversation: restored } = await restoreConversation({ ...outcome, archive, policy });
+			expect(restored).toEqual(conversation);
+			return outcome.report;
+		};
+		const cut = await thereAndBackIn(10_000);
+		expect(cut).toMatchObject({ truncated_tool_results: 1, masked_tool_results: 0, dropped_messages: 0 });
+		const masked = await thereAndBackIn(cut.tokens.after - 1);
+		expect(masked).toMatchObject({ truncated_tool_results: 0, masked_tool_results: 1, dropped_messages: 0 });
 	});
 
 	it("brings back an image that was masked", async () => {

@@ -2,10 +2,10 @@ import type { Archiving } from "../archiving.ts";
 import { callFocusReader } from "../call-focus.ts";
 import { type Earlier, findOnce } from "../continuation.ts";
 import type { ReplaceEdit, Size, TakenOut } from "../edit.ts";
-import { type CountTokens, sizeOf } from "../measure.ts";
+import { type CountTokens, sizeOf, sizeOfResult } from "../measure.ts";
 import { firstPairFrom, type PairedResult, pairResults } from "../pairing.ts";
 import { type PlanMemory, planOnce } from "../plan-memory.ts";
-import type { ToolResult, Transcript } from "../transcript.ts";
+import { resultCharacters, resultText, type ToolResult, type Transcript } from "../transcript.ts";
 import { type HeadTailLimits, truncateHeadTail } from "../truncate/head-tail.ts";
 import { truncateOutput } from "../truncate/truncate-output.ts";
 import type { TruncateOutputParameters } from "../truncate/truncation-types.ts";
@@ -32,9 +32,10 @@ export interface TruncateParameters {
 }
 
 /**
- * Plans the truncation of every tool result text over the limit: head and tail stay (seed 5, L1), or what a strategy
- * chooses by the text and by what its call was after. Texts inside lists are cut one by one, so that an image beside them
- * stays where it is. What becomes of a result depends on nothing behind it.
+ * Plans the truncation of every tool result over the limit: head and tail stay (seed 5, L1), or what a strategy chooses
+ * by the text and by what its call was after. Texts inside lists are cut one by one, so that an image beside them stays
+ * where it is; a list of nothing but texts that would be over the limit all the same is cut as one text. What becomes of
+ * a result depends on nothing behind it.
  */
 export function planTruncate(parameters: TruncateParameters): readonly ReplaceEdit[] {
 	const { transcript, memory, limits, byStrategy } = parameters;
@@ -55,8 +56,10 @@ export function planTruncate(parameters: TruncateParameters): readonly ReplaceEd
 	return memory ? findOnce(memory.truncated, transcript.messages, plan) : plan();
 }
 
-/** Whether a result holds a text that is over the limit, or keeps such a copy. */
-export function hasLongText({ texts, copies }: ToolResult, maxChars: number): boolean {
+/** Whether a result is over the limit, holds a text that is, or keeps such a copy. */
+export function hasLongText(result: ToolResult, maxChars: number): boolean {
+	const { texts, copies } = result;
+	if (texts.length > 1 && result.whole && resultCharacters(result) > maxChars) return true;
 	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
 }
 
@@ -68,6 +71,7 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 	const edited = { toolCallId: result.callId, toolName: call?.name };
 	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
 	const edits: ReplaceEdit[] = [];
+	let left = resultCharacters(result);
 	for (const { path, text } of result.texts) {
 		if (isPlaceholder(text)) continue;
 		const cut = cutText(text, parameters);
@@ -75,8 +79,11 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		const before = sizeOf(text, countTokens);
 		const after = sizeOf(cut, countTokens);
 		if (after.tokens > before.tokens) continue;
+		left -= text.length - cut.length;
 		edits.push({ ...base, path, replacement: cut, before, after, ...takeOut(text, archiving) });
 	}
+	const asOne = left > parameters.limits.maxChars ? truncateList(paired, parameters) : undefined;
+	if (asOne) edits.splice(0, edits.length, asOne);
 	if (edits.length === 0) return edits;
 	for (const { path, text } of result.copies) {
 		if (isPlaceholder(text)) continue;
@@ -86,6 +93,22 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		edits.push({ ...base, path, replacement: cut, before, after, unsent: true, ...takeOut(text, archiving) });
 	}
 	return edits;
+}
+
+/** A list of nothing but texts cut as one text; `undefined` where it stays, or is no such list. */
+function truncateList({ result, message, call }: PairedResult, parameters: CutParameters): ReplaceEdit | undefined {
+	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
+	const { whole, texts, callId } = result;
+	if (!whole || texts.length < 2 || texts.some(({ text }) => isPlaceholder(text))) return undefined;
+	const text = resultText(result);
+	const cut = cutText(text, parameters);
+	if (cut === undefined) return undefined;
+	const before = sizeOfResult(result, countTokens);
+	const after = sizeOf(cut, countTokens);
+	if (after.tokens > before.tokens || after.chars >= before.chars) return undefined;
+	const edited = { toolCallId: callId, toolName: call?.name };
+	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
+	return { ...base, path: whole.path, replacement: whole.write(cut), before, after, ...takeOut(text, archiving) };
 }
 
 /** A text over the limit cut to it; `undefined` where it stays. */
