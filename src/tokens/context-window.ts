@@ -1,9 +1,11 @@
+import { documentedWindow } from "./documented-windows.ts";
 import { findInCatalogue } from "./model-catalogue.ts";
 
 /**
- * The context window of a model in tokens, as the bundled price catalogue has it (no network), or `undefined` where it
- * has none: an unknown model, or one listed without a window.
+ * The context window of a model in tokens, as the bundled price catalogue has it (no network) or else its maker documents
+ * it; `undefined` for an unknown model, and for one whose window is up to whoever serves it.
  */
 export async function contextWindowOfModel(model: string): Promise<number | undefined> {
-	return (await findInCatalogue(model))?.contextWindow;
+	const listed = await findInCatalogue(model);
+	return listed && (listed.contextWindow ?? documentedWindow(model));
 }

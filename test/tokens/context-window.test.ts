@@ -43,9 +43,16 @@ describe("contextWindowOfModel", () => {
 		},
 	);
 
-	it("does not guess where the catalogue lists a model without a window", async () => {
-		expect(await contextWindowOfModel("gemini-2.5-pro")).toBeUndefined();
-		expect(await contextWindowOfModel("google/gemini-2.5-pro")).toBeUndefined();
+	it.each(["gemini-2.5-pro", "google/gemini-2.5-pro", "gemini-2.5-pro-preview-06-05", "gemini-3-pro-preview"])(
+		"takes the window that the maker documents where the catalogue lists none: %s",
+		async (model) => {
+			expect(await contextWindowOfModel(model)).toBe(1_048_576);
+		},
+	);
+
+	it("does not guess where the catalogue lists none and whoever serves the model decides", async () => {
+		expect(await contextWindowOfModel("glm-4.6")).toBeUndefined();
+		expect(await contextWindowOfModel("meta-llama/llama-3.1-70b-instruct")).toBeUndefined();
 	});
 
 	it("asks no network", async () => {
