@@ -66,10 +66,18 @@ const strictInputs = new WeakMap<Tool, z.ZodObject>();
 function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
 	const strict = strictInputs.get(tool) ?? tool.inputSchema.strict();
 	strictInputs.set(tool, strict);
-	const parsed = strict.safeParse(value ?? {});
+	const parsed = strict.safeParse(withoutNulls(value ?? {}, tool.inputSchema.shape));
 	if (parsed.success) return parsed.data;
 	const problems = parsed.error.issues.map((issue) => `- ${describeIssue(issue, Object.keys(tool.inputSchema.shape))}`);
 	throw new PalimpsestError("invalid_argument", `Invalid arguments of ${tool.name}:\n${problems.join("\n")}`);
+}
+
+/** Without what a caller left out: OpenAI's strict mode has a model write null for each argument that it does not need. */
+function withoutNulls(value: unknown, known: Readonly<Record<string, unknown>>): unknown {
+	if (typeof value !== "object" || value === null || !Object.values(value).includes(null)) return value;
+	return Object.fromEntries(
+		Object.entries(value).filter(([name, given]) => given !== null || !Object.hasOwn(known, name)),
+	);
 }
 
 /** What is wrong, without a word of the values: they may be conversation text. */
