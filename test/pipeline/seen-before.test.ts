@@ -111,4 +111,29 @@ describe("a conversation that was seen before", () => {
 		expect(second).toEqual(await call(one, cloned(messages)));
 		expect(JSON.stringify(second.edits)).toContain("2000");
 	});
+
+	it("gets the digests that fit what is sent beside it now", async () => {
+		const messages = Array.from({ length: 6 }, (_, turn) => [
+			{ role: "assistant", content: null, tool_calls: [{ id: `c${turn}`, function: { name: "ls", arguments: "{}" } }] },
+			{
+				role: "tool",
+				tool_call_id: `c${turn}`,
+				content: `readValue${turn} src/parts/part_${turn}.ts ${"row ".repeat(400)}`,
+			},
+		]).flat();
+		const policy = policyOf({ mask: { window_turns: 1, digest_tokens: 50 } });
+		const tools = [
+			{ type: "function", function: { name: "ls", description: "Lists src/parts/part_2.ts and readValue3." } },
+		];
+		const memory = emptyMemory();
+		const placeholders: string[] = [];
+		for (const document of [{ messages }, { tools, messages }, { messages }]) {
+			const again = await maskConversation({ conversation: cloned(document), policy, memory });
+			expect(again).toEqual(await maskConversation({ conversation: document, policy, memory: emptyMemory() }));
+			placeholders.push(JSON.stringify(again.conversation));
+		}
+		expect(placeholders[0]).toContain("mentions=readValue3 src/parts/part_3.ts");
+		expect(placeholders[1]).toContain("mentions=src/parts/part_3.ts");
+		expect(placeholders[2]).toBe(placeholders[0]);
+	});
 });

@@ -46,8 +46,10 @@ export function planMask(parameters: MaskParameters): MaskPlan {
 	const { transcript, policy, memory, replaying } = parameters;
 	if (!policy.enabled || policy.window_turns <= 0) return nothingMasked;
 	if (replaying && hasMemory(policy)) return planByReplay(parameters, replaying);
-	// What is the last result of its tool is so no longer when the conversation goes on.
-	if (!memory || (policy.keep_last_k_per_tool ?? 0) > 0) return maskFrom(parameters, undefined);
+	// What is the last result of its tool is so no longer when the conversation goes on, and what a digest says depends on
+	// what is sent beside the messages too: tool schemas, a system prompt.
+	const isOfMessagesAlone = (policy.keep_last_k_per_tool ?? 0) === 0 && policy.digest_tokens === 0;
+	if (!memory || !isOfMessagesAlone) return maskFrom(parameters, undefined);
 	return findOnce(memory.masked, transcript.messages, (earlier) => {
 		const goesOn = earlier !== undefined && standsBefore(earlier.finding.edits, earlier.finding.inWindow);
 		return maskFrom(parameters, goesOn ? earlier.finding : undefined);
@@ -105,10 +107,8 @@ function maskFrom(parameters: MaskParameters, earlier: MaskedSoFar | undefined):
 	const paired = pairResults(transcript);
 	const lastOfTheirTool = lastResultsOfEachTool(paired, policy.keep_last_k_per_tool ?? 0);
 
-	const withDigests = withDigest(parameters);
-	const mask = (one: PairedResult) => maskResult(one, withDigests);
-	// What a digest says depends on what stands before.
-	const known = withDigests.digest ? undefined : memory?.masks;
+	const how = withDigest(parameters);
+	const mask = (one: PairedResult) => maskResult(one, how);
 	const kept = { ...(earlier?.kept ?? nothingKept) };
 	const edits = earlier ? earlier.edits.slice() : [];
 	const inWindow: PairedResult[] = [];
@@ -121,7 +121,9 @@ function maskFrom(parameters: MaskParameters, earlier: MaskedSoFar | undefined):
 			inWindow.push(one);
 			return;
 		}
-		const outcome = lastOfTheirTool.has(one.result) ? "last_of_its_tool" : planOnce(known, one, mask);
+		const outcome = lastOfTheirTool.has(one.result)
+			? "last_of_its_tool"
+			: planOnce(memory?.masks, one, mask, how.digest?.(one));
 		if (typeof outcome === "string") kept[outcome] += 1;
 		else edits.push(...markUnsent(transcript, outcome));
 	};
