@@ -123,6 +123,11 @@ export interface Archive {
 	 */
 	readonly putInPieces: (original: Omit<Original, "text">, maxBytes: number) => Promise<OriginalWriter>;
 	/**
+	 * Whether something is kept under a ref. Marks nothing as used, checks no text, and looks for no nearest ref where
+	 * nothing is, which takes time in proportion to all that is kept.
+	 */
+	readonly has: (ref: string) => Promise<boolean>;
+	/**
 	 * An original, whole. Marks it as used.
 	 *
 	 * @throws PalimpsestError `original_not_found` where nothing whole is kept under the ref, naming the nearest refs;

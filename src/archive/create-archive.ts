@@ -104,6 +104,10 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 				return refOfHash(hash);
 			});
 		},
+		async has(ref) {
+			const prefix = hashPrefixOfRef(tidyRef(ref));
+			return prefix !== undefined && (await driver.hashesFrom(prefix)).length > 0;
+		},
 		async get(ref) {
 			const { listing, value } = await archive.read(ref, async (pieces) => {
 				const texts: string[] = [];

@@ -141,7 +141,8 @@ function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
 
 async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {
 	try {
-		return await archive.get(ref);
+		// A conversation may name thousands that have expired, and of each that is missing `get` would look for the nearest.
+		return (await archive.has(ref)) ? await archive.get(ref) : undefined;
 	} catch (error) {
 		const isMissing = error instanceof PalimpsestError && error.code !== "archive_unavailable";
 		if (isMissing) return undefined;

@@ -56,6 +56,9 @@ export function describeArchive(name: string, open: OpenForSuite): void {
 			]);
 			expect(again).toEqual([first, first]);
 			expect((await archive.stats()).originals).toBe(1);
+			expect(await archive.has(` ${first?.toUpperCase()}`)).toBe(true);
+			expect(await archive.has(archive.refOf("another"))).toBe(false);
+			expect(await archive.has("no ref")).toBe(false);
 		});
 
 		it("keeps a large text, and hands it over in pieces", async () => {

@@ -1,6 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Archive } from "../../src/archive/archive.ts";
+import { type Archive, defaultRetention } from "../../src/archive/archive.ts";
+import { createArchive } from "../../src/archive/create-archive.ts";
+import { createMemoryDriver } from "../../src/archive/memory-driver.ts";
 import { openArchive } from "../../src/archive/open-archive.ts";
+import { createRedact } from "../../src/archive/redact.ts";
 import { writeEdits } from "../../src/documents/apply-edits.ts";
 import { spellingsOf } from "../../src/documents/spellings-of.ts";
 import { readTextDocument } from "../../src/documents/text-document.ts";
@@ -124,5 +127,26 @@ describe("restoring", () => {
 		const back = await restoreText({ text, archive, policy, name: "the text" });
 		expect(back.text).toBe(spelled);
 		expect(back.report).toMatchObject({ restored: 1, missing: [] });
+	});
+
+	it("looks for no nearest references where originals are missing, which takes time for all that is kept", async () => {
+		const turns = Array.from({ length: 20 }, (_, turn) => toolTurn(`c${turn}`, outputOf(`c${turn}`)));
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const conversation = openaiMessages(user("The task."), ...turns, last);
+		const masked = await maskConversation({ conversation, policy, archive });
+		const driver = createMemoryDriver({ retention: defaultRetention, now: Date.now });
+		let walks = 0;
+		const hashes = () => {
+			walks += 1;
+			return driver.hashes();
+		};
+		const parts = { namespace: "other", redact: createRedact([]), now: Date.now };
+		const other = createArchive({ ...parts, driver: { ...driver, hashes } });
+		await other.put([{ kind: "result", text: outputOf("other") }]);
+		const { report } = await restoreConversation({ conversation: masked.conversation, archive: other, policy });
+		expect(report.missing).toHaveLength(20);
+		expect(walks).toBe(0);
+		await expect(other.get(report.missing[0] as string)).rejects.toThrow("No original is kept");
+		expect(walks).toBe(1);
 	});
 });
