@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
@@ -16,16 +17,20 @@ export interface FileChange {
 /**
  * What a change would make of a file; nothing is written. A byte order mark is not shown to `change` and stays.
  *
- * @throws PalimpsestError `unreadable_file`.
+ * @throws PalimpsestError `unreadable_file`, also for a file that is no UTF-8: written back, it would be another.
  */
 export async function planChange(
 	file: string,
 	change: (text: string | undefined) => string | undefined,
 ): Promise<FileChange> {
-	const before = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
+	const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
 		if (cause.code === "ENOENT") return undefined;
 		throw new PalimpsestError("unreadable_file", `Cannot read ${file}: ${cause.code}.`, { cause });
 	});
+	if (bytes && !isUtf8(bytes)) {
+		throw new PalimpsestError("unreadable_file", `Cannot change ${file}: it is not UTF-8. Save it as that first.`);
+	}
+	const before = bytes?.toString("utf8");
 	const mark = before?.startsWith(byteOrderMark) ? byteOrderMark : "";
 	const after = change(before?.slice(mark.length));
 	return { before, after: after === undefined ? undefined : mark + after };

@@ -40,6 +40,15 @@ describe("palimpsest install", () => {
 		expect(await readFile(file, "utf8")).toBe(commented);
 	});
 
+	it("refuses a file that is no UTF-8, which it would write back as another", async () => {
+		const file = join(folder, ".mcp.json");
+		const latin = Buffer.from('{"mcpServers": {}, "name": "caf\u00e9"}', "latin1");
+		await writeFile(file, latin);
+		const { code, lines } = await run("install", "claude-code", "--project");
+		expect([code, lines.join()]).toEqual([1, expect.stringContaining("[unreadable_file]")]);
+		expect(await readFile(file)).toEqual(latin);
+	});
+
 	it("writes nothing on a dry run", async () => {
 		const { code, text } = await run("install", "cursor", "--dry-run");
 		expect([code, text.includes("palimpsest-mcp")]).toEqual([0, true]);
