@@ -1,6 +1,7 @@
-import { applyEdits, modify } from "jsonc-parser";
+import { applyEdits, findNodeAtLocation, modify, type Node, parseTree } from "jsonc-parser";
 import { formattingOf, readSettings, refusedSettings } from "./settings-text.ts";
 import { isJsonObject } from "./tool-event.ts";
+import { withoutNode } from "./without-node.ts";
 
 /** An entry of a host's settings file that calls a hook. */
 export interface HookEntry {
@@ -52,7 +53,10 @@ function removeEmpty(text: string, event: string): string {
 }
 
 function remove(text: string, path: (string | number)[]): string {
-	return applyEdits(text, modify(text, path, undefined, { formattingOptions: formattingOf(text) }));
+	const node = findNodeAtLocation(parseTree(text, [], { allowTrailingComma: true }) as Node, path);
+	// It looks into the first of several members of one name, where readers of JSON take the last.
+	if (!node) throw refusedSettings("`hooks` or what stands in it is there twice");
+	return withoutNode(text, node);
 }
 
 /** Where our hooks stand: in which group, and where in its list. */

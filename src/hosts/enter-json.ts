@@ -1,13 +1,13 @@
-import { createScanner, findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
+import { isDeepStrictEqual } from "node:util";
+import { findNodeAtLocation, type Node, parseTree } from "jsonc-parser";
 import { formattingOf, readSettings, refusedSettings } from "../hooks/settings-text.ts";
 import { isJsonObject } from "../hooks/tool-event.ts";
-
-/** As jsonc-parser names it; its enumeration is none that can be imported. */
-const commaToken = 5;
+import { withoutNode } from "../hooks/without-node.ts";
+import { withValue } from "./with-value.ts";
 
 /**
  * The text of a JSON file (comments allowed) with a value at a key, in the place of the one that is there, else before
- * the other members; every other character stays as it is.
+ * the other members; every other character stays as it is. What comes out is read again and compared.
  *
  * @throws PalimpsestError `invalid_json` for a text that is none, or where something else stands on the way to the key.
  */
@@ -17,21 +17,42 @@ export function enterJson(text: string, key: readonly string[], value: unknown):
 	if (JSON.stringify(present) === JSON.stringify(value)) return text;
 	if (present !== undefined) {
 		const { offset, length } = nodeAt(start, key);
-		return start.slice(0, offset) + written(value, start, key.length) + start.slice(offset + length);
+		return checked(start.slice(0, offset) + written(value, start, key.length) + start.slice(offset + length));
 	}
 	const depth = key.findLastIndex((_, index) => entryInJson(start, key.slice(0, index)) !== undefined);
 	const [name = "", ...inner] = key.slice(depth);
 	const nested = inner.reduceRight<unknown>((held, one) => ({ [one]: held }), value);
-	return enterFirst(start, { depth, holder: nodeAt(start, key.slice(0, depth)), name, value: nested });
+	return checked(enterFirst(start, { depth, holder: nodeAt(start, key.slice(0, depth)), name, value: nested }));
+
+	function checked(after: string): string {
+		return requireChange({ before: start, after, key, value });
+	}
 }
 
-/** The text without the value at a key, and without the objects that it leaves empty. */
+/**
+ * The text without the value at a key, and without the objects that it leaves empty.
+ *
+ * @throws PalimpsestError as `enterJson`.
+ */
 export function removeFromJson(text: string, key: readonly string[]): string {
 	if (entryInJson(text, key) === undefined) return text;
-	const left = withoutMember(text, nodeAt(text, key).parent as Node);
+	return requireChange({ before: text, after: withoutKey(text, key), key, value: undefined });
+}
+
+function withoutKey(text: string, key: readonly string[]): string {
+	const left = withoutNode(text, nodeAt(text, key));
 	const parent = key.slice(0, -1);
 	const holder = parent.length > 0 ? entryInJson(left, parent) : undefined;
-	return isJsonObject(holder) && Object.keys(holder).length === 0 ? removeFromJson(left, parent) : left;
+	return isJsonObject(holder) && Object.keys(holder).length === 0 ? withoutKey(left, parent) : left;
+}
+
+/** A changed text that holds what the one before did, but for the value: a user's file is no place for a surprise. */
+function requireChange(what: { before: string; after: string; key: readonly string[]; value: unknown }): string {
+	const { before, after, key, value } = what;
+	// As they are written: an entry may leave fields undefined.
+	const wanted: unknown = JSON.parse(JSON.stringify(withValue(readSettings(before), key, value)));
+	if (isDeepStrictEqual(readSettings(after), wanted)) return after;
+	throw refusedSettings(`\`${key.join(".")}\` stands where it cannot be changed by itself`);
 }
 
 /**
@@ -51,7 +72,10 @@ export function entryInJson(text: string, key: readonly string[]): unknown {
 
 function nodeAt(text: string, key: readonly string[]): Node {
 	const root = parseTree(text, [], { allowTrailingComma: true }) as Node;
-	return findNodeAtLocation(root, [...key]) as Node;
+	const node = findNodeAtLocation(root, [...key]);
+	// It looks into the first of several members of one name, where readers of JSON take the last.
+	if (!node) throw refusedSettings(`something on the way to \`${key.join(".")}\` is there twice`);
+	return node;
 }
 
 function enterFirst(text: string, member: { holder: Node; depth: number; name: string; value: unknown }): string {
@@ -66,25 +90,6 @@ function enterFirst(text: string, member: { holder: Node; depth: number; name: s
 	const isOpen = /^[ \t]*\r?\n/.test(text.slice(inside));
 	const after = first ? "," : isOpen ? "" : eol + unit.repeat(depth);
 	return text.slice(0, inside) + (isInLine ? inLine : entry) + after + text.slice(inside);
-}
-
-/** Without a member, the white space before it, and the comma that it leaves over. */
-function withoutMember(text: string, member: Node): string {
-	const [from, to] = [member.offset, member.offset + member.length];
-	const start = text.slice(0, from).trimEnd().length;
-	const comma = commaIn(text, to, (member.parent as Node).offset + (member.parent as Node).length);
-	if (comma !== undefined) return text.slice(0, start) + text.slice(comma + 1);
-	const siblings = member.parent?.children ?? [];
-	const before = siblings[siblings.indexOf(member) - 1];
-	const lone = before && commaIn(text, before.offset + before.length, from);
-	if (lone === undefined) return text.slice(0, start) + text.slice(to);
-	return text.slice(0, lone) + text.slice(lone + 1, start) + text.slice(to);
-}
-
-/** Where the next token is a comma: its place. */
-function commaIn(text: string, from: number, to: number): number | undefined {
-	const scanner = createScanner(text.slice(from, to), true);
-	return (scanner.scan() as number) === commaToken ? from + scanner.getTokenOffset() : undefined;
 }
 
 function written(value: unknown, text: string, depth: number): string {

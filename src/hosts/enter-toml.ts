@@ -1,6 +1,7 @@
 import { parse, stringify } from "smol-toml";
 import { refusedSettings } from "../hooks/settings-text.ts";
 import { isJsonObject } from "../hooks/tool-event.ts";
+import { withValue } from "./with-value.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 
@@ -19,7 +20,7 @@ export function enterToml(text: string, key: readonly string[], value: Table | u
 	const table = value === undefined ? "" : stringify(nested(key, value)).trimEnd().replaceAll("\n", eol);
 	const kept = without.trimEnd();
 	const after = value === undefined ? without : `${kept}${kept === "" ? "" : eol + eol}${table}${eol}`;
-	if (JSON.stringify(sorted(read(after))) !== JSON.stringify(sorted(changed(before, key, value)))) {
+	if (JSON.stringify(sorted(read(after))) !== JSON.stringify(sorted(withValue(before, key, value)))) {
 		throw refusedSettings(`\`${key.join(".")}\` is written in a form that cannot be taken out by itself`);
 	}
 	return after;
@@ -30,27 +31,31 @@ export function entryInToml(text: string, key: readonly string[]): unknown {
 	return key.reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), read(text));
 }
 
-/** Without the lines from a header of the table, or of one within it, to the next other header. */
+/**
+ * Without the lines from a header of the table, or of one within it, to the next other header. Comments behind its last
+ * key stay: they stand before what follows.
+ */
 function withoutTable(text: string, key: readonly string[]): string {
 	const own = key.map((name) => `(?:${name}|"${name}")`).join("\\s*\\.\\s*");
 	const isOwn = new RegExp(`^\\s*\\[\\s*${own}\\s*(?:\\.[^\\]]*)?\\]`);
 	let inside = false;
-	const lines = text.split(/(?<=\n)/).filter((line) => {
-		if (/^\s*\[/.test(line)) inside = isOwn.test(line);
-		return !inside;
-	});
-	return lines.join("");
+	let comments: string[] = [];
+	const kept: string[] = [];
+	for (const line of text.split(/(?<=\n)/)) {
+		if (/^\s*\[/.test(line)) {
+			inside = isOwn.test(line);
+			if (!inside) kept.push(...comments);
+			comments = [];
+		}
+		if (!inside) kept.push(line);
+		else if (/^\s*#/.test(line) || (comments.length > 0 && line.trim() === "")) comments.push(line);
+		else comments = [];
+	}
+	return [...kept, ...comments].join("");
 }
 
 function nested(key: readonly string[], value: Table): Table {
 	return key.reduceRight<Table>((inner, name) => ({ [name]: inner }), value);
-}
-
-/** A document with the value at the key, tables that are left empty taken out. */
-function changed(table: Table, [name = "", ...rest]: readonly string[], value: Table | undefined): Table {
-	const { [name]: at, ...others } = table;
-	const inner = rest.length === 0 ? value : changed(isJsonObject(at) ? at : {}, rest, value);
-	return inner === undefined || Object.keys(inner).length === 0 ? others : { ...others, [name]: inner };
 }
 
 function sorted(value: unknown): unknown {

@@ -66,6 +66,14 @@ describe("an installation for Claude Code", () => {
 		expect((await stat(settings)).mode & 0o777).toBe(0o644);
 	});
 
+	it("is undone without taking the comments of others with it", async () => {
+		const hook = JSON.stringify(entry);
+		const before = `{"hooks": {"PostToolUse": [\n  {"matcher": "A", "hooks": []}, // theirs\n  ${hook}, {"matcher": "B", "hooks": []}\n]}}\n`;
+		await writeFile(settings, before);
+		expect((await run("uninstall", "claude-code")).code).toBe(0);
+		expect(await readFile(settings, "utf8")).toBe(before.replace(`${hook}, `, ""));
+	});
+
 	it("is undone without a trace", async () => {
 		for (const before of [
 			commented,

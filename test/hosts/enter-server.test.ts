@@ -71,6 +71,39 @@ describe.each([
 	});
 });
 
+describe("what stands on the lines of a server that goes", () => {
+	const own = '"palimpsest": {"command": "npx"}';
+	it.each([
+		[
+			"another behind it, below a comment",
+			`{"mcpServers": {\n  // mine\n  ${own}, "other": {"command": "y"}\n}}\n`,
+			'"other"',
+		],
+		["the end of the list, behind a comment", `{"mcpServers": {\n  "other": {}, // mine\n  ${own} }\n}\n`, '"other"'],
+		["another before its comma", `{"mcpServers": {"other": {} // mine\n , ${own}\n}}\n`, '"other"'],
+		[
+			"a comment on the next table",
+			`[mcp_servers.palimpsest]\ncommand = "x"\n\n# mine\n\n[mcp_servers.other]\na = 1\n`,
+			"# mine\n\n[",
+		],
+		["a comment at the end", '[mcp_servers.palimpsest]\ncommand = "x"\n# mine\n', "# mine"],
+	])("stays: %s", (_, text, kept) => {
+		const host = text.startsWith("{") ? claude : codex;
+		const removed = removeServer(text, host);
+		expect(hasServer(removed, host)).toBe(false);
+		expect(removed).toContain("mine");
+		expect(removed).toContain(kept);
+	});
+
+	it("is left alone where the servers are there twice, of which the host reads the last and we find the first", () => {
+		const first = '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}';
+		const second = `{"mcpServers": {"a": {}}, "mcpServers": {${own}}}`;
+		for (const text of [first, second])
+			expect(() => enterServer(text, claude, start)).toThrow(/cannot be changed: .*left as it is/);
+		expect(() => removeServer(second, claude)).toThrow(/cannot be changed: .*left as it is/);
+	});
+});
+
 describe("what stands in the way", () => {
 	it("is not overwritten: servers that are no object", () => {
 		expect(() => enterServer('{"mcpServers": ["a"]}', claude, start)).toThrow("`mcpServers` is no object");
