@@ -4,6 +4,7 @@ import { Piscina } from "piscina";
 import { BusyError } from "./busy-error.ts";
 import type { CallPool, PoolOptions, ThreadJob, ThreadOutcome, Waiting } from "./call-pool.ts";
 import { createFairQueue, type Entry } from "./fair-queue.ts";
+import { joinSignals } from "./join-signals.ts";
 
 const mebibyte = 1024 * 1024;
 
@@ -71,25 +72,30 @@ export function createPool(options: PoolOptions = {}): CallPool {
 		else running -= 1;
 	};
 
+	const runInTurn = async (job: ThreadJob, waiting: Waiting): Promise<ThreadOutcome> => {
+		const { signal } = waiting;
+		signal.throwIfAborted();
+		await takeTurn(job, waiting);
+		waiting.onBegin?.();
+		const began = performance.now();
+		try {
+			const transferList = [job.arguments.buffer as ArrayBuffer];
+			const outcome: ThreadOutcome = await piscina.run(job, { signal, transferList });
+			usual += (performance.now() - began - usual) / 8;
+			return outcome;
+		} catch (error) {
+			// Piscina's own words for it say less.
+			signal.throwIfAborted();
+			throw error;
+		} finally {
+			endTurn();
+		}
+	};
+
 	return {
 		async run(job, waiting) {
-			const signal = AbortSignal.any([waiting.signal, closing.signal]);
-			signal.throwIfAborted();
-			await takeTurn(job, { ...waiting, signal });
-			waiting.onBegin?.();
-			const began = performance.now();
-			try {
-				const transferList = [job.arguments.buffer as ArrayBuffer];
-				const outcome: ThreadOutcome = await piscina.run(job, { signal, transferList });
-				usual += (performance.now() - began - usual) / 8;
-				return outcome;
-			} catch (error) {
-				// Piscina's own words for it say less.
-				signal.throwIfAborted();
-				throw error;
-			} finally {
-				endTurn();
-			}
+			const { signal, release } = joinSignals(waiting.signal, closing.signal);
+			return runInTurn(job, { ...waiting, signal }).finally(release);
 		},
 		stats: () => ({ running, queued: queue.size(), capacity: threads }),
 		async close() {
