@@ -31,11 +31,16 @@ export async function archiveOriginals(what: {
 	const { archive, source, plan } = what;
 	const spellings = what.spellingsOf?.(plan.filter(isTakenOut).map(({ path }) => path)) ?? new Map<Path, string>();
 	const originals: Original[] = [];
-	for (const { main, edits } of byResult(plan)) {
+	const results = byResult(plan);
+	const needing = results.filter(({ main, edits }) => needsPlaces(main, edits, source, spellings));
+	const placed = new Set(needing.map(({ main }) => main.takenOut.ref));
+	if (what.spellingsOf) for (const ref of await placedBefore(archive, results)) placed.add(ref);
+	for (const { main, edits } of results) {
 		const { takenOut, result } = main;
 		const { kind, text, ref } = takenOut;
 		originals.push({ kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName });
-		if (needsPlaces(main, edits, source, spellings)) {
+		// Where the same text stood elsewhere in another spelling, that would be taken for this one's.
+		if (placed.has(ref)) {
 			const places: Places = {
 				record: Number(main.path[source.located.base.length]),
 				tool_call_id: result?.toolCallId,
@@ -82,6 +87,13 @@ function byResult(plan: Plan): ResultEdits[] {
 		} else if (edit.reason === "mask") latest.get(edit.result)?.edits.push(edit);
 	}
 	return found;
+}
+
+/** The texts of which places are kept already. */
+async function placedBefore(archive: Archive, results: readonly ResultEdits[]): Promise<readonly string[]> {
+	const refs = [...new Set(results.map(({ main }) => main.takenOut.ref))];
+	const found = await Promise.all(refs.map((ref) => archive.find(placesKey(ref))));
+	return refs.filter((_, index) => found[index]?.length !== 0);
 }
 
 /** Whether the text alone would not bring back what stood there, byte for byte. */

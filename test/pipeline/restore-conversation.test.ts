@@ -28,6 +28,18 @@ async function thereAndBack(conversation: unknown, layer: PolicyLayer) {
 	return restoreConversation({ conversation: masked.conversation, archive, policy });
 }
 
+/** A text with old results masked, or, where the layer is of the guard, with large ones cut. */
+async function editedText(text: string, layer: PolicyLayer): Promise<string> {
+	const document = readTextDocument(text, "the text");
+	const policy = policyOf(layer);
+	const paths = { spellingsOf: (given: Parameters<typeof spellingsOf>[1]) => spellingsOf(document, given) };
+	const request = { conversation: document.value, policy, archive, ...paths };
+	const { edits } = layer.guard
+		? await guardConversation({ ...request, contextWindow: 100_000 })
+		: await maskConversation(request);
+	return writeEdits(document, edits).text;
+}
+
 describe("restoring", () => {
 	const last = toolTurn("last", outputOf("last"));
 
@@ -111,22 +123,30 @@ describe("restoring", () => {
 	});
 
 	it("brings back a text to the byte, however it is spelled", async () => {
-		const spelled = JSON.stringify(openaiMessages(user("T"), toolTurn("a", `é/"${outputOf("a")}`), last), null, "\t")
-			.replaceAll("é", "\\u00E9")
-			.replaceAll("/", "\\/");
-		const document = readTextDocument(spelled, "the text");
-		const policy = policyOf({ mask: { window_turns: 1 } });
-		const { edits } = await maskConversation({
-			conversation: document.value,
-			policy,
-			archive,
-			spellingsOf: (paths) => spellingsOf(document, paths),
-		});
-		const { text } = writeEdits(document, edits);
-		expect(text).not.toBe(spelled);
-		const back = await restoreText({ text, archive, policy, name: "the text" });
-		expect(back.text).toBe(spelled);
-		expect(back.report).toMatchObject({ restored: 1, missing: [] });
+		const plain = JSON.stringify(openaiMessages(user("T"), toolTurn("a", `é/"${outputOf("a")}`), last), null, "\t");
+		const spelled = plain.replaceAll("é", "\\u00E9").replaceAll("/", "\\/");
+		// The second would come back in the spelling of the first, which is kept by then.
+		for (const text of [spelled, plain]) {
+			const masked = await editedText(text, { mask: { window_turns: 1 } });
+			expect(masked).not.toBe(text);
+			const back = await restoreText({ text: masked, archive, policy: policyOf(), name: "the text" });
+			expect(back.text).toBe(text);
+			expect(back.report).toMatchObject({ restored: 1, missing: [] });
+		}
+	});
+
+	it("brings back two results of one text, each in its own spelling", async () => {
+		const turns = ["a", "b"].map((id) => toolTurn(id, `é${"line ".repeat(300)}`));
+		const [one, two] = JSON.stringify(openaiMessages(user("T"), ...turns)).split('"tool_call_id":"b"') as [
+			string,
+			string,
+		];
+		const text = `${one}"tool_call_id":"b"${two.replace("é", "\\u00e9")}`;
+		expect(text).toMatch(/é.*u00e9/);
+		const guard = { max_tool_result_chars: 500, truncate_head_chars: 50, truncate_tail_chars: 50 };
+		const cut = await editedText(text, { guard });
+		expect(cut.length).toBeLessThan(text.length - 2_000);
+		expect((await restoreText({ text: cut, archive, policy: policyOf(), name: "the text" })).text).toBe(text);
 	});
 
 	it("looks for no nearest references where originals are missing, which takes time for all that is kept", async () => {
