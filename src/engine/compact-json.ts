@@ -1,6 +1,8 @@
 /**
  * A value as compact JSON, as `JSON.stringify` writes it, whatever its depth: that one ends in a stack overflow some
  * thousand levels down, where `JSON.parse` has no bound. Empty for what JSON has no word for.
+ *
+ * @throws TypeError as `JSON.stringify` does for what came from no JSON: a value that holds itself, a bigint.
  */
 export function compactJson(value: unknown): string {
 	try {
@@ -12,6 +14,7 @@ export function compactJson(value: unknown): string {
 }
 
 interface Frame {
+	readonly value: object;
 	readonly items: Iterator<[string, unknown]>;
 	readonly close: "]" | "}";
 	isFirst: boolean;
@@ -20,20 +23,25 @@ interface Frame {
 function writeByHand(root: unknown): string {
 	const pieces: string[] = [];
 	const frames: Frame[] = [];
+	const open = new Set<object>();
 	const write = (value: unknown): void => {
 		if (typeof value !== "object" || value === null) {
 			pieces.push(JSON.stringify(value) ?? "null");
 			return;
 		}
+		// It would be written until memory is full.
+		if (open.has(value)) throw new TypeError("Expected JSON; got a value that holds itself.");
+		open.add(value);
 		const close = Array.isArray(value) ? "]" : "}";
 		pieces.push(close === "]" ? "[" : "{");
-		frames.push({ items: Object.entries(value)[Symbol.iterator](), close, isFirst: true });
+		frames.push({ value, items: Object.entries(value)[Symbol.iterator](), close, isFirst: true });
 	};
 	write(root);
 	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
 		const next = frame.items.next();
 		if (next.done) {
 			pieces.push(frame.close);
+			open.delete(frame.value);
 			frames.pop();
 			continue;
 		}
