@@ -44,16 +44,24 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 			? item.map((child: unknown, index) => [index, child] as const)
 			: Object.entries(item as JsonObject);
 		for (const [key, child] of children.toReversed()) {
-			if (isLong(child) || (typeof child === "object" && child !== null)) {
+			if (isLongText(child) || (typeof child === "object" && child !== null)) {
 				waiting.push({ item: child, at: [...at, key] });
 			}
 		}
 	}
-	const isElsewhere = (item: unknown) => isLong(item) || mediaParts.has(item);
+	const isElsewhere = (item: unknown) => isLongText(item) || mediaParts.has(item);
 	const rest = JSON.stringify(value, (_, item: unknown) => (isElsewhere(item) ? "" : item));
 	return { texts, media, counted: mediaParts.has(value) ? [] : [rest] };
 }
 
-function isLong(value: unknown): boolean {
-	return typeof value === "string" && value.length >= longFrom;
+/** Whether a value inside a result is an output that may be cut. */
+export function isLongText(value: unknown): value is string {
+	return typeof value === "string" && value.length >= longFrom && !isBinary(value);
+}
+
+/** Base64 of an unknown kind (an image, what a provider encrypted): a part of it would be of no use to anyone. */
+function isBinary(text: string): boolean {
+	const beginning = text.slice(0, longFrom);
+	if (/^data:[^,]*;base64,/.test(beginning)) return true;
+	return /^[\w+/=-]+$/.test(beginning) && [/[a-z]/, /[A-Z]/, /\d/].every((kind) => kind.test(beginning));
 }

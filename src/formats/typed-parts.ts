@@ -1,6 +1,6 @@
 import type { Path } from "../engine/path.ts";
 import type { MediaNode, TextNode, WholeContent } from "../engine/transcript.ts";
-import { type ReadMedia, readJsonTexts } from "./json-texts.ts";
+import { isLongText, type ReadMedia, readJsonTexts } from "./json-texts.ts";
 import { asCountedText, isJsonObject, stringAt } from "./json-values.ts";
 
 /** The content of a result: what may be edited of it, and what is counted beside. */
@@ -39,12 +39,16 @@ export function readTypedParts(content: unknown, path: Path, readMedia: ReadMedi
 			return;
 		}
 		isText = false;
+		if (isLongText(part)) {
+			texts.push({ path: at, text: part });
+			return;
+		}
 		if (typeof part !== "object" || part === null) {
 			counted.push(asCountedText(part));
 			return;
 		}
 		const inside = readJsonTexts(part, at, readMedia);
-		texts.push(...inside.texts);
+		texts.push(...inside.texts, ...inside.media.flatMap((node) => node.texts ?? []));
 		media.push(...inside.media);
 		counted.push(...inside.counted);
 	});

@@ -31,6 +31,12 @@ describe("media in Chat Completions", () => {
 		],
 		["a file by its id", { type: "file", file: { file_id: "file-1" } }, 18_050],
 		[
+			"an image as Anthropic writes it",
+			{ type: "image", source: { type: "base64", media_type: "image/png", data: pngOf(1_024, 1_024) } },
+			1_399,
+		],
+		["an image as MCP writes it", { type: "image", data: pngOf(1_024, 1_024), mimeType: "image/png" }, 1_399],
+		[
 			"video, as compatible endpoints take it",
 			{ type: "video_url", video_url: { url: "https://example.com/a.mp4" } },
 			15_780,

@@ -52,6 +52,13 @@ describe("OpenAI Chat Completions", () => {
 		expect(read({ role: "assistant", tool_calls: [call] }).messages[0]?.counted).toContain('{"code":1}');
 	});
 
+	it.each(["reasoning_content", "reasoning", "thinking"])("counts the plain reasoning in `%s`, once", (key) => {
+		const both = { role: "assistant", content: "x", reasoning: "Hm.", [key]: "Hm." };
+		expect(read(both).messages[0]?.counted).toEqual(["Hm.", "x"]);
+		const details = { ...both, reasoning_details: [{ type: "reasoning.text", text: "Hm." }] };
+		expect(read(details).messages[0]?.counted).toEqual(["Hm.", "x"]);
+	});
+
 	it.each([null, undefined, []])("tool_calls %j are no calls", (toolCalls) => {
 		expect(read({ role: "assistant", content: "x", tool_calls: toolCalls }).messages[0]?.calls).toEqual([]);
 	});

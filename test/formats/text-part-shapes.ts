@@ -21,3 +21,19 @@ export const textPartShapes: readonly ContentShape[] = [
 	{ title: "a number", content: 42, texts: [] },
 	{ title: "a text part without a text", content: [{ type: "text" }], texts: [] },
 ];
+
+const records = [
+	{ query: "a.txt", result: outputOf("one"), success: true },
+	{ query: "b.txt", result: outputOf("two"), success: true },
+];
+
+/** Contents that no API defines, and programs write: what a tool returned, as it is. */
+export const openShapes: readonly ContentShape[] = [
+	{ title: "an object around a long text", content: { stdout: outputOf("one") }, texts: [outputOf("one")] },
+	{ title: "a list of records", content: records, texts: [outputOf("one"), outputOf("two")] },
+	{
+		title: "a list of strings",
+		content: [outputOf("one"), outputOf("two")],
+		texts: [outputOf("one"), outputOf("two")],
+	},
+];

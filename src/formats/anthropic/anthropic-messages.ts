@@ -1,14 +1,15 @@
 import { childPath, type Path } from "../../engine/path.ts";
-import type { Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../../engine/transcript.ts";
+import type { MediaNode, Message, Role, ThinkingBlock, ToolCall, ToolResult } from "../../engine/transcript.ts";
 import { fittedList } from "../fitted-list.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { readInlineMedia } from "../media/inline-media.ts";
 import { tokensOfMedia } from "../media/read-media.ts";
 import type { MessagePlace } from "../message-place.ts";
-import { readResultContent } from "../part-list.ts";
 import { plainMessage } from "../plain-message.ts";
 import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
+import { readToolContent } from "../tool-content.ts";
 import { readAnthropicMedia } from "./anthropic-media.ts";
 
 const looksFor =
@@ -134,8 +135,8 @@ export function readMessage(message: JsonObject, path: Path, place?: MessagePlac
 				break;
 			case "tool_result": {
 				const at = childPath(childPath(contentPath, index), "content");
-				const { texts, whole, media, others } = readResultContent(block.content, at, readAnthropicMedia);
-				others.forEach(countOpaque);
+				const { texts, whole, media, counted: beside } = readToolContent(block.content, at, readResultMedia);
+				counted.push(...beside);
 				mediaTokens += tokensOfMedia(media);
 				const isError = typeof block.is_error === "boolean" ? block.is_error : undefined;
 				results.push({ callId: idAt(block, "tool_use_id"), texts, whole, copies: [], media, isError });
@@ -158,4 +159,9 @@ export function readMessage(message: JsonObject, path: Path, place?: MessagePlac
 		results: fittedList(results),
 		thinking: fittedList(thinking),
 	};
+}
+
+/** Agents put what their tools return into a result as it is, with images as MCP writes them. */
+function readResultMedia(part: JsonObject, path: Path): MediaNode | undefined {
+	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }

@@ -1,6 +1,8 @@
 import type { Path } from "../../engine/path.ts";
 import type { MediaNode } from "../../engine/transcript.ts";
+import { readAnthropicMedia } from "../anthropic/anthropic-media.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { readInlineMedia } from "../media/inline-media.ts";
 import { readMedia } from "../media/read-media.ts";
 
 /** Parts of Chat Completions that refer to media by URL. The last two are of compatible endpoints. */
@@ -25,5 +27,6 @@ export function readChatMedia(part: JsonObject, path: Path): MediaNode | undefin
 		return readMedia({ path, provider, data: holder.data, mediaType, kind: "audio" });
 	}
 	if (type === "file") return readMedia({ path, provider, data: holder.file_data, kind: "document" });
-	return undefined;
+	// Gateways take the parts of other APIs as well, and programs pass on what an MCP server returned.
+	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }

@@ -9,6 +9,7 @@ import { readResultContent } from "../part-list.ts";
 import { plainMessage } from "../plain-message.ts";
 import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
+import { readToolContent } from "../tool-content.ts";
 import { readChatMedia } from "./chat-media.ts";
 
 const looksFor =
@@ -95,8 +96,8 @@ export function probeChatMessage(message: unknown): boolean | string {
 	if (Array.isArray(content)) {
 		for (const part of content) {
 			if (!isJsonObject(part) || typeof part.type !== "string") {
-				// A result may be whatever JSON its tool gave (seed 1, section 5.2): opaque.
-				if (role === "tool" || role === "function") continue;
+				// Programs put what a tool returned into a result as it is: opaque (seed 1, section 5.2).
+				if (knownRoles[role] === "tool") continue;
 				return "content parts with a `type`";
 			}
 			if (foreignParts.has(part.type)) return `content parts of its own kinds, not \`${part.type}\``;
@@ -135,7 +136,7 @@ export function readChatMessage(message: JsonObject, path: Path, place?: Message
 	pushText(counted, message, "name");
 	pushText(counted, message, "refusal");
 	// Where a gateway gives both, the plain text is that of the details.
-	if (details.length === 0) pushText(counted, message, "reasoning_content");
+	if (details.length === 0) pushReasoning(counted, message);
 	if (role !== "tool" && typeof message.content === "string") {
 		for (const { text } of details) counted.push(text);
 		counted.push(message.content);
@@ -149,19 +150,21 @@ export function readChatMessage(message: JsonObject, path: Path, place?: Message
 			thinking: details,
 		};
 	}
+	if (role === "tool") {
+		const { texts, whole, media, counted: beside } = readToolContent(message.content, contentPath, readChatMedia);
+		for (const { text } of details) counted.push(text);
+		counted.push(...beside);
+		const results = [{ callId: idAt(message, "tool_call_id"), texts, whole, copies: none, media, isError: undefined }];
+		const mediaTokens = tokensOfMedia(media);
+		return { role, paths, counted: fittedList(counted), mediaTokens, calls, results, thinking: details };
+	}
 	const content = readResultContent(message.content, contentPath, readChatMedia);
 	const thinkParts = readThinkParts(message.content, contentPath);
 	const thinking = thinkParts.length === 0 ? details : [...thinkParts, ...details];
 	for (const { text } of thinking) counted.push(text);
 	for (const part of content.others) if (!isThinkPart(part)) counted.push(asCountedText(part));
 	const mediaTokens = tokensOfMedia(content.media);
-	const { texts, whole, media } = content;
-	if (role === "tool") {
-		const callId = idAt(message, "tool_call_id");
-		const results = [{ callId, texts, whole, copies: none, media, isError: undefined }];
-		return { role, paths, counted: fittedList(counted), mediaTokens, calls, results, thinking };
-	}
-	for (const { text } of texts) counted.push(text);
+	for (const { text } of content.texts) counted.push(text);
 	return { role, paths, counted: fittedList(counted), mediaTokens, calls, results: none, thinking };
 }
 
@@ -171,6 +174,14 @@ const none: readonly never[] = [];
 function pushText(counted: string[], message: JsonObject, key: string): void {
 	const text = stringAt(message, key);
 	if (text) counted.push(text);
+}
+
+/** Where endpoints keep plain reasoning: DeepSeek and others, OpenRouter and vLLM, Ollama. Some give it under two names. */
+const reasoningKeys = ["reasoning_content", "reasoning", "thinking"];
+
+function pushReasoning(counted: string[], message: JsonObject): void {
+	const key = reasoningKeys.find((name) => stringAt(message, name));
+	if (key !== undefined) pushText(counted, message, key);
 }
 
 /** Reasoning as Kimi writes it among the parts of a content. */

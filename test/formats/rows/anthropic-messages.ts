@@ -2,7 +2,7 @@ import { anthropicMessages } from "../../../src/formats/anthropic/anthropic-mess
 import { resultContents } from "../../support/raw-conversation.ts";
 import { writeMessages } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
-import { textPartShapes } from "../text-part-shapes.ts";
+import { openShapes, textPartShapes } from "../text-part-shapes.ts";
 
 const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
 
@@ -13,7 +13,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: { system: "You are an agent.", tools: [{ name: "ls", input_schema: {} }] },
 	textsAlone: "possible",
-	shapes: textPartShapes,
+	shapes: [...textPartShapes, ...openShapes],
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	flagsErrors: true,
 	unknownRole: (role, content) => ({ role, content, id: 3 }),

@@ -2,7 +2,7 @@ import { openaiChat } from "../../../src/formats/openai-chat/openai-chat.ts";
 import { resultContents } from "../../support/raw-conversation.ts";
 import { writeMessages } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
-import { textPartShapes } from "../text-part-shapes.ts";
+import { openShapes, textPartShapes } from "../text-part-shapes.ts";
 
 const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
 
@@ -13,7 +13,7 @@ export const row: FormatRow = {
 	key: "messages",
 	body: { tools: [{ type: "function", function: { name: "ls" } }], functions: [{ name: "old" }] },
 	textsAlone: "possible",
-	shapes: textPartShapes,
+	shapes: [...textPartShapes, ...openShapes],
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },
 	flagsErrors: false,
 	unknownRole: (role, content) => ({ role, content, id: 3 }),

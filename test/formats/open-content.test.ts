@@ -1,0 +1,30 @@
+import { describe, expect, it } from "vitest";
+import { readJsonTexts } from "../../src/formats/json-texts.ts";
+import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { resultContents } from "../support/raw-conversation.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { toolTurn, writeMessages } from "../support/script.ts";
+
+const cutting = policyOf({
+	guard: { max_tool_result_chars: 400, truncate_head_chars: 100, truncate_tail_chars: 100, reserve_tokens: 0 },
+});
+
+describe("results that hold what a program returned", () => {
+	it.each(["openai-chat", "anthropic-messages"] as const)("in %s the guard cuts long texts inside", async (format) => {
+		const content = [{ query: "a.txt", result: outputOf("one"), success: true }];
+		const conversation = writeMessages(format, toolTurn("a", content));
+		const outcome = await guardConversation({ conversation, policy: cutting, contextWindow: 200 });
+		expect(outcome.report).toMatchObject({ truncated_tool_results: 1, dropped_messages: 0, fits: true });
+		const [after] = resultContents(outcome.conversation, format);
+		expect(after).toEqual([{ query: "a.txt", result: expect.stringMatching(/^one line 0/), success: true }]);
+	});
+
+	it("leaves data in base64 whole, since a part of it is of no use", () => {
+		const data = Buffer.from(outputOf("data")).toString("base64");
+		const value = { data, url: `data:image/png;base64,${data}`, text: outputOf("text") };
+		const { texts, counted } = readJsonTexts(value, [], () => undefined);
+		expect(texts).toEqual([{ path: ["text"], text: outputOf("text") }]);
+		expect(counted.join("")).toContain(data);
+	});
+});
