@@ -10,7 +10,7 @@ import { readTypedParts, type TypedParts } from "./typed-parts.ts";
  */
 export function readToolContent(content: unknown, path: Path, readMedia: ReadMedia): TypedParts {
 	const { texts, whole, media, others } = readResultContent(content, path, readMedia);
-	if (others.length > 0) return readTypedParts(content, path, readMedia);
+	if (others.length > 0) return { ...readTypedParts(content, path, readMedia), whole: undefined };
 	return { texts, whole, media, counted: none };
 }
 

@@ -2,6 +2,7 @@ import type { Path } from "../engine/path.ts";
 import type { MediaNode, TextNode, WholeContent } from "../engine/transcript.ts";
 import { isLongText, type ReadMedia, readJsonTexts } from "./json-texts.ts";
 import { asCountedText, isJsonObject, stringAt } from "./json-values.ts";
+import { readMcpResult } from "./mcp-result.ts";
 
 /** The content of a result: what may be edited of it, and what is counted beside. */
 export interface TypedParts {
@@ -12,16 +13,17 @@ export interface TypedParts {
 }
 
 /**
- * Reads a result's content that may be any JSON: a string, a list of parts that name their `type`, or an object. A list
- * that holds only texts counts as one text. Of everything else the long strings may be cut, but nothing can stand for
- * all of it.
+ * Reads a result's content that may be any JSON: a string, a list of parts that name their `type`, an object, or what an
+ * MCP server returned. A list that holds only texts counts as one text. Of everything else the long strings may be cut, but
+ * nothing can stand for all of it.
  */
 export function readTypedParts(content: unknown, path: Path, readMedia: ReadMedia): TypedParts {
 	if (typeof content === "string") {
 		return { texts: [{ path, text: content }], whole: { path, write: (text) => text }, media: [], counted: [] };
 	}
 	if (isJsonObject(content)) {
-		return { ...readJsonTexts(content, path, readMedia), whole: undefined };
+		const result = readMcpResult(content, path, readMedia);
+		return result ?? { ...readJsonTexts(content, path, readMedia), whole: undefined };
 	}
 	if (!Array.isArray(content)) {
 		const counted = content === undefined || content === null ? [] : [asCountedText(content)];

@@ -1,6 +1,6 @@
 import type { Path } from "../engine/path.ts";
 import type { TextNode } from "../engine/transcript.ts";
-import { isJsonObject } from "./json-values.ts";
+import { isJsonObject, type JsonObject } from "./json-values.ts";
 
 /**
  * The one text of a value that is a text, or an object around one text: `{output: "…"}`, `{result: "…"}`,
@@ -9,8 +9,13 @@ import { isJsonObject } from "./json-values.ts";
 export function wrappedText(value: unknown, path: Path): TextNode | undefined {
 	if (typeof value === "string") return { path, text: value };
 	if (!isJsonObject(value)) return undefined;
-	const [key, ...others] = Object.keys(value);
-	if (key === undefined || others.length > 0) return undefined;
-	const text = value[key];
-	return typeof text === "string" ? { path: [...path, key], text } : undefined;
+	const key = onlyMember(value);
+	const text = key === undefined ? undefined : value[key];
+	return key !== undefined && typeof text === "string" ? { path: [...path, key], text } : undefined;
+}
+
+/** The key of an object that holds a single value; null beside it says nothing: `{result: "…", error: null}`. */
+export function onlyMember(object: JsonObject): string | undefined {
+	const [key, ...others] = Object.keys(object).filter((name) => object[name] !== null);
+	return others.length > 0 ? undefined : key;
 }

@@ -2,9 +2,10 @@ import type { Path } from "../../engine/path.ts";
 import type { MediaNode, TextNode, WholeContent } from "../../engine/transcript.ts";
 import { readJsonTexts } from "../json-texts.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { readInlineMedia } from "../media/inline-media.ts";
 import { readMedia } from "../media/read-media.ts";
 import { addResult, type MessageDraft } from "../message-draft.ts";
-import { wrappedText } from "../wrapped-text.ts";
+import { readWrappedValue } from "../wrapped-value.ts";
 
 /** What a block can be, by its one key. */
 export const blockKinds = [
@@ -61,8 +62,9 @@ function readResult(result: JsonObject, path: Path, draft: MessageDraft): void {
 		if (text !== undefined) texts.push({ path: [...at, index, "text"], text });
 		else if (node) media.push(node);
 		else if (isJsonObject(block) && Object.hasOwn(block, "json")) {
-			const json = readJson(block.json, [...at, index, "json"]);
+			const json = readWrappedValue(block.json, [...at, index, "json"], readInlineMedia);
 			texts.push(...json.texts);
+			media.push(...json.media);
 			counted.push(...json.counted);
 		} else if (isJsonObject(block)) {
 			const inside = readJsonTexts(block, [...at, index], () => undefined);
@@ -82,22 +84,14 @@ function readResult(result: JsonObject, path: Path, draft: MessageDraft): void {
 	});
 }
 
-/** A list of texts can be written as one text, and so can a lone object around a text. */
+/** A list of texts can be written as one text, and so can a lone object around a text or around a result of MCP. */
 function wholeOf(blocks: readonly unknown[], path: Path): WholeContent | undefined {
 	const [first] = blocks;
 	if (!isJsonObject(first)) return undefined;
 	const isText = (block: unknown) => isJsonObject(block) && stringAt(block, "text") !== undefined;
 	if (blocks.every(isText)) return { path, write: (text) => [{ ...first, text }] };
-	const wrapped =
-		blocks.length === 1 && Object.hasOwn(first, "json") ? wrappedText(first.json, [...path, 0, "json"]) : undefined;
-	return wrapped && { path: wrapped.path, write: (text) => text };
-}
-
-function readJson(json: unknown, path: Path) {
-	const text = wrappedText(json, path);
-	if (text) return { texts: [text], counted: [] };
-	if (typeof json === "object" && json !== null) return readJsonTexts(json, path, () => undefined);
-	return { texts: [], counted: [asCountedText(json)] };
+	const isJson = blocks.length === 1 && Object.hasOwn(first, "json");
+	return isJson ? readWrappedValue(first.json, [...path, 0, "json"], readInlineMedia).whole : undefined;
 }
 
 /** An image, a recording or a document; its bytes stand in base64 where the conversation is JSON. */

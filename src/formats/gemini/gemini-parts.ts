@@ -1,10 +1,11 @@
 import type { Path } from "../../engine/path.ts";
 import type { MediaNode } from "../../engine/transcript.ts";
-import { readJsonTexts } from "../json-texts.ts";
 import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { isMcpFailure } from "../mcp-result.ts";
+import { readInlineMedia } from "../media/inline-media.ts";
 import { readMedia } from "../media/read-media.ts";
 import { addResult, type MessageDraft } from "../message-draft.ts";
-import { wrappedText } from "../wrapped-text.ts";
+import { readWrappedValue } from "../wrapped-value.ts";
 
 /** What a part can be. `thought` and `thoughtSignature` stand beside one of these. */
 export const partKeys = [
@@ -68,20 +69,21 @@ function readResponse(response: JsonObject, path: Path, callId: string | undefin
 		return node ? [{ ...node, write: writeTextBlob }] : [];
 	});
 	const texts = parts.flatMap((part) => textOfBlob(part) ?? []);
-	const text = wrappedText(value, at);
-	const inside =
-		typeof value === "object" && value !== null && !text
-			? readJsonTexts(value, at, () => undefined)
-			: { texts: text ? [text] : [], counted: [] };
+	const inside = readWrappedValue(value, at, readInlineMedia);
 	addResult(draft, {
 		callId,
 		texts: inside.texts,
-		whole: text && parts.length === 0 ? { path: text.path, write: (written) => written } : undefined,
-		media,
+		whole: parts.length === 0 ? inside.whole : undefined,
+		media: [...inside.media, ...media],
 		copies: [],
-		isError: isJsonObject(value) && Object.hasOwn(value, "error") && value.error ? true : undefined,
+		isError: hasFailed(value) || undefined,
 		counted: [...inside.counted, ...texts],
 	});
+}
+
+function hasFailed(value: unknown): boolean {
+	if (!isJsonObject(value)) return false;
+	return (Object.hasOwn(value, "error") && Boolean(value.error)) || [value, value.result].some(isMcpFailure);
 }
 
 function readGeminiMedia(part: JsonObject, path: Path): MediaNode | undefined {

@@ -2,6 +2,7 @@ import type { Path } from "../../engine/path.ts";
 import type { Message, Role } from "../../engine/transcript.ts";
 import type { Format } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { isMcpFailure } from "../mcp-result.ts";
 import { readInlineMedia } from "../media/inline-media.ts";
 import { addResult, finishMessage, type MessageDraft, startMessage } from "../message-draft.ts";
 import { plainMessage } from "../plain-message.ts";
@@ -35,8 +36,8 @@ const outputTypes = new Set(["text", "json", "content", "error-text", "error-jso
 
 /**
  * Messages of the Vercel AI SDK as its models take them: `ModelMessage` (v5 and later: `input`, `output`) and
- * `CoreMessage` (v4: `args`, `result`, `isError`). A text, a JSON string or a list of texts can be masked, a JSON object
- * cannot. The answer to an approval request is read as a result without text of the call that waits for it, so that the
+ * `CoreMessage` (v4: `args`, `result`, `isError`). A text, a JSON string, a list of texts or what an MCP server
+ * returned can be masked, any other JSON object cannot. The answer to an approval request is read as a result without text of the call that waits for it, so that the
  * two are dropped together.
  */
 export const vercelModel: Format = {
@@ -147,12 +148,12 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 		const readMedia = output.type === "content" ? readVercelMedia : readInlineMedia;
 		const content = readTypedParts(output.value, [...path, "output", "value"], readMedia);
 		// The kind of output is the only flag that there is, and it does not say that a text is no error.
-		const isError = output.type.startsWith("error-") ? true : undefined;
+		const isError = output.type.startsWith("error-") || isMcpFailure(output.value) || undefined;
 		const reason = stringAt(output, "reason") ?? "";
 		addResult(draft, { callId, ...content, counted: [...content.counted, reason], copies: [], isError });
 		return;
 	}
-	const isError = typeof part.isError === "boolean" ? part.isError : undefined;
+	const isError = typeof part.isError === "boolean" ? part.isError : isMcpFailure(part.result) || undefined;
 	if (Array.isArray(part.experimental_content)) {
 		// Models are sent the parts; `result` is what the tool returned, kept beside them.
 		const content = readTypedParts(part.experimental_content, [...path, "experimental_content"], readVercelMedia);

@@ -1,6 +1,7 @@
 import type { Path } from "../../engine/path.ts";
 import type { TextNode } from "../../engine/transcript.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { isMcpFailure } from "../mcp-result.ts";
 import { readInlineMedia } from "../media/inline-media.ts";
 import { addResult, type MessageDraft } from "../message-draft.ts";
 import { readTypedParts } from "../typed-parts.ts";
@@ -37,7 +38,12 @@ export function readVercelTool(
 	const key = Object.hasOwn(resultKeys, state) ? resultKeys[state] : undefined;
 	if (key !== undefined) {
 		const content = readTypedParts(tool[key], [...path, key], readInlineMedia);
-		addResult(draft, { callId, ...content, copies, isError: key === "errorText" ? true : undefined });
+		addResult(draft, {
+			callId,
+			...content,
+			copies,
+			isError: key === "errorText" || isMcpFailure(tool[key]) || undefined,
+		});
 	} else if (state === "output-denied") {
 		const reason = isJsonObject(tool.approval) ? stringAt(tool.approval, "reason") : undefined;
 		const counted = reason === undefined ? [] : [reason];
