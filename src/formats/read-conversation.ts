@@ -6,6 +6,7 @@ import { claudeCode } from "./claude-code/claude-code.ts";
 import { codexRollout } from "./codex/codex-rollout.ts";
 import type { ConversationMemory } from "./conversation-memory.ts";
 import { copilotCli } from "./copilot/copilot-cli.ts";
+import { findMessages, messageKeys } from "./find-messages.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { gemini } from "./gemini/gemini.ts";
 import { inspect } from "./inspect.ts";
@@ -52,7 +53,7 @@ export interface ReadConversation {
 }
 
 /**
- * Reads a conversation: a bare list of messages, a request body, or any object that holds `messages`. The format is
+ * Reads a conversation: a bare list of messages, a request body, or any object that holds one. The format is
  * found by shape.
  *
  * With a `memory`, messages of earlier conversations are not read again.
@@ -67,23 +68,14 @@ export function readConversation(document: unknown, memory?: ConversationMemory)
 	return { format, document, located, transcript };
 }
 
-/** Where request bodies hold their conversation: most APIs, Gemini, OpenAI Responses. */
-const messageKeys = ["messages", "contents", "input"] as const;
-
 /** Finds the list of messages in a document. */
 export function locateMessages(document: unknown): LocatedMessages {
 	if (Array.isArray(document)) return { document, base: [], messages: document };
-	if (isJsonObject(document)) {
-		for (const key of messageKeys) {
-			const messages = Object.hasOwn(document, key) ? document[key] : undefined;
-			if (Array.isArray(messages)) return { document, base: [key], messages };
-		}
-	}
-	if (isJsonObject(document) && Object.hasOwn(document, "messages")) {
-		throw new PalimpsestError(
-			"not_a_conversation",
-			`Expected \`messages\` to be a list; got ${kindOf(document.messages)}.`,
-		);
+	const found = isJsonObject(document) ? findMessages(document) : undefined;
+	if (found) return found;
+	const key = isJsonObject(document) ? messageKeys.find((name) => Object.hasOwn(document, name)) : undefined;
+	if (isJsonObject(document) && key !== undefined) {
+		throw new PalimpsestError("not_a_conversation", `Expected \`${key}\` to be a list; got ${kindOf(document[key])}.`);
 	}
 	throw new PalimpsestError(
 		"not_a_conversation",
@@ -94,7 +86,8 @@ export function locateMessages(document: unknown): LocatedMessages {
 function kindOf(value: unknown): string {
 	if (value === null) return "null";
 	if (Array.isArray(value)) return "a list";
-	return typeof value === "object" ? "an object without `messages`" : `a ${typeof value}`;
+	if (!isJsonObject(value)) return `a ${typeof value}`;
+	return Object.hasOwn(value, "role") ? "one message, which is to stand in a list" : "an object without `messages`";
 }
 
 const strength = { certain: 3, likely: 2, possible: 1, none: 0 } as const;
@@ -121,7 +114,9 @@ function explain(located: LocatedMessages, probed: readonly { format: Format; fi
 			({ format, message, expected }) => `- ${format.looksFor}: message ${message} does not fit, expected ${expected}`,
 		);
 	const others = failed.slice(toldInFull).map(({ format, message }) => `${format.title} (message ${message})`);
+	const several = located.messages.every((item) => Array.isArray(item) || (isJsonObject(item) && findMessages(item)));
 	return [
+		...(several ? ["Each item of the list holds a conversation of its own: pass them one at a time."] : []),
 		`The ${located.messages.length} messages fit no format. Looked for:`,
 		...nearest,
 		...(others.length > 0 ? [`- and for ${others.join(", ")}.`] : []),

@@ -19,10 +19,11 @@ export interface SentConversation {
  * @throws PalimpsestError `invalid_argument` where tools stand in both.
  */
 export function asSent(
-	{ transcript, document }: ReadConversation,
+	{ transcript, located }: ReadConversation,
 	{ model, tools: passed }: { readonly model: string | undefined; readonly tools?: unknown },
 ): SentConversation {
-	const own = isJsonObject(document) ? (document.tools ?? undefined) : undefined;
+	const body = located.document;
+	const own = isJsonObject(body) ? (body.tools ?? undefined) : undefined;
 	if (passed !== undefined && own !== undefined) {
 		throw new PalimpsestError("invalid_argument", "Expected `tools` only where the conversation itself holds none.");
 	}

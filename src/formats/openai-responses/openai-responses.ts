@@ -44,7 +44,7 @@ export const openaiResponses: Format = {
 
 function probe({ messages, base }: LocatedMessages): Fit {
 	// No other request holds its conversation under this key, so that plain texts there are of this format.
-	let fit: "certain" | "likely" | undefined = base[0] === "input" ? "likely" : undefined;
+	let fit: "certain" | "likely" | undefined = base.at(-1) === "input" ? "likely" : undefined;
 	for (const [message, item] of messages.entries()) {
 		const outcome = probeItem(item);
 		if (typeof outcome === "string") return { fit: "none", message, expected: outcome };
