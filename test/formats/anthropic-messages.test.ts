@@ -51,6 +51,34 @@ describe("Anthropic Messages", () => {
 		expect((outcome.conversation as unknown[])[0]).toBe(conversation[0]);
 	});
 
+	it("counts what server tools found: texts as such, what is encrypted and what is no text by estimate", () => {
+		const sealed = Buffer.from(outputOf("page")).toString("base64");
+		const found = { type: "web_search_result", url: "https://example.org", title: "T", encrypted_content: sealed };
+		const fetched = (source: object) => ({ type: "web_fetch_result", content: { type: "document", source } });
+		const costs = (type: string, content: unknown) => {
+			const block = { type, tool_use_id: "s", content };
+			const [message] = readConversation([{ role: "assistant", content: [block] }]).transcript.messages;
+			expect(message?.results).toEqual([]);
+			return { text: message?.counted.join("") ?? "", tokens: message?.mediaTokens ?? 0 };
+		};
+		const search = costs("web_search_tool_result", [found, found]);
+		expect(search.text).not.toContain(sealed);
+		expect(search.tokens).toBe(2 * Math.ceil(JSON.stringify(found).length / 4));
+		const pdf = costs(
+			"web_fetch_tool_result",
+			fetched({ type: "base64", media_type: "application/pdf", data: sealed }),
+		);
+		expect(pdf.text).not.toContain(sealed);
+		expect(pdf.tokens).toBe(3_000);
+		const page = fetched({ type: "text", media_type: "text/plain", data: outputOf("page") });
+		expect(costs("web_fetch_tool_result", page)).toEqual({
+			text: expect.stringContaining(outputOf("page")),
+			tokens: 0,
+		});
+		const run = { type: "bash_code_execution_result", stdout: outputOf("run"), stderr: "" };
+		expect(costs("bash_code_execution_tool_result", run).text).toContain(outputOf("run"));
+	});
+
 	it("blocks of server tools are opaque: counted, never paired nor edited", () => {
 		const content = [
 			{ type: "server_tool_use", id: "s", name: "web_search", input: {} },

@@ -11,6 +11,7 @@ import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { readToolContent } from "../tool-content.ts";
 import { readAnthropicMedia } from "./anthropic-media.ts";
+import { readServerResult } from "./server-results.ts";
 
 const looksFor =
 	"Anthropic Messages (`role` user or assistant, `content` a string or blocks such as `tool_use` and `tool_result`)";
@@ -143,6 +144,12 @@ export function readMessage(message: JsonObject, path: Path, place?: MessagePlac
 				break;
 			}
 			default: {
+				if (stringAt(block, "type")?.endsWith("_tool_result")) {
+					const result = readServerResult(block, childPath(contentPath, index));
+					counted.push(...result.counted);
+					mediaTokens += result.mediaTokens;
+					break;
+				}
 				const media = readAnthropicMedia(block, childPath(contentPath, index));
 				if (!media) countOpaque(block);
 				mediaTokens += media?.tokens ?? 0;
