@@ -11,6 +11,7 @@ import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { readToolContent } from "../tool-content.ts";
 import { readAnthropicMedia } from "./anthropic-media.ts";
+import { markCompacted, readCompacted } from "./compacted.ts";
 import { readServerResult } from "./server-results.ts";
 
 const looksFor =
@@ -29,6 +30,7 @@ const ownBlocks = new Set([
 	"mcp_tool_result",
 	"search_result",
 	"container_upload",
+	"compaction",
 ]);
 const foreignBlocks = new Set([
 	"image_url",
@@ -48,11 +50,13 @@ export const anthropicMessages: Format = {
 	looksFor,
 	probe,
 	read(located) {
+		const messages = markCompacted(readEach(located, readCompacted), located);
 		return {
 			format: "anthropic-messages",
-			messages: readEach(located, readMessage),
+			messages,
 			surroundings: readSurroundings(located, ["system", "tools"]),
-			opensWithUser: true,
+			// What was compacted still opens the conversation.
+			opensWithUser: messages[0]?.sent !== false,
 		};
 	},
 	write: { message: plainMessage, appends: true },
