@@ -10,6 +10,8 @@ export interface SpeechRecord {
 	readonly repeats: readonly SpeechRecord[];
 	/** False where a compaction took its place. */
 	readonly sent?: boolean;
+	/** Indexes of the attachments that are sent along with it. */
+	readonly attachments?: readonly number[];
 }
 
 /** Reads a record as speech; `undefined` for all the others (snapshots, progress, summaries, queue operations, …). */
@@ -36,8 +38,44 @@ export function conversationRecords(records: readonly unknown[]): SpeechRecord[]
 		return chosen;
 	};
 	const sent = choose(chain);
-	const all = choose([...chain, ...compactedChain(records, chain, ties)]);
-	return main.flatMap((one) => (all.has(one) && !isApiError(one) ? [{ ...one, sent: sent.has(one) }] : []));
+	const whole = [...chain, ...compactedChain(records, chain, ties)];
+	const all = choose(whole);
+	const spoken = main.flatMap((one) => (all.has(one) && !isApiError(one) ? [{ ...one, sent: sent.has(one) }] : []));
+	return withAttachments(records, spoken, [...whole, ...trailingAttachments(records, main.at(-1)?.index)]);
+}
+
+/** Adds the attachments of the conversation to the records that they stand behind; the first ones to the first record. */
+function withAttachments(
+	records: readonly unknown[],
+	spoken: readonly SpeechRecord[],
+	whole: readonly number[],
+): SpeechRecord[] {
+	const attached = whole.filter((index) => isAttachment(records[index])).sort((a, b) => a - b);
+	let next = 0;
+	return spoken.map((one, position) => {
+		const end = spoken[position + 1]?.index ?? Number.POSITIVE_INFINITY;
+		const begin = next;
+		while ((attached[next] ?? Number.POSITIVE_INFINITY) < end) next += 1;
+		return next === begin ? one : { ...one, attachments: attached.slice(begin, next) };
+	});
+}
+
+function isAttachment(record: unknown): record is JsonObject {
+	return isJsonObject(record) && record.type === "attachment";
+}
+
+/** The attachments behind the last message, which no message follows yet. */
+function trailingAttachments(records: readonly unknown[], last: number | undefined): number[] {
+	const message = last === undefined ? undefined : records[last];
+	if (last === undefined || !isJsonObject(message)) return [];
+	const ties = new Set([stringAt(message, "uuid")]);
+	return records.flatMap((record, index) => {
+		if (index <= last || !isAttachment(record)) return [];
+		const parent = stringAt(record, "parentUuid");
+		if (parent === undefined || !ties.has(parent)) return [];
+		ties.add(stringAt(record, "uuid"));
+		return [index];
+	});
 }
 
 /** The records before the beginning of a chain, where a compaction made that beginning: what it took the place of. */

@@ -4,6 +4,7 @@ import { readMessage } from "../anthropic/anthropic-messages.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { outputCopies } from "../sessions/output-copies.ts";
+import { readAttachment } from "./claude-code-attachments.ts";
 import {
 	apiMessageId,
 	conversationChain,
@@ -30,10 +31,10 @@ export const claudeCode: Format = {
 	looksFor:
 		"Claude Code session (records of `type` user or assistant that hold `message`, with `uuid` and `parentUuid`)",
 	probe,
-	read({ messages, base }) {
+	read(located) {
 		return {
 			format: "claude-code",
-			messages: readRecords(conversationRecords(messages), base),
+			messages: readRecords(conversationRecords(located.messages), located),
 			surroundings: [],
 			opensWithUser: true,
 		};
@@ -64,7 +65,7 @@ function misfit(record: unknown): string | undefined {
 	return isContent ? undefined : "`message.content` as a string or a list of blocks";
 }
 
-function readRecords(records: readonly SpeechRecord[], base: Path): Message[] {
+function readRecords(records: readonly SpeechRecord[], { messages: all, base }: LocatedMessages): Message[] {
 	const messages: Message[][] = [];
 	const begun = new Map<string, Message[]>();
 	const argumentsOf = new Map<string, ReadonlySet<unknown>>();
@@ -72,7 +73,8 @@ function readRecords(records: readonly SpeechRecord[], base: Path): Message[] {
 		for (const [id, values] of argumentsIn(one.message)) argumentsOf.set(id, values);
 		const repeats = one.repeats.map((repeat) => readRecord(repeat, base, argumentsOf));
 		const joined = joinRepeats(readRecord(one, base, argumentsOf), repeats);
-		const message = one.sent === false ? { ...joined, sent: false } : joined;
+		const whole = withAttachments(joined, one.attachments ?? [], all, base);
+		const message = one.sent === false ? { ...whole, sent: false } : whole;
 		const id = apiMessageId(one);
 		const parts = id === undefined ? undefined : begun.get(id);
 		if (parts) {
@@ -102,6 +104,18 @@ function readRecord(
 	const ofTheCall = argumentsOf.get(first.callId ?? "") ?? new Set();
 	const copies = kept.flatMap((key) => outputCopies({ value: record[key], path: [...path, key], texts, ofTheCall }));
 	return { ...read, results: [{ ...first, copies }, ...others] };
+}
+
+/** A message with what is sent along behind it. */
+function withAttachments(message: Message, indexes: readonly number[], all: readonly unknown[], base: Path): Message {
+	if (indexes.length === 0) return message;
+	const attached = indexes.map((index) => readAttachment(all[index] as JsonObject, [...base, index]));
+	return {
+		...message,
+		paths: [...message.paths, ...indexes.map((index) => [...base, index])],
+		counted: [...message.counted, ...attached.flatMap(({ counted }) => counted)],
+		mediaTokens: attached.reduce((sum, { mediaTokens }) => sum + mediaTokens, message.mediaTokens),
+	};
 }
 
 /** A record that holds reasoning and nothing else goes as a whole, since a content may not be empty. */
