@@ -3,6 +3,7 @@ import { groupMessages } from "../../src/engine/groups.ts";
 import { pairResults } from "../../src/engine/pairing.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 
@@ -38,6 +39,19 @@ describe("OpenAI Chat Completions", () => {
 		const policy = policyOf({ preset: "context-guard" });
 		const outcome = await guardConversation({ conversation, policy, contextWindow: 8_192 + 50 });
 		expect(outcome.conversation).toEqual(conversation.slice(2));
+	});
+
+	it("pairs results that name their call in a list, as SWE-agent keeps its history", async () => {
+		const call = (id: string) => ({ id, type: "function", function: { name: "ls", arguments: "{}" } });
+		const turn = (id: string, content: string) => [
+			{ role: "assistant", content: "Hm.", thought: "Hm.", action: "ls", agent: "main", tool_calls: [call(id)] },
+			{ role: "tool", content, agent: "main", message_type: "observation", tool_call_ids: [id] },
+		];
+		const conversation = [...turn("a", outputOf("a")), ...turn("b", "ok")];
+		const outcome = await maskConversation({ conversation, policy: policyOf({ mask: { window_turns: 1 } }) });
+		expect(outcome.edits.map(({ path }) => path)).toEqual(["/1/content"]);
+		const ids = [[], [7], "a", undefined].map((tool_call_ids) => ({ role: "tool", content: "x", tool_call_ids }));
+		for (const message of ids) expect(read(message).messages[0]?.results[0]?.callId).toBeUndefined();
 	});
 
 	it("reads custom tool calls", () => {

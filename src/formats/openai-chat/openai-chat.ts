@@ -48,7 +48,7 @@ export const openaiChat: Format = {
 		return {
 			format: "openai-chat",
 			messages: readEach(located, readChatMessage),
-			surroundings: readSurroundings(located, ["tools", "functions"]),
+			surroundings: readSurroundings(located, ["system", "tools", "functions"]),
 			opensWithUser: false,
 		};
 	},
@@ -154,7 +154,7 @@ export function readChatMessage(message: JsonObject, path: Path, place?: Message
 		const { texts, whole, media, counted: beside } = readToolContent(message.content, contentPath, readChatMedia);
 		for (const { text } of details) counted.push(text);
 		counted.push(...beside);
-		const results = [{ callId: idAt(message, "tool_call_id"), texts, whole, copies: none, media, isError: undefined }];
+		const results = [{ callId: answeredCall(message), texts, whole, copies: none, media, isError: undefined }];
 		const mediaTokens = tokensOfMedia(media);
 		return { role, paths, counted: fittedList(counted), mediaTokens, calls, results, thinking: details };
 	}
@@ -166,6 +166,14 @@ export function readChatMessage(message: JsonObject, path: Path, place?: Message
 	const mediaTokens = tokensOfMedia(content.media);
 	for (const { text } of content.texts) counted.push(text);
 	return { role, paths, counted: fittedList(counted), mediaTokens, calls, results: none, thinking };
+}
+
+/** The call that a result answers: SWE-agent keeps its id in a list, and sends the first of them. */
+function answeredCall(message: JsonObject): string | undefined {
+	const id = idAt(message, "tool_call_id");
+	if (id !== undefined || !Array.isArray(message.tool_call_ids)) return id;
+	const first: unknown = message.tool_call_ids[0];
+	return typeof first === "string" && first !== "" ? first : undefined;
 }
 
 /** What most messages have most of, as one list for all of them. */

@@ -35,7 +35,7 @@ export const openaiResponses: Format = {
 		return {
 			format: "openai-responses",
 			messages: readResponseItems(located.messages, located.base),
-			surroundings: readSurroundings(located, ["instructions", "tools"]),
+			surroundings: readSurroundings(located, ["instructions", "system", "tools"]),
 			opensWithUser: false,
 		};
 	},

@@ -11,7 +11,11 @@ export const row: FormatRow = {
 	write: (entries) => writeMessages("openai-chat", entries),
 	contents: (messages) => resultContents(messages, "openai-chat"),
 	key: "messages",
-	body: { tools: [{ type: "function", function: { name: "ls" } }], functions: [{ name: "old" }] },
+	body: {
+		system: "As programs keep it.",
+		tools: [{ type: "function", function: { name: "ls" } }],
+		functions: [{ name: "old" }],
+	},
 	textsAlone: "possible",
 	shapes: [...textPartShapes, ...openShapes],
 	image: { part: image, beside: (text) => [{ type: "text", text }, image] },

@@ -14,7 +14,11 @@ export const row: FormatRow = {
 	write: (entries) => entries.flatMap(writeItems),
 	contents: (items) => items.filter(({ type }) => type === "function_call_output").map(({ output }) => output),
 	key: "input",
-	body: { instructions: "You are an agent.", tools: [{ type: "function", name: "ls" }] },
+	body: {
+		instructions: "You are an agent.",
+		system: "As programs keep it.",
+		tools: [{ type: "function", name: "ls" }],
+	},
 	textsAlone: "certain",
 	shapes: [
 		{
