@@ -36,6 +36,10 @@ function sumOpenai(message: JsonObject, count: (value: unknown) => number): numb
 		const call = message.function_call as JsonObject;
 		sum += count(call.name) + count(call.arguments);
 	}
+	if (message.role === "tool") {
+		const known = (content: unknown) => sumOpenai({ role: "user", content }, count);
+		return sum + sumOpen(message.content, known, count);
+	}
 	if (!Array.isArray(message.content)) return sum + count(message.content);
 	for (const part of message.content as JsonObject[]) {
 		if (part.type === "text" && typeof part.text === "string") sum += count(part.text);
@@ -70,10 +74,26 @@ function sumBlocks(content: unknown, count: (value: unknown) => number): number 
 		if (block.type === "text") sum += count(block.text);
 		else if (block.type === "thinking") sum += count(block.thinking);
 		else if (block.type === "tool_use") sum += count(block.name) + count(block.input);
-		else if (block.type === "tool_result") sum += sumBlocks(block.content, count);
+		else if (block.type === "tool_result") sum += sumOpen(block.content, (content) => sumBlocks(content, count), count);
 		else if (blockMedia.has(String(block.type))) {
 			sum += estimate({ role: "user", content: [{ type: "tool_result", content: [block] }] }, count);
 		} else sum += count(block);
 	}
 	return sum;
+}
+
+/** What a program put into a result of its own has its long texts counted as texts, and the rest as JSON. */
+function sumOpen(content: unknown, sumKnown: (content: unknown) => number, count: (value: unknown) => number): number {
+	if (!Array.isArray(content)) return sumKnown(content);
+	return (content as unknown[]).reduce<number>((sum, part) => {
+		const isOpen = typeof part !== "object" || part === null || typeof (part as JsonObject).type !== "string";
+		if (!isOpen) return sum + sumKnown([part]);
+		const long: string[] = [];
+		const rest = JSON.stringify(part, (_, item: unknown) => {
+			if (typeof item !== "string" || item.length < 500) return item;
+			long.push(item);
+			return "";
+		});
+		return sum + count(rest) + long.reduce((all, text) => all + count(text), 0);
+	}, 0);
 }

@@ -55,7 +55,7 @@ function openaiSides(value: JsonObject, role: string, pointer: string): Pick<Raw
 	if (value.function_call) calls.push({ id: undefined, name: asText(asObject(value.function_call).name) });
 	const isResult = role === "tool" || role === "function";
 	const result = {
-		id: asId(value.tool_call_id),
+		id: asId(value.tool_call_id ?? (value.tool_call_ids as unknown[] | undefined)?.[0]),
 		pointer: `${pointer}/content`,
 		content: value.content,
 		flaggedError: false,
