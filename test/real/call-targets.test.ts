@@ -14,6 +14,9 @@ const writers = new Set(
 	"edit Edit editor replace write Write WriteFile write_file create StrReplaceFile apply_patch".split(" "),
 );
 
+/** The arguments of SWE-agent's editor, which works on the file that is open and names none. */
+const editsOfOpenFile = /^\{\s*"(?:search|replacement_text)":(?!.*"(?:path|filename)":)/s;
+
 type Row = Record<TargetKind | "calls" | "withPath" | "withRange", number>;
 const rows = new Map<string, Row>();
 const seen = { results: 0, withoutArguments: 0 };
@@ -49,8 +52,10 @@ describe.skipIf(!hasRealData)("what real calls are about, by their arguments", (
 			const message = caller === undefined ? undefined : transcript.messages[caller];
 			if (!call || !message) continue;
 			seen.results += 1;
-			if (argumentsOfCall(message, call) === undefined) seen.withoutArguments += 1;
-			add(call.name ?? "?", targets[place] as CallTarget);
+			const given = argumentsOfCall(message, call);
+			if (given === undefined) seen.withoutArguments += 1;
+			const isOfOpenFile = call.name === "edit" && editsOfOpenFile.test(given ?? "");
+			add(isOfOpenFile ? "(open file)" : (call.name ?? "?"), targets[place] as CallTarget);
 			const reason = outdated[place]?.reason ?? "(up to date)";
 			const count = stale.get(reason) ?? { results: 0, chars: 0 };
 			stale.set(reason, count);
