@@ -40,6 +40,29 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		await Promise.all([archive.close(), connection.close()]);
 	});
 
+	it("lets what is gone go from the set of its call, whose id stays in use", async () => {
+		const archive = await open({ namespace: "reused" });
+		const connection = await connectRedis({ url: redis.url });
+		const put = (text: string) => archive.put([{ text, kind: "result", toolCallId: "call_0" }]);
+		const [gone = ""] = await put("gone");
+		const [kept = ""] = await put("kept");
+		const keys = async (kind: string) => {
+			const [found] = await connection.send([["KEYS", `palimpsest:{reused}:${kind}:*`]]);
+			return (found as Buffer[]).map(String);
+		};
+		const texts = await keys("text");
+		const values = await connection.send(texts.map((key) => ["GET", key]));
+		await connection.send([["DEL", texts[values.map(String).indexOf("gone")] ?? ""]]);
+		const [set = ""] = await keys("call");
+		expect((await connection.send([["ZCARD", set]]))[0]).toBe(2);
+		await archive.sweep();
+		expect((await connection.send([["ZCARD", set]]))[0]).toBe(1);
+		expect((await archive.find("call_0")).map(({ ref }) => ref)).toEqual([kept]);
+		expect(await put("gone")).toEqual([gone]);
+		expect((await archive.find("call_0")).map(({ ref }) => ref).sort()).toEqual([gone, kept].sort());
+		await Promise.all([archive.close(), connection.close()]);
+	});
+
 	it("stores again what Redis let go or what was damaged there", async () => {
 		const archive = await open({ namespace: "evicted" });
 		const connection = await connectRedis({ url: redis.url });

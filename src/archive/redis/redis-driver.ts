@@ -6,10 +6,10 @@ import type { About, Driver, Entry, Stored } from "../driver.ts";
 import { safeForMs } from "../retention.ts";
 import { type Command, connectRedis, type RedisAddress, type RedisConnection, type Reply } from "./connect-redis.ts";
 import { redisKeys } from "./redis-keys.ts";
+import { scanKeys } from "./scan-keys.ts";
 import { holdingsInRedis, sweepRedis } from "./sweep-redis.ts";
 
 const pieceBytes = 1 << 20;
-const page = 1000;
 const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
 
 /**
@@ -137,14 +137,7 @@ export async function createRedisDriver(
 		sweep: (at) => sweepRedis({ connection, keys, retention, now: at }),
 		async clear() {
 			const count = (await holdingsInRedis(connection, keys)).length;
-			let cursor = "0";
-			do {
-				const [reply] = await connection.send([["SCAN", cursor, "MATCH", keys.all, "COUNT", String(page)]]);
-				const [next, found] = Array.isArray(reply) ? reply : [];
-				cursor = String(next ?? "0");
-				const names = texts(found);
-				if (names.length > 0) await connection.send([["DEL", ...names]]);
-			} while (cursor !== "0");
+			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
 			sent.clear();
 			return count;
 		},

@@ -17,6 +17,7 @@ export function redisKeys(namespace: string) {
 		about: (hash: string) => `${prefix}about:${hash}`,
 		ref: (hash: string) => `${prefix}ref:${hash.slice(0, hexDigitsOfRef)}`,
 		call: (call: string) => `${prefix}call:${call}`,
+		calls: `${prefix}call:*`,
 		used: `${prefix}used`,
 		sweepMarker: `${prefix}swept`,
 	};

@@ -2,6 +2,7 @@ import type { Retention, Sweep } from "../archive.ts";
 import { chooseExpired, type Holding, sweepOf } from "../retention.ts";
 import type { Command, RedisConnection } from "./connect-redis.ts";
 import type { RedisKeys } from "./redis-keys.ts";
+import { scanKeys } from "./scan-keys.ts";
 
 const page = 1000;
 
@@ -32,7 +33,7 @@ export async function holdingsInRedis(connection: RedisConnection, keys: RedisKe
 			if (replies[2 * index] === 0) gone.push(hash);
 			else holdings.push({ hash, bytes: Number(replies[2 * index + 1]), usedAt: Number(pairs[2 * index + 1]) });
 		}
-		if (gone.length > 0) await forget(connection, keys, gone);
+		await forget(connection, { set: keys.used, keys, hashes: gone });
 	}
 	return holdings;
 }
@@ -58,11 +59,35 @@ export async function sweepRedis(options: {
 		);
 		removed.push(...some.filter((_, index) => replies[index] === 1));
 	}
+	await tidyCalls(connection, keys);
 	return sweepOf(holdings, removed);
 }
 
-/** Removes hashes whose text is gone, unless it was stored again meanwhile. */
-async function forget(connection: RedisConnection, keys: RedisKeys, hashes: readonly string[]): Promise<void> {
+/**
+ * Takes texts that are gone out of the sets of their calls. A set whose id stays in use, as `call_0` of many models does,
+ * never expires as a whole.
+ */
+async function tidyCalls(connection: RedisConnection, keys: RedisKeys): Promise<void> {
+	for await (const sets of scanKeys(connection, keys.calls)) {
+		const members = await connection.send(sets.map((set): Command => ["ZRANGE", set, "0", "-1"]));
+		for (const [index, set] of sets.entries()) {
+			const found = members[index];
+			const hashes = Array.isArray(found) ? found.map(String) : [];
+			for (let start = 0; start < hashes.length; start += page) {
+				const some = hashes.slice(start, start + page);
+				const there = await connection.send(some.map((hash): Command => ["EXISTS", keys.text(hash)]));
+				await forget(connection, { set, keys, hashes: some.filter((_, at) => there[at] === 0) });
+			}
+		}
+	}
+}
+
+/** Removes hashes whose text is gone from a set, unless it was stored again meanwhile. */
+async function forget(
+	connection: RedisConnection,
+	{ set, keys, hashes }: { readonly set: string; readonly keys: RedisKeys; readonly hashes: readonly string[] },
+): Promise<void> {
+	if (hashes.length === 0) return;
 	const script = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
-	await connection.send(hashes.map((hash) => ["EVAL", script, "2", keys.used, keys.text(hash), hash]));
+	await connection.send(hashes.map((hash) => ["EVAL", script, "2", set, keys.text(hash), hash]));
 }
