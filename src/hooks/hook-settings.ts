@@ -16,8 +16,8 @@ export interface HookEntry {
 }
 
 /**
- * The text of a settings file (JSON, comments allowed) with a hook entered, once; all else stays as it is, comments and
- * white space too.
+ * The text of a settings file (JSON, comments allowed) with a hook entered, once; all else stays as it is, comments too,
+ * but for white space on the lines beside it.
  *
  * @throws PalimpsestError `invalid_json` for a file that is none, or whose `hooks` are not what the host makes of them.
  */
