@@ -12,6 +12,7 @@ import { type TruncateReport, truncateText } from "./pipeline/truncate-text.ts";
 import { checkPolicyLayer } from "./policy/check-policy.ts";
 import type { PolicyLayer } from "./policy/policy-layer.ts";
 import { resolvePolicy } from "./policy/resolve-policy.ts";
+import type { Policy } from "./policy/schema.ts";
 import type { EncodingName } from "./tokens/encoding.ts";
 
 /** What every library call takes. */
@@ -79,8 +80,12 @@ export interface TruncateOptions extends CallOptions {
 	readonly focus?: string;
 }
 
-function policyOf(options: CallOptions) {
-	return resolvePolicy([checkPolicyLayer(options.policy ?? {}, "the `policy` option")]);
+let standard: Policy | undefined;
+
+function policyOf({ policy }: CallOptions): Policy {
+	if (policy !== undefined) return resolvePolicy([checkPolicyLayer(policy, "the `policy` option")]);
+	standard ??= resolvePolicy([]);
+	return standard;
 }
 
 function shellOf({ archive, log }: CallOptions) {

@@ -50,7 +50,9 @@ function probe(located: LocatedMessages): Fit {
 
 function isOwnRecord(record: unknown): record is JsonObject {
 	if (!isJsonObject(record)) return false;
-	const role = stringAt(record, "role") ?? "";
+	const role = stringAt(record, "role");
+	// Every message of every conversation is asked.
+	if (!role?.startsWith("_")) return false;
 	return Object.hasOwn(ownRecords, role) && ownRecords[role]?.(record) === true;
 }
 
