@@ -12,8 +12,9 @@ export type Fit =
 
 /** A document with the place of its messages. */
 export interface LocatedMessages {
+	/** What holds the messages beside a model, tools and a system prompt: the document, or a request body within it. */
 	readonly document: unknown;
-	/** Path of the list of messages: empty for a bare list. */
+	/** Path of the list of messages in the whole document: empty for a bare list. */
 	readonly base: Path;
 	readonly messages: readonly unknown[];
 	/** Messages that were read before; absent where each is to be read anew. */

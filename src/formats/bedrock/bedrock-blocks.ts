@@ -55,6 +55,7 @@ function readResult(result: JsonObject, path: Path, draft: MessageDraft): void {
 	const media: MediaNode[] = [];
 	const counted: string[] = [];
 	const at = [...path, "content"];
+	let wholeJson: WholeContent | undefined;
 	const blocks = Array.isArray(result.content) ? (result.content as unknown[]) : [];
 	blocks.forEach((block, index) => {
 		const text = isJsonObject(block) ? stringAt(block, "text") : undefined;
@@ -66,6 +67,7 @@ function readResult(result: JsonObject, path: Path, draft: MessageDraft): void {
 			texts.push(...json.texts);
 			media.push(...json.media);
 			counted.push(...json.counted);
+			if (blocks.length === 1) wholeJson = json.whole;
 		} else if (isJsonObject(block)) {
 			const inside = readJsonTexts(block, [...at, index], () => undefined);
 			texts.push(...inside.texts);
@@ -76,7 +78,7 @@ function readResult(result: JsonObject, path: Path, draft: MessageDraft): void {
 	addResult(draft, {
 		callId: idAt(result, "toolUseId"),
 		texts,
-		whole: wholeOf(blocks, at),
+		whole: wholeJson ?? wholeTexts(blocks, at),
 		media,
 		copies: [],
 		isError: result.status === "error" ? true : result.status === "success" ? false : undefined,
@@ -84,14 +86,11 @@ function readResult(result: JsonObject, path: Path, draft: MessageDraft): void {
 	});
 }
 
-/** A list of texts can be written as one text, and so can a lone object around a text or around a result of MCP. */
-function wholeOf(blocks: readonly unknown[], path: Path): WholeContent | undefined {
+/** A list of texts can be written as one text. */
+function wholeTexts(blocks: readonly unknown[], path: Path): WholeContent | undefined {
 	const [first] = blocks;
-	if (!isJsonObject(first)) return undefined;
 	const isText = (block: unknown) => isJsonObject(block) && stringAt(block, "text") !== undefined;
-	if (blocks.every(isText)) return { path, write: (text) => [{ ...first, text }] };
-	const isJson = blocks.length === 1 && Object.hasOwn(first, "json");
-	return isJson ? readWrappedValue(first.json, [...path, 0, "json"], readInlineMedia).whole : undefined;
+	return isJsonObject(first) && blocks.every(isText) ? { path, write: (text) => [{ ...first, text }] } : undefined;
 }
 
 /** An image, a recording or a document; its bytes stand in base64 where the conversation is JSON. */

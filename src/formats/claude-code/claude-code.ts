@@ -73,7 +73,7 @@ function readRecords(records: readonly SpeechRecord[], { messages: all, base }: 
 		for (const [id, values] of argumentsIn(one.message)) argumentsOf.set(id, values);
 		const repeats = one.repeats.map((repeat) => readRecord(repeat, base, argumentsOf));
 		const joined = joinRepeats(readRecord(one, base, argumentsOf), repeats);
-		const whole = withAttachments(joined, one.attachments ?? [], all, base);
+		const whole = countAttachments(joined, one.attachments ?? [], all, base);
 		const message = one.sent === false ? { ...whole, sent: false } : whole;
 		const id = apiMessageId(one);
 		const parts = id === undefined ? undefined : begun.get(id);
@@ -107,7 +107,7 @@ function readRecord(
 }
 
 /** A message with what is sent along behind it. */
-function withAttachments(message: Message, indexes: readonly number[], all: readonly unknown[], base: Path): Message {
+function countAttachments(message: Message, indexes: readonly number[], all: readonly unknown[], base: Path): Message {
 	if (indexes.length === 0) return message;
 	const attached = indexes.map((index) => readAttachment(all[index] as JsonObject, [...base, index]));
 	return {

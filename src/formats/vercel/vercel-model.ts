@@ -37,8 +37,8 @@ const outputTypes = new Set(["text", "json", "content", "error-text", "error-jso
 /**
  * Messages of the Vercel AI SDK as its models take them: `ModelMessage` (v5 and later: `input`, `output`) and
  * `CoreMessage` (v4: `args`, `result`, `isError`). A text, a JSON string, a list of texts or what an MCP server
- * returned can be masked, any other JSON object cannot. The answer to an approval request is read as a result without text of the call that waits for it, so that the
- * two are dropped together.
+ * returned can be masked, any other JSON object cannot. The answer to an approval request is read as a result without
+ * text of the call that waits for it, so that the two are dropped together.
  */
 export const vercelModel: Format = {
 	name: "vercel-model",
