@@ -41,6 +41,8 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 	});
 
 	it("lets what is gone go from the set of its call, whose id stays in use", async () => {
+		// Opening sweeps in the background, once in a while: this one waits for it, so that none runs beside what follows.
+		await (await open({ namespace: "reused" })).close();
 		const archive = await open({ namespace: "reused" });
 		const connection = await connectRedis({ url: redis.url });
 		const put = (text: string) => archive.put([{ text, kind: "result", toolCallId: "call_0" }]);

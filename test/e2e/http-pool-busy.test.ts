@@ -93,7 +93,8 @@ describe.each(faces)("%s", (face) => {
 		expect(told[0]).toMatchObject({ message: "working" });
 		expect(waited[0]).toMatchObject({ message: "waiting for its turn" });
 		for (const one of [...told, ...waited]) {
-			expect(one.progress).toBeGreaterThanOrEqual(1);
+			// Timers count in whole milliseconds, so that one may come a part of one early.
+			expect(one.progress).toBeGreaterThan(0.99);
 			expect(one.total).toBeUndefined();
 		}
 	});
