@@ -22,7 +22,7 @@ export {
 	type TruncateOptions,
 	truncate,
 } from "./library.ts";
-export type { CompactOutcome } from "./pipeline/compaction/compact-conversation.ts";
+export type { CompactOutcome } from "./pipeline/compaction/compact-outcome.ts";
 export type { CallerRequest, CompactReport } from "./pipeline/compaction/compact-report.ts";
 export type { CompactionOptions } from "./pipeline/compaction/compaction-of-options.ts";
 export type { GuardWithCompactionReport as GuardReport } from "./pipeline/compaction/guard-with-compaction.ts";

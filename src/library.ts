@@ -1,6 +1,7 @@
 import type { Archive } from "./archive/archive.ts";
 import type { TruncationStrategy } from "./engine/truncate/truncation-types.ts";
-import { type CompactOutcome, compactConversation } from "./pipeline/compaction/compact-conversation.ts";
+import { compactConversation } from "./pipeline/compaction/compact-conversation.ts";
+import type { CompactOutcome } from "./pipeline/compaction/compact-outcome.ts";
 import { type CompactionOptions, compactionOfOptions } from "./pipeline/compaction/compaction-of-options.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./pipeline/compaction/guard-with-compaction.ts";
 import { countText, type TextCount } from "./pipeline/count-text.ts";

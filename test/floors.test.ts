@@ -86,6 +86,20 @@ describe("the floors", () => {
 	});
 });
 
+describe("the files among themselves", () => {
+	it("none imports itself by way of others", () => {
+		const importsOfFile = new Map(files.map(({ path, imports }) => [path, imports.map(({ target }) => target)]));
+		expect(cyclesOf(importsOfFile)).toEqual([]);
+		const ring = new Map([
+			["a", ["b"]],
+			["b", ["c", "d"]],
+			["c", ["a"]],
+			["d", []],
+		]);
+		expect(cyclesOf(ring)).toEqual(["a b c"]);
+	});
+});
+
 describe("the engine", () => {
 	it("imports only itself and, as types, the policy", () => {
 		const allowed = ({ target, typeOnly }: Import) =>
@@ -146,6 +160,26 @@ describe("the files", () => {
 		expect(barrels.map(({ path }) => path).filter((path) => path !== "index.ts")).toEqual([]);
 	});
 });
+
+/** The files that import each other in a ring, as types or otherwise. */
+function cyclesOf(importsOfFile: ReadonlyMap<string, readonly string[]>): string[] {
+	const reach = (from: string): ReadonlySet<string> => {
+		const reached = new Set<string>();
+		const waiting = [...(importsOfFile.get(from) ?? [])];
+		for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+			if (reached.has(next)) continue;
+			reached.add(next);
+			waiting.push(...(importsOfFile.get(next) ?? []));
+		}
+		return reached;
+	};
+	const reached = new Map(Array.from(importsOfFile.keys(), (path) => [path, reach(path)]));
+	const inCycles = [...reached.keys()].filter((path) => reached.get(path)?.has(path));
+	const cycles = inCycles.map((path) =>
+		inCycles.filter((other) => reached.get(path)?.has(other) && reached.get(other)?.has(path)).sort(),
+	);
+	return [...new Set(cycles.map((cycle) => cycle.join(" ")))];
+}
 
 function withoutComments(text: string): string {
 	return text.replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");

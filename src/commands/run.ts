@@ -1,6 +1,7 @@
 import { PalimpsestError } from "../errors.ts";
 import { endingNotice } from "../pipeline/stream/excerpt-notices.ts";
-import { type ShortenedOutput, shortenStream } from "../pipeline/stream/shorten-stream.ts";
+import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
+import type { ShortenedOutput } from "../pipeline/stream/shortened-output.ts";
 import { startCommand } from "./run/start-command.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, say } from "./shell.ts";
 import type { LimitOptions } from "./truncate.ts";

@@ -2,7 +2,7 @@ import type { Findings } from "./continuation.ts";
 import type { ReplaceEdit } from "./edit.ts";
 import type { LadderStart } from "./ladder-start.ts";
 import type { PairedResult } from "./pairing.ts";
-import type { MaskedSoFar } from "./strategies/mask.ts";
+import type { MaskedSoFar } from "./strategies/mask-plan.ts";
 import type { ToolResult } from "./transcript.ts";
 
 /** What was planned for results that were met before, under one policy and one counter. */

@@ -1,7 +1,7 @@
 import type { Path } from "../engine/path.ts";
 import type { ReadMedia } from "./json-texts.ts";
 import { asCountedText, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { readTypedParts, type TypedParts } from "./typed-parts.ts";
+import { readTypedPartList, type TypedParts } from "./typed-part-list.ts";
 
 const blockTypes: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
 /** What stands beside the `content` of a result; with `structuredContent` the same output stands there again. */
@@ -15,7 +15,7 @@ const besideContent = new Set(["content", "isError", "_meta"]);
 export function readMcpResult(result: JsonObject, path: Path, readMedia: ReadMedia): TypedParts | undefined {
 	if (!isMcpResult(result)) return undefined;
 	const blocks = result.content as readonly JsonObject[];
-	const read = readTypedParts(blocks, [...path, "content"], readMedia);
+	const read = readTypedPartList(blocks, [...path, "content"], readMedia);
 	const frame = { ...result, content: blocks.map((block) => (block.type === "text" ? { ...block, text: "" } : "")) };
 	return { ...read, counted: [...read.counted, asCountedText(frame)] };
 }

@@ -1,7 +1,8 @@
 import type { Path } from "../engine/path.ts";
 import type { ReadMedia } from "./json-texts.ts";
 import { readResultContent } from "./part-list.ts";
-import { readTypedParts, type TypedParts } from "./typed-parts.ts";
+import type { TypedParts } from "./typed-part-list.ts";
+import { readTypedParts } from "./typed-parts.ts";
 
 /**
  * Reads the content of a tool's result in an API whose results are a string or a list of parts, as Chat Completions and

@@ -2,7 +2,7 @@ import type { Path } from "../engine/path.ts";
 import { type ReadMedia, readJsonTexts } from "./json-texts.ts";
 import { asCountedText, isJsonObject } from "./json-values.ts";
 import { readMcpResult } from "./mcp-result.ts";
-import type { TypedParts } from "./typed-parts.ts";
+import type { TypedParts } from "./typed-part-list.ts";
 import { onlyMember, wrappedText } from "./wrapped-text.ts";
 
 /**

@@ -2,7 +2,8 @@ import { writeEdits } from "../documents/apply-edits.ts";
 import { decodeText } from "../documents/decode-text.ts";
 import { spellingsOf } from "../documents/spellings-of.ts";
 import { readTextDocument } from "../documents/text-document.ts";
-import { answerWith, type ConversationCall, tellRounded } from "./answer-conversation.ts";
+import { answerWith, tellRounded } from "./answer-with.ts";
+import type { ConversationCall } from "./conversation-call.ts";
 import { originalLinks } from "./original-link.ts";
 import { type Answer, beside } from "./tool.ts";
 

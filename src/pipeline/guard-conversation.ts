@@ -1,23 +1,24 @@
 import { budgetOf } from "../engine/budget.ts";
-import { type Consumer, largestConsumers } from "../engine/consumers.ts";
-import { type Economics, economicsOf } from "../engine/economics.ts";
-import { type LadderStep, planGuard } from "../engine/guard.ts";
-import { type Report, reportOf } from "../engine/report.ts";
+import { largestConsumers } from "../engine/consumers.ts";
+import { economicsOf } from "../engine/economics.ts";
+import { planGuard } from "../engine/guard.ts";
+import { reportOf } from "../engine/report.ts";
 import { scaleTokens } from "../engine/token-scale.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { inputTokensOf } from "../tokens/input-tokens.ts";
-import type { ArchivedGroup, SpellingsOf } from "./archive-originals.ts";
+import type { SpellingsOf } from "./archive-originals.ts";
 import { archivingOf } from "./archiving-of.ts";
 import { type CarriedOut, carryOut } from "./carry-out.ts";
 import { completePlan } from "./complete-plan.ts";
 import { contextWindowOfCall } from "./context-window-of-call.ts";
 import { countForGuard } from "./count-for-guard.ts";
-import { type CountingReport, countingReport } from "./counting-report.ts";
+import { countingReport } from "./counting-report.ts";
 import { despiteArchive } from "./despite-archive.ts";
 import { editRecord, refsOfGroups } from "./edit-record.ts";
-import { type FollowUpReport, followUpOf } from "./follow-up-of.ts";
+import { followUpOf } from "./follow-up-of.ts";
+import type { GuardReport } from "./guard-report.ts";
 import type { Log } from "./log-event.ts";
 import { longConversation } from "./long-conversation.ts";
 import type { Outcome } from "./mask-conversation.ts";
@@ -30,38 +31,7 @@ import { asSent } from "./request-parts.ts";
 import { requireTokens } from "./require-tokens.ts";
 import { type MemoryChoice, memoryOf } from "./seen-conversations.ts";
 import { textLibraries } from "./text-libraries.ts";
-import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
-
-/** What a guarding did. */
-export interface GuardReport extends Report, CountingReport {
-	/** Whether the conversation is now within the budget, at the upper end of its band. */
-	readonly fits: boolean;
-	readonly context_window: number;
-	readonly reserve_tokens: number;
-	/** Tokens that the conversation may take; negative where the reserve is larger than the window. */
-	readonly budget_tokens: number;
-	/** Tokens over the budget at the upper end of the band; 0 where it fits. */
-	readonly shortfall_tokens: number;
-	/** The ladder's steps that changed something, in order. */
-	readonly steps: readonly {
-		readonly step: LadderStep["step"];
-		readonly count: number;
-		readonly tokens_after: number;
-	}[];
-	/** The messages of the input that take the most tokens. */
-	readonly largest: readonly Consumer[];
-	/** What the edits cost and save where the provider caches prompts. */
-	readonly economics: Economics;
-	/** Present where the policy says from how many messages a conversation counts as too long. */
-	readonly max_messages?: { readonly limit: number; readonly messages: number; readonly reached: boolean };
-	/** Present where the last answer was given: what was done about it. */
-	readonly follow_up?: FollowUpReport;
-	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
-	readonly thinking?: ThinkingReport;
-	/** The groups of messages that were dropped, and where each is archived; only with an archive. */
-	readonly dropped_groups?: readonly ArchivedGroup[];
-}
 
 /** A conversation to bring within its model's context window. */
 export interface GuardRequest extends KeepsOriginals {

@@ -1,6 +1,6 @@
 import type { Transcript } from "../engine/transcript.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { GuardReport } from "./guard-conversation.ts";
+import type { GuardReport } from "./guard-report.ts";
 
 /** Messages that a request sends: what a session has compacted away counts no more. */
 export function sentMessages({ messages }: Transcript): number {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type GuardPlan, planGuard } from "../../src/engine/guard.ts";
+import { planGuard } from "../../src/engine/guard.ts";
+import type { GuardPlan } from "../../src/engine/guard-plan.ts";
 import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,7 +1,8 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
-import { type CompactOutcome, compactConversation } from "../../src/pipeline/compaction/compact-conversation.ts";
+import { compactConversation } from "../../src/pipeline/compaction/compact-conversation.ts";
+import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
 import type { CompactRequest, StrategyOfCall } from "../../src/pipeline/compaction/compact-request.ts";
 import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
 import { builtInStrategies } from "../../src/policy/strategy-name.ts";

@@ -3,7 +3,7 @@ import { pairResults } from "../../src/engine/pairing.ts";
 import { type Path, valueAt } from "../../src/engine/path.ts";
 import type { Transcript } from "../../src/engine/transcript.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
-import type { CompactOutcome } from "../../src/pipeline/compaction/compact-conversation.ts";
+import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { added, looseEnds } from "../support/loose-ends.ts";
 import { brokenPromises } from "../support/promise-checker.ts";

@@ -1,6 +1,6 @@
 import type { Edit, InsertEdit, RemoveEdit, ReplaceEdit, Size } from "../edit.ts";
 import { addSizes } from "../size.ts";
-import type { PlanRewriteParameters, Rewrite, RewriteSource } from "./plan-rewrite.ts";
+import type { PlanRewriteParameters, Rewrite, RewriteSource } from "./rewrite.ts";
 
 /** What was there and what is to be, with what of it is the same. */
 export interface Matched extends Pick<PlanRewriteParameters, "source" | "sizes" | "sizeOf" | "identityOf"> {

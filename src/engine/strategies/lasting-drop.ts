@@ -1,6 +1,6 @@
 import type { RemoveEdit, Size } from "../edit.ts";
 import { groupMessages } from "../groups.ts";
-import type { GuardParameters } from "../guard.ts";
+import type { GuardParameters } from "../guard-plan.ts";
 import type { Measurement } from "../measure.ts";
 import { pairResults } from "../pairing.ts";
 import { readHistory } from "../replay/history.ts";

@@ -9,14 +9,9 @@ import { replay } from "../replay/replay.ts";
 import { isToolTurn, toolTurns } from "../tool-turns.ts";
 import type { Message, Transcript } from "../transcript.ts";
 import { markUnsent } from "./mark-unsent.ts";
-import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
+import type { MaskedSoFar, MaskPlan } from "./mask-plan.ts";
+import { type MaskResultParameters, maskResult } from "./mask-result.ts";
 import { withDigest } from "./with-digest.ts";
-
-/** The masking of a conversation: its edits, and what was left alone and why. */
-export interface MaskPlan {
-	readonly edits: readonly ReplaceEdit[];
-	readonly kept: Readonly<Record<KeptReason, number>>;
-}
 
 /** How a history is replayed. */
 export interface Replaying {
@@ -83,14 +78,6 @@ function planByReplay(parameters: MaskParameters, { meter, ...how }: Replaying):
 		return [];
 	});
 	return { edits, kept };
-}
-
-/** A masking that can be gone on from when messages follow. */
-export interface MaskedSoFar extends MaskPlan {
-	/** How many results were looked at. */
-	readonly seen: number;
-	/** Those of them in the window, to be looked at again. */
-	readonly inWindow: readonly PairedResult[];
 }
 
 /** Whether what was masked stands before what may still be, so that edits stand in order when that is added to them. */

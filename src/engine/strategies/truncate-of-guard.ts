@@ -1,5 +1,5 @@
 import type { ReplaceEdit } from "../edit.ts";
-import type { GuardParameters } from "../guard.ts";
+import type { GuardParameters } from "../guard-plan.ts";
 import { planTruncate } from "./truncate.ts";
 
 /** What of a guard's parameters truncating needs. */

@@ -3,7 +3,7 @@ import type { Message } from "../../engine/transcript.ts";
 import type { LocatedMessages } from "../format.ts";
 import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import type { MessagePlace } from "../message-place.ts";
-import { readMessage } from "./anthropic-messages.ts";
+import { readAnthropicMessage } from "./read-anthropic-message.ts";
 
 /**
  * Reads a message of the API, of which a `compaction` block is a message of its own: the API ignores all that stands
@@ -11,7 +11,7 @@ import { readMessage } from "./anthropic-messages.ts";
  */
 export function readCompacted(message: JsonObject, path: Path, place?: MessagePlace): Message | Message[] {
 	const at = compactionIn(message);
-	if (at === -1) return readMessage(message, path, place);
+	if (at === -1) return readAnthropicMessage(message, path, place);
 	const blocks = message.content as readonly JsonObject[];
 	const places = blocks.map((_, index) => childPath(childPath(path, "content"), index));
 	const counted = [asCountedText(blocks[at]?.content)];
@@ -19,7 +19,10 @@ export function readCompacted(message: JsonObject, path: Path, place?: MessagePl
 	const paths = isAll ? [path] : places.slice(0, at + 1);
 	const summary: Message = { role: "system", paths, counted, mediaTokens: 0, calls: [], results: [], thinking: [] };
 	if (isAll) return summary;
-	const rest = readMessage({ ...message, content: blocks.map((block, index) => (index > at ? block : "")) }, path);
+	const rest = readAnthropicMessage(
+		{ ...message, content: blocks.map((block, index) => (index > at ? block : "")) },
+		path,
+	);
 	return [summary, { ...rest, paths: places.slice(at + 1) }];
 }
 

@@ -1,6 +1,6 @@
 import type { Path } from "../../engine/path.ts";
 import type { Message, ThinkingBlock } from "../../engine/transcript.ts";
-import { readMessage } from "../anthropic/anthropic-messages.ts";
+import { readAnthropicMessage } from "../anthropic/read-anthropic-message.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { outputCopies } from "../sessions/output-copies.ts";
@@ -94,7 +94,7 @@ function readRecord(
 	argumentsOf: ReadonlyMap<string, ReadonlySet<unknown>>,
 ): Message {
 	const path = [...base, index];
-	const own = readMessage(message, [...path, "message"]);
+	const own = readAnthropicMessage(message, [...path, "message"]);
 	const read = { ...own, paths: [path], thinking: thinkingOf(own, message, path) };
 	const [first, ...others] = read.results;
 	const kept = copyKeys.filter((key) => Object.hasOwn(record, key));

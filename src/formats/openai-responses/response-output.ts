@@ -2,7 +2,8 @@ import type { Path } from "../../engine/path.ts";
 import type { TextNode, ToolResult, WholeContent } from "../../engine/transcript.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { readMedia } from "../media/read-media.ts";
-import { readTypedParts, type TypedParts } from "../typed-parts.ts";
+import type { TypedParts } from "../typed-part-list.ts";
+import { readTypedParts } from "../typed-parts.ts";
 import { readResponseMedia, textOfPart } from "./response-parts.ts";
 
 type Output = ToolResult & { readonly counted: readonly string[] };

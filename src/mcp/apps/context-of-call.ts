@@ -1,6 +1,6 @@
 import { contextText } from "../../pipeline/report/context-text.ts";
 import { type ContextReportRequest, reportContext } from "../../pipeline/report/report-context.ts";
-import type { ContextAnswer } from "../answer-conversation.ts";
+import type { ContextAnswer } from "../conversation-call.ts";
 
 const columns = 100;
 

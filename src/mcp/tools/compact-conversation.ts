@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import { builtInStrategies } from "../../policy/strategy-name.ts";
-import { answerConversation, type EditConversation } from "../answer-conversation.ts";
+import { answerConversation } from "../answer-conversation.ts";
 import { compactionOfCall } from "../compaction-of-call.ts";
+import type { EditConversation } from "../conversation-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { summaryPlaceholder, summaryRequestAnswer } from "../summary-request-answer.ts";

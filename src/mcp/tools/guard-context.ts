@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { originalsOf } from "../../pipeline/originals-of.ts";
 import type { PolicyLayer } from "../../policy/policy-layer.ts";
-import { answerConversation, type EditConversation } from "../answer-conversation.ts";
+import { answerConversation } from "../answer-conversation.ts";
 import { contextReportUri } from "../apps/context-report-app.ts";
 import { compactionOfCall } from "../compaction-of-call.ts";
+import type { EditConversation } from "../conversation-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";

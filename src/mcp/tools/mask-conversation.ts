@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { answerConversation, type EditConversation } from "../answer-conversation.ts";
+import { answerConversation } from "../answer-conversation.ts";
+import type { EditConversation } from "../conversation-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";

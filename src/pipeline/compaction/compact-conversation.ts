@@ -1,24 +1,19 @@
 import { reportOf } from "../../engine/report.ts";
-
 import { type CarriedOut, carryOut } from "../carry-out.ts";
 import { completePlan } from "../complete-plan.ts";
 import { countingReport } from "../counting-report.ts";
 import { despiteArchive } from "../despite-archive.ts";
 import { editRecord, refsOfGroups } from "../edit-record.ts";
-import type { Outcome } from "../mask-conversation.ts";
 import { planEvents } from "../plan-events.ts";
 import { asksOnce } from "./asks-once.ts";
-import type { CallerRequest, CompactionResult, CompactReport } from "./compact-report.ts";
+import type { CompactOutcome } from "./compact-outcome.ts";
+import type { CompactionResult, CompactReport } from "./compact-report.ts";
 import type { CompactRequest } from "./compact-request.ts";
+import { decided } from "./decided.ts";
 import { guardInstead } from "./guard-instead.ts";
 import { type OpenedCompaction, openCompaction } from "./open-compaction.ts";
-import { type PlannedCompaction, planCompaction } from "./plan-compaction.ts";
-
-/** A conversation after a compaction, or what is asked of the caller first. */
-export interface CompactOutcome extends Outcome<CompactReport> {
-	/** Present where the caller is asked for a summary; the conversation is then as it was. */
-	readonly request?: CallerRequest;
-}
+import { planCompaction } from "./plan-compaction.ts";
+import type { PlannedCompaction } from "./planned-compaction.ts";
 
 /**
  * Compacts a conversation by a strategy, where that is due or forced. Whatever fails, the conversation comes back as it
@@ -84,21 +79,6 @@ async function conclude(
 		},
 		...(planned.kind === "request" ? { request: planned.request } : {}),
 		...(settled.kind === "kept_promises" ? {} : { error: settled.error }),
-	};
-}
-
-/** What every report on a compaction says of how it was decided. */
-export function decided(
-	{ strategy }: CompactRequest,
-	{ trigger, contextWindow, reserveTokens }: OpenedCompaction,
-	result: CompactionResult,
-): Pick<CompactReport, "strategy" | "trigger" | "result" | "context_window" | "reserve_tokens"> {
-	return {
-		strategy: strategy.name,
-		trigger,
-		result,
-		...(contextWindow === undefined ? {} : { context_window: contextWindow }),
-		reserve_tokens: reserveTokens,
 	};
 }
 

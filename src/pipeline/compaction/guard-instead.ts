@@ -1,7 +1,8 @@
 import { PalimpsestError } from "../../errors.ts";
 import { guardConversation } from "../guard-conversation.ts";
-import { type CompactOutcome, decided } from "./compact-conversation.ts";
+import type { CompactOutcome } from "./compact-outcome.ts";
 import type { CompactRequest } from "./compact-request.ts";
+import { decided } from "./decided.ts";
 import type { OpenedCompaction } from "./open-compaction.ts";
 
 /**

@@ -1,6 +1,7 @@
 import { PalimpsestError } from "../../errors.ts";
 import { readConversation } from "../../formats/read-conversation.ts";
-import { type GuardReport, type GuardRequest, guardConversation } from "../guard-conversation.ts";
+import { type GuardRequest, guardConversation } from "../guard-conversation.ts";
+import type { GuardReport } from "../guard-report.ts";
 import { longConversation } from "../long-conversation.ts";
 import type { Outcome } from "../mask-conversation.ts";
 import { compactConversation } from "./compact-conversation.ts";

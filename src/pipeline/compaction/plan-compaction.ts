@@ -1,22 +1,9 @@
-import type { Edit } from "../../engine/edit.ts";
-import type { CallerRequest, CompactionResult, SummaryReport } from "./compact-report.ts";
 import type { CompactRequest } from "./compact-request.ts";
 import type { OpenedCompaction } from "./open-compaction.ts";
 import { planExternal } from "./plan-external.ts";
 import { planHiding } from "./plan-hiding.ts";
 import { planSummarised } from "./plan-summarised.ts";
-
-/** What a strategy wants done. */
-export type PlannedCompaction =
-	| { readonly kind: "unchanged" }
-	| {
-			readonly kind: "edits";
-			readonly edits: readonly Edit[];
-			readonly result: Extract<CompactionResult, "hidden" | "summarised" | "rewritten">;
-			readonly summary?: SummaryReport;
-	  }
-	| { readonly kind: "request"; readonly request: CallerRequest }
-	| { readonly kind: "guard" };
+import type { PlannedCompaction } from "./planned-compaction.ts";
 
 /**
  * Lets the strategy of a call act (seed 3). `hiding-then-summary` hides; where nothing was left to hide, it summarises: a

@@ -9,7 +9,7 @@ import { PalimpsestError } from "../../errors.ts";
 import { locateMessages } from "../../formats/read-conversation.ts";
 import type { CompactRequest, StrategyOfCall } from "./compact-request.ts";
 import type { OpenedCompaction } from "./open-compaction.ts";
-import type { PlannedCompaction } from "./plan-compaction.ts";
+import type { PlannedCompaction } from "./planned-compaction.ts";
 import { strategyLlm } from "./strategy-llm.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 

@@ -9,7 +9,7 @@ import type { SummaryReport } from "./compact-report.ts";
 import type { CompactRequest } from "./compact-request.ts";
 import { obtainSummary } from "./obtain-summary.ts";
 import type { OpenedCompaction } from "./open-compaction.ts";
-import type { PlannedCompaction } from "./plan-compaction.ts";
+import type { PlannedCompaction } from "./planned-compaction.ts";
 import { rangeJson } from "./range-json.ts";
 import { showRange } from "./show-range.ts";
 import { isTooShortToSummarise } from "./summary-overhead.ts";

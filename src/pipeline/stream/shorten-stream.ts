@@ -1,53 +1,17 @@
-import type { Archive } from "../../archive/archive.ts";
 import { fillTemplate } from "../../engine/fill-template.ts";
 import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
 import { cutEnds, endsNeeded } from "../../engine/stream/cut-ends.ts";
 import { readEnds } from "../../engine/stream/head-and-tail.ts";
-import type { TruncationStrategy } from "../../engine/truncate/truncation-types.ts";
-import type { PalimpsestError } from "../../errors.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { wordings } from "../../policy/wordings.ts";
-import type { Log } from "../log-event.ts";
-import { type AnsweredCall, originalOf } from "./answered-call.ts";
+import { originalOf } from "./answered-call.ts";
 import { archiveStream } from "./archive-stream.ts";
 import { excerptNotices, type KeptOutput, type RunEnding, recallNotice } from "./excerpt-notices.ts";
 import { limitCheck } from "./limit-check.ts";
 import { readOutput } from "./read-output.ts";
 import { shortenWhole } from "./shorten-whole.ts";
+import type { ShortenedOutput, StreamRequest } from "./shortened-output.ts";
 import { bytesToHold, type StreamLimit } from "./stream-limit.ts";
-
-/** An output to shorten. */
-export interface StreamRequest {
-	/** Its bytes in order. */
-	readonly pieces: AsyncIterable<Buffer>;
-	readonly policy: Policy;
-	readonly limit: StreamLimit;
-	/** How it is shortened where it is held, within a limit that is not `head_tail`; by default as the policy says, or `auto`. */
-	readonly strategy?: TruncationStrategy | undefined;
-	/** What it is then looked through for; by default what the call was after. */
-	readonly focus?: string | undefined;
-	/** Where the whole is kept, up to `mostArchivedBytes`. */
-	readonly archive?: Archive | undefined;
-	/** The call that it answers. */
-	readonly toolCall?: AnsweredCall | undefined;
-	/** How the command ended that put it out; asked once all of it has come. */
-	readonly ending?: (() => Promise<RunEnding>) | undefined;
-	/**
-	 * Whether an output that is held comes as it is where its whole cannot be archived, in place of the error; with what
-	 * was too long to be held, there is no such choice.
-	 */
-	readonly letThrough?: boolean | undefined;
-	readonly log?: Log | undefined;
-}
-
-/** An output within its limit, as it came, or shortened. */
-export type ShortenedOutput = (
-	| { readonly kind: "whole"; readonly bytes: Buffer }
-	| { readonly kind: "shortened"; readonly text: string }
-) & {
-	/** Why the whole could not be archived, where it should have been. */
-	readonly failure?: PalimpsestError | undefined;
-};
 
 /**
  * Shortens an output of any length. What is short enough to be held is treated as a text is; of anything longer no more

@@ -5,7 +5,7 @@ import { excerptStrategy } from "../cut-of-call.ts";
 import { type AnsweredCall, originalOf } from "./answered-call.ts";
 import { type LimitCheck, limitCheck } from "./limit-check.ts";
 import { type HeldShortening, shortenHeld } from "./shorten-held.ts";
-import type { ShortenedOutput, StreamRequest } from "./shorten-stream.ts";
+import type { ShortenedOutput, StreamRequest } from "./shortened-output.ts";
 
 /** Shortens an output that is held whole. Bytes that are no UTF-8 become U+FFFD where it is cut, and stay where it is not. */
 export async function shortenWhole(request: WholeRequest): Promise<ShortenedOutput> {

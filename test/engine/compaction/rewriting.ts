@@ -1,5 +1,6 @@
 import { applyPlan } from "../../../src/engine/apply.ts";
-import { planRewrite, type Rewrite } from "../../../src/engine/compaction/plan-rewrite.ts";
+import { planRewrite } from "../../../src/engine/compaction/plan-rewrite.ts";
+import type { Rewrite } from "../../../src/engine/compaction/rewrite.ts";
 import { verifyRewrite } from "../../../src/engine/compaction/verify-rewrite.ts";
 import { measure, type TokenMeter } from "../../../src/engine/measure.ts";
 import { valueAt } from "../../../src/engine/path.ts";

@@ -1,0 +1,38 @@
+import type { Consumer } from "../engine/consumers.ts";
+import type { Economics } from "../engine/economics.ts";
+import type { LadderStep } from "../engine/guard-plan.ts";
+import type { Report } from "../engine/report.ts";
+import type { ArchivedGroup } from "./archive-originals.ts";
+import type { CountingReport } from "./counting-report.ts";
+import type { FollowUpReport } from "./follow-up-of.ts";
+import type { ThinkingReport } from "./thinking-report.ts";
+
+/** What a guarding did. */
+export interface GuardReport extends Report, CountingReport {
+	/** Whether the conversation is now within the budget, at the upper end of its band. */
+	readonly fits: boolean;
+	readonly context_window: number;
+	readonly reserve_tokens: number;
+	/** Tokens that the conversation may take; negative where the reserve is larger than the window. */
+	readonly budget_tokens: number;
+	/** Tokens over the budget at the upper end of the band; 0 where it fits. */
+	readonly shortfall_tokens: number;
+	/** The ladder's steps that changed something, in order. */
+	readonly steps: readonly {
+		readonly step: LadderStep["step"];
+		readonly count: number;
+		readonly tokens_after: number;
+	}[];
+	/** The messages of the input that take the most tokens. */
+	readonly largest: readonly Consumer[];
+	/** What the edits cost and save where the provider caches prompts. */
+	readonly economics: Economics;
+	/** Present where the policy says from how many messages a conversation counts as too long. */
+	readonly max_messages?: { readonly limit: number; readonly messages: number; readonly reached: boolean };
+	/** Present where the last answer was given: what was done about it. */
+	readonly follow_up?: FollowUpReport;
+	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
+	readonly thinking?: ThinkingReport;
+	/** The groups of messages that were dropped, and where each is archived; only with an archive. */
+	readonly dropped_groups?: readonly ArchivedGroup[];
+}
