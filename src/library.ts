@@ -1,5 +1,7 @@
 import type { Archive } from "./archive/archive.ts";
+import { NotJsonError } from "./engine/stringify.ts";
 import type { TruncationStrategy } from "./engine/truncate/truncation-types.ts";
+import { PalimpsestError } from "./errors.ts";
 import { compactConversation } from "./pipeline/compaction/compact-conversation.ts";
 import type { CompactOutcome } from "./pipeline/compaction/compact-outcome.ts";
 import { type CompactionOptions, compactionOfOptions } from "./pipeline/compaction/compaction-of-options.ts";
@@ -93,17 +95,28 @@ function shellOf({ archive, log }: CallOptions) {
 	return { archive, ...(log === undefined ? {} : { log }) };
 }
 
+/** An object of the caller's own making may hold what JSON can't, and is found out only where it is written. */
+async function refusingOtherThanJson<Value>(work: () => Promise<Value>): Promise<Value> {
+	try {
+		return await work();
+	} catch (error) {
+		if (!(error instanceof NotJsonError)) throw error;
+		throw new PalimpsestError("invalid_argument", error.message, { cause: error });
+	}
+}
+
 /**
  * Masks the old tool results of a conversation: a list of messages, or any object that holds `messages`, in a format of
  * `docs/formats.md`. The input is never changed; parts without edits are shared with it.
  *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`.
+ * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument` for values that JSON can't hold.
  */
 export async function mask<Conversation>(
 	conversation: Conversation,
 	options: CallOptions = {},
 ): Promise<Outcome<MaskReport> & { readonly conversation: Conversation }> {
-	const outcome = await maskConversation({ conversation, policy: policyOf(options), ...shellOf(options) });
+	const request = { conversation, policy: policyOf(options), ...shellOf(options) };
+	const outcome = await refusingOtherThanJson(() => maskConversation(request));
 	return outcome as typeof outcome & { conversation: Conversation };
 }
 
@@ -120,7 +133,8 @@ export async function guard<Conversation>(
 	const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal, onProgress };
 	const policy = policyOf(options);
 	const compaction = async () => compactionOfOptions(options, policy);
-	const outcome = await guardWithCompaction({ conversation, policy, ...given, ...shellOf(options), compaction });
+	const request = { conversation, policy, ...given, ...shellOf(options), compaction };
+	const outcome = await refusingOtherThanJson(() => guardWithCompaction(request));
 	return outcome as typeof outcome & { conversation: Conversation };
 }
 
@@ -140,7 +154,8 @@ export async function compact<Conversation>(
 	const given = { model, contextWindow, reserveTokens, tools, usage, force, signal, onProgress };
 	const policy = policyOf(options);
 	const how = compactionOfOptions(options, policy);
-	const outcome = await compactConversation({ conversation, policy, ...given, ...shellOf(options), ...how });
+	const request = { conversation, policy, ...given, ...shellOf(options), ...how };
+	const outcome = await refusingOtherThanJson(() => compactConversation(request));
 	return outcome as typeof outcome & { conversation: Conversation };
 }
 
@@ -148,14 +163,16 @@ export async function compact<Conversation>(
  * Puts what an archive keeps back in the place of placeholders and cut results: `restore(mask(x))` is `x`. Dropped groups
  * stay dropped; `report.dropped_groups` of the guarding names where each can be read.
  *
- * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`, `invalid_policy`.
+ * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`, `invalid_policy`, `invalid_argument` for values that
+ * JSON can't hold.
  */
 export async function restore<Conversation>(
 	conversation: Conversation,
 	archive: Archive,
 	options: Pick<CallOptions, "policy"> = {},
 ): Promise<{ readonly conversation: Conversation; readonly report: RestoreReport }> {
-	const restored = await restoreWhole({ conversation, archive, policy: policyOf(options) });
+	const request = { conversation, archive, policy: policyOf(options) };
+	const restored = await refusingOtherThanJson(() => restoreWhole(request));
 	return restored as typeof restored & { conversation: Conversation };
 }
 

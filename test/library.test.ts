@@ -116,6 +116,9 @@ it("counts the tokens of a text, exactly where it can", async () => {
 
 describe("errors", () => {
 	const messages = agentConversation(1);
+	const withOutput = (content: object) => [...messages, { role: "tool", tool_call_id: "none", content }];
+	const ring: Record<string, unknown> = { [secret]: secret };
+	ring.itself = ring;
 	const loose = built as unknown as Record<"mask" | "guard" | "truncate", (...values: unknown[]) => Promise<unknown>>;
 
 	it.each<[string, () => unknown, string, RegExp]>([
@@ -134,6 +137,13 @@ describe("errors", () => {
 			/`policy` option:\n- mask\.windw_turns: unknown key\. Did you mean mask\.window_turns\?/,
 		],
 		["a mistyped preset", () => loose.truncate("a", { policy: { preset: "x" } }), "invalid_policy", /preset: expected/],
+		[
+			"a bigint",
+			() => guard(withOutput({ rows: 1n }), { contextWindow: 9 }),
+			"invalid_argument",
+			/holds itself, or a bigint/,
+		],
+		["a ring", () => loose.mask(withOutput(ring)), "invalid_argument", /holds itself, or a bigint/],
 	])("%s rejects with its code", async (_what, call, code, words) => {
 		const rejected = await Promise.resolve()
 			.then(call)

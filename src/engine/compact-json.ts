@@ -1,12 +1,14 @@
+import { NotJsonError, stringify } from "./stringify.ts";
+
 /**
  * A value as compact JSON, as `JSON.stringify` writes it, whatever its depth: that one ends in a stack overflow some
  * thousand levels down, where `JSON.parse` has no bound. Empty for what JSON has no word for.
  *
- * @throws TypeError as `JSON.stringify` does for what came from no JSON: a value that holds itself, a bigint.
+ * @throws NotJsonError for what came from no JSON: a value that holds itself, a bigint.
  */
 export function compactJson(value: unknown): string {
 	try {
-		return JSON.stringify(value) ?? "";
+		return stringify(value) ?? "";
 	} catch (error) {
 		if (!(error instanceof RangeError)) throw error;
 		return writeByHand(value);
@@ -26,11 +28,11 @@ function writeByHand(root: unknown): string {
 	const open = new Set<object>();
 	const write = (value: unknown): void => {
 		if (typeof value !== "object" || value === null) {
-			pieces.push(JSON.stringify(value) ?? "null");
+			pieces.push(stringify(value) ?? "null");
 			return;
 		}
 		// It would be written until memory is full.
-		if (open.has(value)) throw new TypeError("Expected JSON; got a value that holds itself.");
+		if (open.has(value)) throw new NotJsonError();
 		open.add(value);
 		const close = Array.isArray(value) ? "]" : "}";
 		pieces.push(close === "]" ? "[" : "{");

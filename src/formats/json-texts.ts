@@ -1,4 +1,5 @@
 import type { Path } from "../engine/path.ts";
+import { stringify } from "../engine/stringify.ts";
 import type { MediaNode, TextNode } from "../engine/transcript.ts";
 import { asCountedText, isJsonObject, type JsonObject } from "./json-values.ts";
 
@@ -50,7 +51,7 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 		}
 	}
 	const isElsewhere = (item: unknown) => isLongText(item) || mediaParts.has(item);
-	const rest = JSON.stringify(value, (_, item: unknown) => (isElsewhere(item) ? "" : item));
+	const rest = stringify(value, (_, item) => (isElsewhere(item) ? "" : item)) ?? "";
 	return { texts, media, counted: mediaParts.has(value) ? [] : [rest] };
 }
 
