@@ -13,6 +13,7 @@ import { inspect } from "./inspect.ts";
 import { isJsonObject } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
+import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat/openai-chat.ts";
 import { openaiResponses } from "./openai-responses/openai-responses.ts";
 import { opencode } from "./opencode/opencode.ts";
@@ -40,6 +41,7 @@ export const formats: readonly Format[] = [
 	openaiResponses,
 	gemini,
 	bedrockConverse,
+	ollama,
 	openaiChat,
 	anthropicMessages,
 ];

@@ -102,6 +102,26 @@ export const apiFixtures: readonly ApiFixture[] = [
 		],
 	},
 	{
+		format: "ollama",
+		importType: 'import type { Message } from "ollama";',
+		type: "Message[]",
+		messages: [
+			{ role: "system", content: "You are an agent." },
+			{ role: "user", content: "List the files.", images: ["iVBORw0KGgo="] },
+			...steps.flatMap((id) => [
+				{
+					role: "assistant",
+					content: "",
+					thinking: "Both.",
+					tool_calls: ["list", "grep"].map((name) => ({ function: { name, arguments: { path: id } } })),
+				},
+				{ role: "tool", tool_name: "list", content: output },
+				{ role: "tool", tool_name: "grep", content: output },
+			]),
+			{ role: "assistant", content: "Done." },
+		],
+	},
+	{
 		format: "vercel-model",
 		importType: 'import type { ModelMessage } from "ai";',
 		type: "ModelMessage[]",
