@@ -59,7 +59,9 @@ function callsOf(message: unknown): readonly JsonObject[] {
 function exchangesOf(message: unknown): readonly Exchange[] {
 	if (!isJsonObject(message)) return [];
 	if (message.role === "tool") {
-		return [{ kind: "result", name: stringAt(message, "tool_name"), ownId: idAt(message, "tool_call_id") }];
+		// The first examples of Ollama's own library say `name`.
+		const name = stringAt(message, "tool_name") ?? stringAt(message, "name");
+		return [{ kind: "result", name, ownId: idAt(message, "tool_call_id") }];
 	}
 	return callsOf(message).map((call) => {
 		const body = isJsonObject(call.function) ? call.function : call;

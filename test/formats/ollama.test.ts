@@ -48,6 +48,14 @@ describe("Ollama: pairing", () => {
 		]);
 	});
 
+	it("by the tool's `name`, as older programs write it, with a user's message between", () => {
+		const named = (name: string, content: string) => ({ role: "tool", name, content });
+		expect(pairs(calls(call("ls"), call("cat")), named("cat", "1"), user, named("ls", "2"))).toEqual([
+			["1", 0, "cat#1"],
+			["2", 0, "ls#1"],
+		]);
+	});
+
 	it("by the ids of newer servers, and where a program names the tool alone, by position", () => {
 		const [one, two] = ["a", "b"].map((id, index) => ({
 			id: `call_${id}`,
