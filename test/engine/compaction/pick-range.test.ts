@@ -48,6 +48,19 @@ describe("pickRange", () => {
 		expect(pickRange({ transcript, keepLastMessages: 1, pinTask: false })?.messages).toEqual([1]);
 	});
 
+	it("keeps the assistant between two user messages where they are to speak in turn", () => {
+		const inTurn = (keepLastMessages: number, ...messages: readonly Message[]) =>
+			pickRange({ transcript: transcriptOf(...messages), keepLastMessages, pinTask: true, inTurn: true })?.messages;
+		const talk = [user, plain, user, call("a"), result("a"), plain, user, plain];
+		expect(pick(2, ...talk)?.messages).toEqual([1, 2, 3, 4, 5]);
+		expect(inTurn(2, ...talk)).toEqual([1, 2, 3, 4]);
+		expect(inTurn(1, ...talk)).toEqual([1, 2, 3, 4, 5, 6]);
+		expect(inTurn(0, ...talk)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+		expect(inTurn(2, user, plain, user, plain)).toBeUndefined();
+		// What was not in turn before need not be afterwards.
+		expect(inTurn(2, user, user, user, plain)).toEqual([1]);
+	});
+
 	it("what a session sends no longer is neither picked nor kept for last", () => {
 		const gone = { ...plain, sent: false };
 		expect(pick(1, gone, user, gone, plain, plain, gone)?.messages).toEqual([3]);
