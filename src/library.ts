@@ -57,7 +57,7 @@ export interface GuardOptions extends CallOptions, CompactionOptions {
 export interface CompactOptions extends Omit<GuardOptions, "lastResponse"> {
 	/** Compact also where it is not due. Without a window and a policy's `at_messages` there is nothing to decide by, and it is. */
 	readonly force?: boolean;
-	/** The summary, where the caller brings one. */
+	/** The summary, where the caller brings one; it is put in whether or not compaction is due. */
 	readonly summary?: string;
 	/** The token of the request that the summary answers; without it the summary is of what would be summarised now. */
 	readonly summaryToken?: string;
@@ -151,7 +151,9 @@ export async function compact<Conversation>(
 	options: CompactOptions = {},
 ): Promise<CompactOutcome & { readonly conversation: Conversation }> {
 	const { model, contextWindow, reserveTokens, tools, usage, force, signal, onProgress } = options;
-	const given = { model, contextWindow, reserveTokens, tools, usage, force, signal, onProgress };
+	// Who brings a summary was asked for one, or has decided by itself.
+	const isForced = force === true || options.summary !== undefined;
+	const given = { model, contextWindow, reserveTokens, tools, usage, force: isForced, signal, onProgress };
 	const policy = policyOf(options);
 	const how = compactionOfOptions(options, policy);
 	const request = { conversation, policy, ...given, ...shellOf(options), ...how };

@@ -28,6 +28,15 @@ describe("a conversation with next to nothing between the task and the last mess
 		expect(report.result).toBe("summarised");
 	});
 
+	it("takes a summary that the caller brings though it is not due", async () => {
+		const longer = conversation.with(2, { ...conversation[2], content: outputOf("a", 15) });
+		const given = { policy, contextWindow: 100_000, reserveTokens: 0 };
+		const { report: before } = await compact(longer, given);
+		expect(before).toMatchObject({ trigger: "not_due", result: "unchanged" });
+		const { report } = await compact(longer, { ...given, summary: "Read a." });
+		expect(report).toMatchObject({ trigger: "forced", result: "summarised" });
+	});
+
 	it("refuses a summary that the caller brings all the same", async () => {
 		const refused = compact(conversation, { ...options, summary: "Read a." });
 		await expect(refused).rejects.toMatchObject({ code: "summary_refused" });

@@ -61,7 +61,11 @@ export function checkSummary(parameters: CheckSummaryParameters): CheckedSummary
 	const summary = neutraliseSpecialTokens(cleaned);
 	const tokens = countTokens(summary);
 	if (tokens + overheadTokens >= replacedTokens) {
-		const detail = `Expected a summary of fewer than ${replacedTokens - overheadTokens} tokens, which is what it would save, got ${tokens}.`;
+		const room = replacedTokens - overheadTokens;
+		const detail =
+			room > 1
+				? `Expected a summary of fewer than ${room} tokens, which is what it would save, got ${tokens}.`
+				: `What it is of takes ${replacedTokens} tokens, and no summary with the lines around it takes fewer. Leave it as it is.`;
 		return refuse("not_smaller", detail);
 	}
 	return { kind: "accepted", text: summary, tokens, repaired: summary !== text.trim() };

@@ -98,6 +98,14 @@ describe("checkSummary", () => {
 		expect(reasonOf(text, { replacedTokens: 120, overheadTokens: 20 })).toBe("not_smaller");
 	});
 
+	it("says so where no summary could be smaller", () => {
+		for (const overheadTokens of [29, 30, 60]) {
+			const refused = check("Read a.", { replacedTokens: 30, overheadTokens });
+			expect(refused).toMatchObject({ kind: "refused", reason: "not_smaller" });
+			expect(refused).toHaveProperty("detail", expect.stringContaining("takes 30 tokens, and no summary"));
+		}
+	});
+
 	it("refuses a megabyte before it counts or reads it", () => {
 		let counted = 0;
 		const counting = (text: string) => {
