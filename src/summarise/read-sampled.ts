@@ -1,6 +1,7 @@
 import { SummariserError } from "../errors.ts";
 import { isPlainObject } from "./plain-object.ts";
 import type { SummaryAnswer } from "./summariser.ts";
+import { whyUnfinished } from "./why-unfinished.ts";
 
 /** Longest answer that is looked at, in characters (UTF-16 code units). */
 const longest = 4 * 1024 * 1024;
@@ -10,11 +11,13 @@ const longest = 4 * 1024 * 1024;
  * revision 2025-11-25 of the protocol, a list of them. A cut answer may be empty: a model can spend all its tokens on
  * thinking.
  *
- * @throws SummariserError `unknown` where there is no text, or anything but text.
+ * @throws SummariserError `unknown` where there is no text, anything but text, or the model refused or broke off.
  */
 export function readSampled(result: unknown): SummaryAnswer {
 	if (!isPlainObject(result)) throw unusable("something that is no message");
 	const { content, stopReason } = result;
+	const unfinished = whyUnfinished(stopReason);
+	if (unfinished !== undefined) throw unusable(unfinished);
 	const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
 	const text = blocks.map(textOf).join("");
 	if (text.length > longest) throw unusable(`more than ${longest} characters`);

@@ -88,6 +88,9 @@ describe("a request that fails", () => {
 	});
 });
 
+const message = (given: object) =>
+	answer(200, { choices: [{ message: { role: "assistant", ...given }, finish_reason: "stop" }] });
+
 describe("an answer that cannot be used", () => {
 	it.each([
 		["invalid JSON", answer(200, '{"choices": [')],
@@ -104,6 +107,12 @@ describe("an answer that cannot be used", () => {
 		["content that is a number", complete(42)],
 		["calls instead of a text", complete(null, "tool_calls")],
 		["what a filter left", complete("half of a", "content_filter")],
+		["a refusal", complete("I cannot help with that.", "refusal")],
+		["a refusal in its own field", message({ content: "I am sorry.", refusal: "I cannot help with that." })],
+		["words that go with a call", message({ content: "I look first.", tool_calls: [{ id: "a", type: "function" }] })],
+		["words that stopped for a call", complete("I look first.", "tool_calls")],
+		["what a provider's error left", complete("half of a", "error")],
+		["what an overloaded system left", complete("half of a", "insufficient_system_resource")],
 	])("%s is unknown", async (_, behaviour) => {
 		const asked = await ask([behaviour]);
 		const error = summariserError(asked);
@@ -160,6 +169,11 @@ describe("an answer that can be used", () => {
 			},
 		);
 		expect((await ask([plain])).answer).toEqual({ text: "yes", finishReason: "other" });
+	});
+
+	it("may have empty fields beside it for what it is not", async () => {
+		const empty = message({ content: "done", refusal: null, tool_calls: [], function_call: null });
+		expect((await ask([empty])).answer?.text).toBe("done");
 	});
 
 	it("is asked for by the other name of the limit where the endpoint refuses the first, and from then on", async () => {

@@ -58,6 +58,10 @@ describe("an answer that cannot be used", () => {
 		],
 		["a tool call", content({ type: "tool_use", id: "a", name: "rm", input: {} }), "tool call"],
 		["text and a tool call", content([{ type: "text", text: "x" }, { type: "tool_use" }]), "tool call"],
+		["a refusal", say("I cannot help with that.", "refusal"), "a refusal"],
+		["what a filter left", say("half of a", "content_filter"), "content filter"],
+		["words that stopped for a call", say("I look first.", "toolUse"), "tool call"],
+		["what an error left", say("half of a", "error"), "broke off"],
 		["five million characters", content({ type: "text", text: "x".repeat(5_000_000) }), "more than"],
 	] as [string, ClientBehaviour, string][])("%s is unknown, and not asked for again", async (_, behaviour, message) => {
 		const asked = await sample([behaviour]);
