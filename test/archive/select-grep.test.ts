@@ -73,6 +73,50 @@ describe("selecting by a pattern", () => {
 		expect(asked).toBeGreaterThan(5);
 	});
 
+	it("goes on behind a match that is larger than the budget, and then names what is left of it", async () => {
+		const text = [
+			"one",
+			`match ${"of many words ".repeat(10)}`,
+			"three",
+			"match",
+			`match ${"and more ".repeat(20)}`,
+		].join("\n");
+		const seen: (number | undefined)[] = [];
+		let next: PartRequest | null = { grep: "match", context: 0 };
+		while (next?.grep !== undefined && seen.length < 10) {
+			const part: SelectedPart = await select(text, { ...next, maxTokens: 10 });
+			expect(part.matches?.shown).toBe(1);
+			expect(part.tokens).toBeLessThanOrEqual(10);
+			seen.push(part.shown?.lines.first);
+			next = part.next;
+		}
+		expect(seen).toEqual([2, 4, 5]);
+		expect((await select(text, next ?? {})).text).toBe(text.split("\n").at(-1));
+	});
+
+	it("goes on within a line that is very long", async () => {
+		const text = `short\n${`${"x".repeat(70_000)} needle `.repeat(12)}\nneedle\nlast`;
+		const shown: string[] = [];
+		let found = Number.POSITIVE_INFINITY;
+		for (let next: PartRequest | null = { grep: "needle", lines: "2-3" }; next !== null; ) {
+			const part: SelectedPart = await select(text, { ...next, maxTokens: 200 });
+			expect(part.matches?.found).toBeLessThan(found);
+			found = part.matches?.found ?? 0;
+			shown.push(...(part.text.match(/needle/g) ?? []));
+			next = part.next;
+		}
+		expect(shown.length).toBe(13);
+	});
+
+	it("searches some characters only", async () => {
+		const text = log.join("\n");
+		const start = text.indexOf("error at 40");
+		const part = await select(text, { grep: "error|ok", context: 0, chars: `${start + 3}-${start + 18}` });
+		expect(part).toMatchObject({ text: "41:ok 41\n", matches: { found: 1, shown: 1 }, next: null });
+		await expect(select(text, { grep: "x", chars: "9000-" })).rejects.toMatchObject({ code: "invalid_argument" });
+		await expect(async () => select(text, { grep: "x", head: 2 })).rejects.toMatchObject({ code: "invalid_argument" });
+	});
+
 	it("shows of a long line what is around the match, and where to read on", async () => {
 		const text = `short\n${"x".repeat(50_000)}needle${"y".repeat(200_000)}needle😀`;
 		const part = await select(text, { grep: "need(le)" });

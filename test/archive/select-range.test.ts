@@ -150,7 +150,7 @@ describe("selecting lines", () => {
 			{ tail: 1.5 },
 			{ maxTokens: 9 },
 			{ head: 1, tail: 1 },
-			{ chars: "0-5", grep: "x" },
+			{ chars: "0-5", lines: "1", grep: "x" },
 			{ context: 1 },
 			{ grep: "x", context: 101 },
 			{ grep: "" },

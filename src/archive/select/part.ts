@@ -8,7 +8,7 @@ export interface PartRequest {
 	readonly lines?: string | undefined;
 	/** Characters (UTF-16 code units) from 0 on, the end excluded: `8000-12000` or `8000-`. For lines too long to show. */
 	readonly chars?: string | undefined;
-	/** The lines that a regular expression (RE2's syntax) matches; within `lines` where given. */
+	/** The lines that a regular expression (RE2's syntax) matches; within `lines` or `chars` where given. */
 	readonly grep?: string | undefined;
 	/** Lines to show before and after each match, 0 to 100; 2 unless given. */
 	readonly context?: number | undefined;
@@ -20,18 +20,21 @@ export interface PartRequest {
 	readonly maxTokens?: number | undefined;
 }
 
-/** A part of an original, checked. Lines from 1 on with both ends, characters from 0 on without the end. */
-export type Part =
+/** A range of an original, checked. Lines from 1 on with both ends, characters from 0 on without the end. */
+export type Range =
 	| { readonly kind: "lines"; readonly first: number; readonly last: number }
-	| { readonly kind: "chars"; readonly start: number; readonly end: number }
+	| { readonly kind: "chars"; readonly start: number; readonly end: number };
+
+/** A part of an original, checked. */
+export type Part =
+	| Range
 	| { readonly kind: "tail"; readonly count: number }
 	| {
 			readonly kind: "grep";
 			readonly source: string;
 			readonly pattern: RE2JS;
 			readonly context: number;
-			readonly first: number;
-			readonly last: number;
+			readonly within: Range;
 	  };
 
 const defaultMaxTokens = 2000;
@@ -47,9 +50,8 @@ const leastMaxTokens = 10;
  */
 export function parsePart(request: PartRequest): { readonly part: Part; readonly maxTokens: number } {
 	const { lines, chars, grep, context, head, tail, maxTokens = defaultMaxTokens } = request;
-	const ways = Object.entries({ "lines or grep": lines ?? grep, chars, head, tail }).filter(
-		([, value]) => value !== undefined,
-	);
+	const all = lines === undefined && chars === undefined ? { grep, head, tail } : { lines, chars, head, tail };
+	const ways = Object.entries(all).filter(([, value]) => value !== undefined);
 	if (ways.length > 1) {
 		throw invalid(`Expected one way to choose a part; got ${ways.map(([name]) => name).join(" and ")}.`);
 	}
@@ -63,26 +65,25 @@ function partOf({ lines, chars, grep, context = defaultContext, head, tail }: Pa
 	if (head !== undefined) {
 		return { kind: "lines", first: 1, last: requireWhole("head", head, 1, Number.MAX_SAFE_INTEGER) };
 	}
-	if (chars !== undefined) return { kind: "chars", ...parseChars(chars) };
-	const range = lines === undefined ? { first: 1, last: Number.POSITIVE_INFINITY } : parseLines(lines);
-	if (grep === undefined) return { kind: "lines", ...range };
+	const within = chars === undefined ? parseLines(lines ?? "1-") : parseChars(chars);
+	if (grep === undefined) return within;
 	requireWhole("context", context, 0, mostContext);
-	return { kind: "grep", source: grep, pattern: compilePattern(grep), context, ...range };
+	return { kind: "grep", source: grep, pattern: compilePattern(grep), context, within };
 }
 
-function parseLines(given: string): { readonly first: number; readonly last: number } {
+function parseLines(given: string): Range {
 	const [, from, dash, to] = /^\s*(\d{1,15})\s*(?:(-)\s*(\d{1,15})?)?\s*$/.exec(given) ?? [];
 	const first = Number(from);
 	const last = to !== undefined ? Number(to) : dash === undefined ? first : Number.POSITIVE_INFINITY;
-	if (from !== undefined && first >= 1 && last >= first) return { first, last };
+	if (from !== undefined && first >= 1 && last >= first) return { kind: "lines", first, last };
 	throw invalid("Expected `lines` to be such as 120-180, 120- or 120: from 1 on, the smaller number first.");
 }
 
-function parseChars(given: string): { readonly start: number; readonly end: number } {
+function parseChars(given: string): Range {
 	const [, from, to] = /^\s*(\d{1,15})\s*-\s*(\d{1,15})?\s*$/.exec(given) ?? [];
 	const start = Number(from);
 	const end = to === undefined ? Number.POSITIVE_INFINITY : Number(to);
-	if (from !== undefined && end > start) return { start, end };
+	if (from !== undefined && end > start) return { kind: "chars", start, end };
 	throw invalid("Expected `chars` to be such as 8000-12000 or 8000-: from 0 on, the end not included.");
 }
 

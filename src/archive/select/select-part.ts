@@ -57,10 +57,12 @@ function takerFor(
 }
 
 function requireWithin(part: Part, total: TextSize): void {
+	if (part.kind === "tail") return;
+	const range = part.kind === "grep" ? part.within : part;
 	const [name, first, size, unit] =
-		part.kind === "chars"
-			? ["chars", part.start + 1, total.chars, "characters"]
-			: ["lines", part.kind === "tail" ? 1 : part.first, total.lines, "lines"];
+		range.kind === "chars"
+			? ["chars", range.start + 1, total.chars, "characters"]
+			: ["lines", range.first, total.lines, "lines"];
 	if (first === 1 || Number(first) <= Number(size)) return;
 	throw new PalimpsestError(
 		"invalid_argument",

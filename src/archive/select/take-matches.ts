@@ -1,5 +1,6 @@
-import type { Part } from "./part.ts";
-import type { Segment } from "./scan-lines.ts";
+import { clipSegment } from "./clip-segment.ts";
+import type { Part, PartRequest, Range } from "./part.ts";
+import { type Segment, spanOf } from "./scan-lines.ts";
 import { rangeText } from "./selected-part.ts";
 import type { Taker } from "./take-range.ts";
 import { type BudgetOptions, type CountTokens, createTokenBudget, withinBudget } from "./token-budget.ts";
@@ -23,15 +24,20 @@ export function takeMatches(
 	},
 ): Taker {
 	const { maxTokens, countTokens, isOver } = options;
+	const { within } = part;
 	const budgetOptions: BudgetOptions = { maxTokens, countTokens, grows: "forwards" };
 	const budget = createTokenBudget(budgetOptions);
 	const shownLines: string[] = [];
 	const before: Segment[] = [];
 	let shown: { first: Segment; last: Segment } | undefined;
 	let [found, shownMatches, after, searched] = [0, 0, 0, 0];
-	/** The line from which on something was left out. */
-	let leftFrom: number | undefined;
+	/** Where the first match stands that was left out, or where searching ended. */
+	let leftFrom: Segment | undefined;
+	/** A match that is shown in part, since it alone is over the budget. */
+	let cut: Segment | undefined;
 	let isFull = false;
+	/** Where the range ends, in characters. */
+	let end = 0;
 
 	const show = (segment: Segment, text: string): boolean => {
 		const isApart = shown !== undefined && segment.line > shown.last.line + 1;
@@ -50,27 +56,46 @@ export function takeMatches(
 			return;
 		}
 		isFull = true;
-		leftFrom = segment.line;
-		if (shown !== undefined) return;
-		// A budget too small for one match is no reason to show nothing of it.
-		shownLines.push(budget.takeSome(writeMatch(segment, part)));
+		if (shown !== undefined) {
+			leftFrom = segment;
+			return;
+		}
+		// A budget too small for one match is no reason to show nothing of it; going on from it again would never end.
+		const match = writeMatch(segment, part);
+		const some = budget.takeSome(match);
+		shownLines.push(some);
 		shown = { first: segment, last: segment };
+		shownMatches += 1;
+		if (some.length < match.length) cut = segment;
+	};
+	const next = (): PartRequest | null => {
+		const { source: grep, context } = part;
+		if (leftFrom === undefined) return cut ? { chars: `${cut.start}-${cut.start + cut.text.length}` } : null;
+		// Within a line that is very long, a number of a line would lead back to its beginning.
+		if (within.kind === "chars" || leftFrom.continues) return { grep, context, chars: `${leftFrom.start}-${end}` };
+		return { grep, context, lines: rangeText(leftFrom.line, within.last) };
 	};
 
 	return {
 		visit(given) {
-			if (given.line < part.first || given.line > part.last) return;
+			const whole = segmentWithin(given, within);
+			if (whole === undefined) return;
+			end = spanOf(whole).end;
 			// `$` is meant to match before either end of a line.
-			const segment = given.text.endsWith("\r") ? { ...given, text: given.text.slice(0, -1) } : given;
+			const segment = whole.text.endsWith("\r") ? { ...whole, text: whole.text.slice(0, -1) } : whole;
 			searched += 1;
 			if (leftFrom === undefined && searched % 64 === 0 && isOver()) {
 				isFull = true;
-				leftFrom = segment.line;
+				leftFrom = segment;
 			}
-			if (isFull && isOver()) return;
+			if (isFull && isOver()) {
+				leftFrom ??= segment;
+				return;
+			}
 			if (part.pattern.test(segment.text)) {
 				found += 1;
 				if (!isFull) showMatch(segment);
+				else leftFrom ??= segment;
 				return;
 			}
 			if (isFull) return;
@@ -84,7 +109,6 @@ export function takeMatches(
 			if (before.length > part.context) before.shift();
 		},
 		finish() {
-			const { source: grep, context, last } = part;
 			return {
 				text: withinBudget(shownLines.join(""), budgetOptions),
 				shown:
@@ -96,10 +120,21 @@ export function takeMatches(
 							},
 				matches: { found, shown: shownMatches },
 				leftOutChars: 0,
-				next: leftFrom === undefined ? null : { grep, context, lines: rangeText(leftFrom, last) },
+				next: next(),
 			};
 		},
 	};
+}
+
+/** What a range has of a segment. */
+function segmentWithin(segment: Segment, within: Range): Segment | undefined {
+	if (within.kind === "lines") return segment.line >= within.first && segment.line <= within.last ? segment : undefined;
+	const clipped = clipSegment(segment, within);
+	if (clipped === undefined) return undefined;
+	const { start } = clipped;
+	const endsLine = segment.endsLine && clipped.text.endsWith("\n");
+	const text = endsLine ? clipped.text.slice(0, -1) : clipped.text;
+	return { line: segment.line, start, text, endsLine, continues: segment.continues || start > segment.start };
 }
 
 /** A line around a match; of a long one its beginning. */

@@ -1,5 +1,6 @@
-import type { Part } from "./part.ts";
-import { type Segment, spanOf, type TextSize } from "./scan-lines.ts";
+import { clipSegment } from "./clip-segment.ts";
+import type { Range } from "./part.ts";
+import type { Segment, TextSize } from "./scan-lines.ts";
 import { rangeText, type Selection } from "./selected-part.ts";
 import { type BudgetOptions, type CountTokens, createTokenBudget, withinBudget } from "./token-budget.ts";
 
@@ -9,13 +10,11 @@ export interface Taker {
 	readonly finish: (total: TextSize) => Selection;
 }
 
-type RangePart = Extract<Part, { readonly kind: "lines" | "chars" }>;
-
 /**
  * Takes a range from its beginning. Of lines it takes whole ones, or the beginning of the first where that alone is too
  * long; of characters, as many as fit.
  */
-export function takeRange(part: RangePart, maxTokens: number, countTokens: CountTokens): Taker {
+export function takeRange(part: Range, maxTokens: number, countTokens: CountTokens): Taker {
 	const options: BudgetOptions = { maxTokens, countTokens, grows: "forwards" };
 	const budget = createTokenBudget(options);
 	const texts: string[] = [];
@@ -32,7 +31,7 @@ export function takeRange(part: RangePart, maxTokens: number, countTokens: Count
 
 	return {
 		visit(segment) {
-			const clipped = clip(segment, part);
+			const clipped = clipSegment(segment, part);
 			if (clipped === undefined) return;
 			asked ??= { start: clipped.start, end: clipped.start };
 			asked.end = clipped.start + clipped.text.length;
@@ -66,24 +65,4 @@ export function takeRange(part: RangePart, maxTokens: number, countTokens: Count
 function linesIn(text: string): number {
 	const ends = text.split("\n").length - 1;
 	return text.endsWith("\n") ? ends : ends + 1;
-}
-
-/** What a range has of a segment, the line's end included. */
-function clip(segment: Segment, part: RangePart): { readonly text: string; readonly start: number } | undefined {
-	const whole = segment.endsLine ? `${segment.text}\n` : segment.text;
-	if (part.kind === "lines") {
-		const isIn = segment.line >= part.first && segment.line <= part.last;
-		return isIn ? { text: whole, start: segment.start } : undefined;
-	}
-	const { start, end } = spanOf(segment);
-	if (end <= part.start || start >= part.end) return undefined;
-	const from = onCharacter(whole, Math.max(0, part.start - start), -1);
-	const to = onCharacter(whole, Math.min(whole.length, part.end - start), 1);
-	return { text: whole.slice(from, to), start: start + from };
-}
-
-/** An index that splits no character: the given one, or the one beside it. */
-function onCharacter(text: string, index: number, aside: -1 | 1): number {
-	if (index <= 0 || index >= text.length) return index;
-	return (text.codePointAt(index - 1) ?? 0) > 0xffff ? index + aside : index;
 }
