@@ -1,4 +1,5 @@
 import type { Archive, Listing, OriginalKind } from "../archive/archive.ts";
+import { refPattern } from "../archive/ref.ts";
 import type { PartRequest } from "../archive/select/part.ts";
 import { selectPart } from "../archive/select/select-part.ts";
 import type { SelectedPart } from "../archive/select/selected-part.ts";
@@ -131,10 +132,15 @@ function nothingKept(): PalimpsestError {
 	);
 }
 
-/** The reference in what a model may copy with it: `ref=…`, `réf=…` or `original://…`. */
+/** The reference in what a model may copy with it: `ref=…`, `réf=…` or `original://…`, or a whole placeholder. */
 function writtenRef(given: string): string {
-	return typeof given === "string" ? given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/)/isu, "") : given;
+	if (typeof given !== "string") return given;
+	const named = given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/)/isu, "");
+	return wholeRef.exec(named)?.[0] ?? named;
 }
+
+/** One that was copied as it stands, whatever stands behind it. */
+const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 
 function describe(listing: Listing): RecalledListing {
 	const { ref, kind, toolCallId, toolName, chars, archivedAt, redactions } = listing;

@@ -71,6 +71,19 @@ describe("recallOriginal", () => {
 		expect(scaled.next).toMatchObject({ ref: refs[0], max_tokens: 500 });
 	});
 
+	it("reads a reference out of a whole placeholder, with all that stands behind it", async () => {
+		const { archive, refs } = await archiveOf([{ text: "x", kind: "result", toolCallId: "c" }]);
+		const [ref] = refs;
+		for (const given of [
+			`[Observation masquée: résultat d'outil ancien (tool_call_id=c, réf=${ref})] Intact, pas une erreur : à relire avec recall_original.`,
+			`[Output shortened: 6 of 9 lines left out, ref=${ref}] Intact, no error: read it with recall_original.`,
+			`original://${ref}?lines=1-2`,
+		])
+			expect(partOf(await recallOriginal({ archive, policy, ref: given })).text).toBe("x");
+		const altered = recallOriginal({ archive, policy, ref: `ref=${ref}7` });
+		await expect(altered).rejects.toMatchObject({ code: "original_not_found" });
+	});
+
 	it("wants a ref or a call", async () => {
 		const { archive } = await archiveOf([]);
 		await expect(recallOriginal({ archive, policy })).rejects.toMatchObject({ code: "invalid_argument" });
