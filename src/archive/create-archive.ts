@@ -97,7 +97,7 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 			if (redacts) {
 				return holdPieces(maxBytes, async (text) => (await archive.put([{ ...original, text }]))[0] as string);
 			}
-			return spoolPieces(driver.location, maxBytes, async ({ hash, pieces, chars, bytes }) => {
+			return spoolPieces(maxBytes, async ({ hash, pieces, chars, bytes }) => {
 				const about: About = { ...original, chars, bytes, archivedAt: now(), redactions: 0 };
 				await driver.write([{ hash, pieces, about }]);
 				sweepNowAndThen();

@@ -27,14 +27,10 @@ const pieceBytes = 1 << 20;
  *
  * @throws PalimpsestError `archive_unavailable` where nothing can be written there, from every function.
  */
-export async function spoolPieces(
-	location: string,
-	maxBytes: number,
-	keep: (spooled: Spooled) => Promise<Ref>,
-): Promise<OriginalWriter> {
+export async function spoolPieces(maxBytes: number, keep: (spooled: Spooled) => Promise<Ref>): Promise<OriginalWriter> {
 	const file = path.join(tmpdir(), `.palimpsest-${randomUUID()}.tmp`);
 	const { O_CREAT, O_EXCL, O_RDWR, O_NOFOLLOW } = constants;
-	const handle = await usingPlace(location, () => open(file, O_CREAT | O_EXCL | O_RDWR | (O_NOFOLLOW ?? 0), 0o600));
+	const handle = await usingTemporary(() => open(file, O_CREAT | O_EXCL | O_RDWR | (O_NOFOLLOW ?? 0), 0o600));
 	const isNameless = await rm(file).then(
 		() => true,
 		() => false,
@@ -48,7 +44,7 @@ export async function spoolPieces(
 	const append = async (text: string): Promise<void> => {
 		for (const piece of encodeText(text)) {
 			digest.update(piece);
-			await usingPlace(location, () => writeAll(handle, piece, bytes));
+			await usingTemporary(() => writeAll(handle, piece, bytes));
 			bytes += piece.length;
 		}
 		chars += text.length;
@@ -80,6 +76,11 @@ export async function spoolPieces(
 		},
 		discard,
 	};
+}
+
+/** What fails here is not the archive, whose folder it would not help to look at. */
+function usingTemporary<T>(use: () => Promise<T>): Promise<T> {
+	return usingPlace(tmpdir(), use, "The folder for temporary files (TMPDIR)");
 }
 
 async function writeAll(handle: FileHandle, piece: Buffer, position: number): Promise<void> {
