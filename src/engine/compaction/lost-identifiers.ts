@@ -1,6 +1,7 @@
 import type { Transcript } from "../transcript.ts";
 import { resultText } from "../transcript.ts";
 import { findIdentifiers, type Identifier } from "./identifiers.ts";
+import { createSubstringFinder } from "./substring-finder.ts";
 
 /** An identifier of the range that the summary does not name. */
 export interface LostIdentifier extends Identifier {
@@ -63,14 +64,17 @@ export function lostIdentifiers({ texts, summary, limit = defaultLimit }: LostId
 }
 
 function keeper(summary: string): (identifier: Identifier) => boolean {
-	const withSlashes = summary.replaceAll("\\", "/");
+	const named = new Set(findIdentifiers(summary).map(({ text }) => text));
+	const holds = createSubstringFinder(summary);
+	const holdsWithSlashes = summary.includes("\\") ? createSubstringFinder(summary.replaceAll("\\", "/")) : holds;
+	const holdsAsWord = (word: string) => named.has(word) || (holds(word) && holdsWord(summary, word));
 	return ({ text, kind }) => {
-		if (holdsWord(summary, text)) return true;
-		if (kind === "url") return summary.includes(text.replace(/\/$/, ""));
-		if (kind === "hash") return text.length > shortHash && holdsWord(summary, text.slice(0, shortHash));
+		if (holdsAsWord(text)) return true;
+		if (kind === "url") return holds(text.replace(/\/$/, ""));
+		if (kind === "hash") return text.length > shortHash && holdsAsWord(text.slice(0, shortHash));
 		if (kind !== "path") return false;
 		const ending = text.split(/[/\\]/).filter(Boolean).slice(-2).join("/");
-		return ending !== "" && withSlashes.includes(ending);
+		return ending !== "" && holdsWithSlashes(ending);
 	};
 }
 
