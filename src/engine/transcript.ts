@@ -101,6 +101,8 @@ export interface Transcript {
 	readonly surroundings: readonly string[];
 	/** Whether the format's API wants a user message first. */
 	readonly opensWithUser: boolean;
+	/** Whether it wants user and assistant in turn, and refuses two user messages one after the other. */
+	readonly inTurn?: boolean;
 }
 
 /** The text of a result whose texts belong together, for reading (never for editing). */

@@ -11,8 +11,6 @@ export interface PickRangeParameters {
 	readonly pinTask: boolean;
 	/** Whether a message is an earlier summary. A range of nothing else is not worth summarising again. */
 	readonly isSummary?: (message: number) => boolean;
-	/** Whether the format's API wants user and assistant in turn, so that no two user messages may come to stand together. */
-	readonly inTurn?: boolean;
 }
 
 /** The messages that a summary may take the place of. */
@@ -33,8 +31,8 @@ export interface PickedRange {
  * `undefined` where there is nothing to summarise.
  */
 export function pickRange(parameters: PickRangeParameters): PickedRange | undefined {
-	const { transcript, keepLastMessages, pinTask, isSummary = () => false, inTurn = false } = parameters;
-	const { messages } = transcript;
+	const { transcript, keepLastMessages, pinTask, isSummary = () => false } = parameters;
+	const { messages, inTurn } = transcript;
 	const movable: number[] = [];
 	messages.forEach((message, index) => {
 		if (message.role !== "system" && message.sent !== false) movable.push(index);

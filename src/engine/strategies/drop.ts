@@ -1,10 +1,11 @@
 import type { GuardPolicy } from "../../policy/schema.ts";
 import { type Findings, findOnce, type MessageList } from "../continuation.ts";
 import type { RemoveEdit, Size } from "../edit.ts";
-import { groupMessages } from "../groups.ts";
+import { groupMessages, type MessageGroup } from "../groups.ts";
 import { pairResults } from "../pairing.ts";
 import { startSum } from "../size.ts";
 import type { Message, Transcript } from "../transcript.ts";
+import { userMeetsUser } from "./user-meets-user.ts";
 
 /** What dropping needs to know. */
 export interface DropParameters {
@@ -23,24 +24,34 @@ const nothing: Size = { chars: 0, tokens: 0 };
 /**
  * Plans the dropping of the oldest whole groups (seed 5, L2) until enough tokens are gone or only what must stay is
  * left: system messages, what is no longer sent anyway, the newest messages with their groups, and the first user message where it is pinned. A
- * format whose API wants a user message first pins it always.
+ * format whose API wants a user message first pins it always. Where it wants user and assistant in turn, so much more
+ * goes, or an answer less, that no two user messages come to stand together.
  */
 export function planDrop(parameters: DropParameters): RemoveEdit[] {
 	const { transcript, policy, originalSizes, currentSizes, isEnough } = parameters;
+	const { messages, inTurn = false } = transcript;
 	const stays = messagesThatStay(transcript, policy);
-	const edits: RemoveEdit[] = [];
+	const isDropped = new Uint8Array(messages.length);
+	const isOutOfTurn = () => inTurn && userMeetsUser(messages, isDropped);
+	const dropped: MessageGroup[] = [];
 	const gone = startSum();
 	for (const group of groupMessages(transcript, pairResults(transcript))) {
-		if (isEnough(gone.total())) break;
+		if (isEnough(gone.total()) && !isOutOfTurn()) break;
 		if (group.messages.some((index) => stays[index] === 1)) continue;
+		dropped.push(group);
 		for (const index of group.messages) {
 			gone.add(currentSizes[index] ?? nothing);
-			const message = transcript.messages[index];
-			if (!message) continue;
-			for (const edit of dropMessage(message, index, originalSizes[index] ?? nothing)) edits.push(edit);
+			isDropped[index] = 1;
 		}
 	}
-	return edits;
+	// An answer that stays between two questions takes less than a request that is refused.
+	while (isOutOfTurn()) for (const index of dropped.pop()?.messages ?? []) isDropped[index] = 0;
+	return dropped.flatMap((group) =>
+		group.messages.flatMap((index) => {
+			const message = messages[index];
+			return message ? dropMessage(message, index, originalSizes[index] ?? nothing) : [];
+		}),
+	);
 }
 
 // What takes out a message is the same in every call that drops it.

@@ -10,6 +10,7 @@ import { exactScale, highTokens } from "../token-scale.ts";
 import { dropMessage } from "./drop.ts";
 import type { Replaying } from "./mask.ts";
 import { planGuardTruncation } from "./truncate-of-guard.ts";
+import { userMeetsUser } from "./user-meets-user.ts";
 
 /** What dropping by replay needs to know. */
 export interface LastingDropParameters extends GuardParameters {
@@ -27,7 +28,7 @@ const nothing: Size = { chars: 0, tokens: 0 };
  */
 export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[] {
 	const { transcript, policy, budget, measurement, scale = exactScale } = parameters;
-	const { messages } = transcript;
+	const { messages, inTurn = false } = transcript;
 	const target = budget * (policy.guard.target_ratio ?? 1);
 	const lighter = reliefs(parameters);
 	const sizes = [...measurement.messages];
@@ -44,6 +45,7 @@ export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[]
 		({ messages: members }) => !members.some((index) => pinned[index]),
 	);
 	const isDropped = new Uint8Array(messages.length);
+	const isOutOfTurn = (end: number) => inTurn && userMeetsUser(messages, isDropped, end);
 	const movable = messages.flatMap((message, index) =>
 		message.role === "system" || message.sent === false ? [] : [index],
 	);
@@ -57,12 +59,15 @@ export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[]
 		if (highTokens(view.total(), scale) <= budget) continue;
 		const firstKept = movable[Math.max(0, arrived - policy.guard.keep_last_messages)] ?? 0;
 		const still: typeof groups = [];
+		const atOnce: typeof groups = [];
 		for (let place = 0; place < waiting.length; place += 1) {
 			const group = waiting[place] as (typeof groups)[number];
-			if ((group.messages[0] ?? 0) >= firstKept || highTokens(view.total(), scale) <= target) {
+			const isReached = highTokens(view.total(), scale) <= target && !isOutOfTurn(end);
+			if ((group.messages[0] ?? 0) >= firstKept || isReached) {
 				for (; place < waiting.length; place += 1) still.push(waiting[place] as (typeof groups)[number]);
 			} else if (group.messages.some((index) => index >= firstKept)) still.push(group);
 			else {
+				atOnce.push(group);
 				for (const index of group.messages) {
 					view.subtract(sizes[index] ?? nothing);
 					isDropped[index] = 1;
@@ -70,6 +75,14 @@ export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[]
 			}
 		}
 		waiting = still;
+		while (atOnce.length > 0 && isOutOfTurn(end)) {
+			const group = atOnce.pop() as (typeof groups)[number];
+			waiting.unshift(group);
+			for (const index of group.messages) {
+				view.add(sizes[index] ?? nothing);
+				isDropped[index] = 0;
+			}
+		}
 	}
 	messages.forEach((message, index) => {
 		if (isDropped[index] === 1) edits.push(...dropMessage(message, index, measurement.messages[index] ?? nothing));

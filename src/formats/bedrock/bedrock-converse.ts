@@ -22,6 +22,7 @@ export const bedrockConverse: Format = {
 			messages: readEach(located, readMessage),
 			surroundings: readSurroundings(located, ["system", "toolConfig"]),
 			opensWithUser: true,
+			inTurn: true,
 		};
 	},
 	write: {

@@ -39,6 +39,7 @@ export const gemini: Format = {
 				...readSurroundings({ ...located, document: config }, surroundingKeys),
 			],
 			opensWithUser: true,
+			inTurn: true,
 		};
 	},
 	write: {

@@ -74,7 +74,6 @@ function rangeOf({ policy, answer }: CompactRequest, { source }: OpenedCompactio
 		transcript,
 		keepLastMessages: policy.compaction.keep_last_messages,
 		pinTask: policy.guard.pin_task,
-		inTurn: source.format.write.part !== undefined,
 		isSummary: (index) => {
 			const message = transcript.messages[index];
 			return message !== undefined && summaryOfMessage(message) !== undefined;

@@ -50,7 +50,8 @@ describe("pickRange", () => {
 
 	it("keeps the assistant between two user messages where they are to speak in turn", () => {
 		const inTurn = (keepLastMessages: number, ...messages: readonly Message[]) =>
-			pickRange({ transcript: transcriptOf(...messages), keepLastMessages, pinTask: true, inTurn: true })?.messages;
+			pickRange({ transcript: { ...transcriptOf(...messages), inTurn: true }, keepLastMessages, pinTask: true })
+				?.messages;
 		const talk = [user, plain, user, call("a"), result("a"), plain, user, plain];
 		expect(pick(2, ...talk)?.messages).toEqual([1, 2, 3, 4, 5]);
 		expect(inTurn(2, ...talk)).toEqual([1, 2, 3, 4]);

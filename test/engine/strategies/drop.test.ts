@@ -55,6 +55,26 @@ describe("planDrop", () => {
 		expect(dropped({ ...conversation, opensWithUser: true }, 1_000)).toEqual([2, 3, 4, 5]);
 	});
 
+	it("leaves user and assistant in turn where the format wants them so", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const chat = transcriptOf(ask, reply, ask, reply, calling("a"), answering("a"), ask, reply);
+		const inTurn = { ...chat, opensWithUser: true, inTurn: true };
+		expect(dropped({ ...chat, opensWithUser: true }, 10)).toEqual([1]);
+		expect(dropped(inTurn, 10)).toEqual([1, 2]);
+		expect(dropped(inTurn, 21)).toEqual([1, 2, 3]);
+		expect(dropped(inTurn, 31)).toEqual([1, 2, 3, 4, 5, 6]);
+		// The last question has to stay, and an answer before it.
+		expect(dropped(inTurn, 31, { keep_last_messages: 2 })).toEqual([1, 2, 3]);
+		expect(dropped(inTurn, 0)).toEqual([]);
+	});
+
+	it("minds no turns that were none before", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const inTurn = { ...transcriptOf(ask, ask, ask, reply), opensWithUser: true, inTurn: true };
+		expect(dropped(inTurn, 10)).toEqual([1]);
+		expect(dropped(inTurn, 10, { keep_last_messages: 2 })).toEqual([1]);
+	});
+
 	it("without a user message there is nothing to pin", () => {
 		expect(dropped(transcriptOf(plain("assistant"), plain("assistant")), 100, { pin_task: true })).toEqual([0]);
 	});
