@@ -9,10 +9,14 @@ const exitCodes = { refusedInput: 1, usage: 2, defect: 70 } as const;
  * Runs the command line and sets the exit code: 0 done, 1 refused input (one line on standard error), 2 usage.
  */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
-	// A reader that closed the pipe (`palimpsest … | head`) has all it wanted.
-	process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-		process.exit(error.code === "EPIPE" ? 0 : exitCodes.defect);
+	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
+		// A reader that closed the pipe (`palimpsest … | head`) has all it wanted, and changes no exit code.
+		if (code === "EPIPE") process.exit();
+		say(`standard output cannot be written: ${code ?? message}`);
+		process.exit(exitCodes.refusedInput);
 	});
+	// Where nobody reads the words for people, or no room is left for them, the answer still counts, and a server goes on.
+	process.stderr.on("error", () => {});
 	try {
 		await program.parseAsync(argv);
 	} catch (error) {
