@@ -1,4 +1,6 @@
 import { homedir } from "node:os";
+import path from "node:path";
+import { archivePlace } from "../archive/archive-place.ts";
 import { PalimpsestError } from "../errors.ts";
 import { planChange } from "../hooks/change-file.ts";
 import { enterServer, removeServer } from "../hosts/enter-server.ts";
@@ -31,8 +33,9 @@ export interface InstallServerOptions {
 /** `palimpsest install [HOST]`: enters the server in a host's configuration, or lists the hosts. */
 export async function install(name: string | undefined, options: InstallServerOptions): Promise<void> {
 	if (name === undefined) return list(options);
-	const { preset = "balanced", locale, archive } = options;
+	const { preset = "balanced", locale } = options;
 	settingsLayer([`preset=${preset}`, ...(locale === undefined ? [] : [`locale=${locale}`])]);
+	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	const { platform } = process;
 	const start = serverStart({ preset, locale, archive, platform, command: options.local ? ownCommand() : undefined });
 	const host = hostOf(name);
@@ -86,6 +89,16 @@ function fileOf(host: Host, options: InstallServerOptions): string {
 		"invalid_argument",
 		`${host.title} has no configuration for one project. Leave out --project.`,
 	);
+}
+
+/**
+ * The archive as a host is to name it. The folder that it starts a server in is of its choice, so that a relative path would
+ * lead elsewhere; but for a project, which others have in another place.
+ *
+ * @throws PalimpsestError `invalid_argument` for an archive that no server would take.
+ */
+function archiveFor(where: string, { project }: InstallServerOptions): string {
+	return archivePlace(where) === "folder" && !project ? path.resolve(where) : where;
 }
 
 function surroundings({ project }: InstallServerOptions) {

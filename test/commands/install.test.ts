@@ -55,6 +55,23 @@ describe("palimpsest install", () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
+	it("takes no archive that the server would refuse to start with", async () => {
+		for (const where of ["somewhere", ""]) {
+			const { code, text, lines } = await run("install", "cursor", "--archive", where);
+			expect([code, text, lines.join()]).toEqual([1, "", expect.stringContaining("Expected the archive to be files")]);
+		}
+		expect(await readdir(folder)).toEqual([]);
+	});
+
+	it("names a folder for the archive whole, since a host starts the server where it likes; a project's own stays", async () => {
+		const archiveIn = async (...file: string[]) =>
+			JSON.parse(await readFile(join(folder, ...file), "utf8")).mcpServers.palimpsest.env.PALIMPSEST_ARCHIVE;
+		await run("install", "cursor", "--archive", "./kept");
+		expect(await archiveIn(".cursor", "mcp.json")).toBe(join(folder, "kept"));
+		await run("install", "claude-code", "--project", "--archive", "./kept");
+		expect(await archiveIn(".mcp.json")).toBe("./kept");
+	});
+
 	it("takes preset, language, archive, and this very program", async () => {
 		const parameters = ["--preset", "context-guard", "--locale", "zh", "--archive", "/srv/originals", "--local"];
 		await run("install", "gemini-cli", ...parameters);
