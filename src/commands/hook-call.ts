@@ -17,7 +17,9 @@ export async function answerHookCall(parameters: readonly string[]): Promise<boo
 function optionsIn(args: string[]): HookOptions {
 	const text = { type: "string" } as const;
 	const options = { "max-chars": text, policy: text, archive: text, namespace: text };
-	return parseArgs({ args, options, strict: false, allowPositionals: true }).values;
+	const parsed = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
+	const unknown = parsed.tokens.find((token) => token.kind !== "option" || !Object.hasOwn(options, token.name));
+	return { ...parsed.values, ...(unknown && { unknown: unknown.kind === "option" ? unknown.rawName : "an argument" }) };
 }
 
 function isHook(name: string | undefined): name is HookName {

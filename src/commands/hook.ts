@@ -13,7 +13,12 @@ const timeLimitMs = 8_000;
 const mostEventBytes = 64 * 1024 * 1024;
 
 /** The options of a hook, unchecked: a mistake in a host's settings must not fail the host. */
-export type HookOptions = Readonly<Partial<Record<"max-chars" | "policy" | "archive" | "namespace", string | boolean>>>;
+export type HookOptions = Readonly<
+	Partial<Record<"max-chars" | "policy" | "archive" | "namespace", string | boolean>>
+> & {
+	/** The first parameter that means nothing here. */
+	readonly unknown?: string | undefined;
+};
 
 /** Which hook is meant: of a host, or of a plugin that has a text to shorten. */
 export type HookName = HookHost | "shorten";
@@ -34,6 +39,9 @@ export async function hook(name: HookName, options: HookOptions): Promise<void> 
 	process.on("uncaughtException", () => process.exit(0));
 	let answer: string | undefined;
 	try {
+		if (options.unknown !== undefined) {
+			throw new PalimpsestError("invalid_argument", `Expected options of palimpsest hook; got ${options.unknown}.`);
+		}
 		const mostChars = charsOf(options);
 		const input = await readStandardInput();
 		// Most events are small, and then nothing need be loaded. A character is a byte or more.
