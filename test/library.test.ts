@@ -112,6 +112,8 @@ it("counts the tokens of a text, exactly where it can", async () => {
 	expect(await count("hello world", { model: "claude-opus-4-8" })).toMatchObject({ method: "estimated", high: 4 });
 	expect(await count("hello", { encoding: "cl100k_base" })).toMatchObject({ encoding: "cl100k_base", method: "exact" });
 	await expect(count(7 as never)).rejects.toMatchObject({ code: "invalid_argument" });
+	const unknown = { code: "invalid_argument", message: expect.stringContaining("o200k_base, cl100k_base") };
+	await expect(count("hello", { encoding: "cl100k" as never })).rejects.toMatchObject(unknown);
 });
 
 describe("errors", () => {

@@ -2,6 +2,7 @@ import { scaleTokens } from "../engine/token-scale.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { EncodingName } from "../tokens/encoding.ts";
+import { encodingNames } from "../tokens/encoding-names.ts";
 import { type CountingReport, countingReport } from "./counting-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
@@ -30,11 +31,14 @@ export interface CountRequest {
 /**
  * Counts the tokens of a text as ordinary text, without the overhead of a message.
  *
- * @throws PalimpsestError `invalid_argument` where `text` is no string.
+ * @throws PalimpsestError `invalid_argument` where `text` is no string, or `encoding` none that is counted here.
  */
 export async function countText({ text, policy, model, encoding }: CountRequest): Promise<TextCount> {
 	if (typeof text !== "string") {
 		throw new PalimpsestError("invalid_argument", `Expected \`text\` to be a string; got ${typeof text}.`);
+	}
+	if (encoding !== undefined && !encodingNames.includes(encoding)) {
+		throw new PalimpsestError("invalid_argument", `Expected \`encoding\` to be ${encodingNames.join(", ")}.`);
 	}
 	const tokens = { ...policy.tokens, ...(encoding === undefined ? {} : { encoding }) };
 	const { meter, estimate } = await tokenMeter({ ...policy, tokens }, model ?? policy.guard.model ?? undefined);

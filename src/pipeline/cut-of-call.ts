@@ -1,5 +1,6 @@
 import { PalimpsestError } from "../errors.ts";
 import type { Policy, TruncatePolicy } from "../policy/schema.ts";
+import { truncationStrategies } from "../policy/truncation-strategies.ts";
 import type { StreamLimit } from "./stream/stream-limit.ts";
 
 /** What a call may say of how a text is cut, in place of the policy. */
@@ -23,13 +24,19 @@ export interface Cut {
  * How a call has a text cut. Without a strategy of its own it takes the policy's; in place of `head_tail`, whose numbers are
  * characters and which looks for nothing, `auto` where the limit is in tokens or a focus is given.
  *
- * @throws PalimpsestError `invalid_argument` for a limit that is no whole number, and for both of them.
+ * @throws PalimpsestError `invalid_argument` for a limit that is no whole number, for both of them, and for a strategy that is
+ * none.
  */
 export function cutOfCall({ truncate }: Policy, { maxChars, maxTokens, strategy: asked, focus }: CutOptions): Cut {
-	requireWhole("max_chars", maxChars);
-	requireWhole("max_tokens", maxTokens);
+	requireWhole("max_chars", maxChars, 0);
+	// As in the policy: no text has fewer.
+	requireWhole("max_tokens", maxTokens, 1);
 	if (maxChars !== undefined && maxTokens !== undefined) {
 		throw new PalimpsestError("invalid_argument", "Expected either `max_chars` or `max_tokens`, and not both.");
+	}
+	if (asked !== undefined && !truncationStrategies.includes(asked)) {
+		const expected = `Expected \`strategy\` to be ${truncationStrategies.join(", ")}`;
+		throw new PalimpsestError("invalid_argument", `${expected}, or left out.`);
 	}
 	const tokens = maxTokens ?? (maxChars === undefined ? truncate.max_tokens : null);
 	const isMore = tokens !== null || focus !== undefined;
@@ -47,7 +54,8 @@ export function excerptStrategy({ truncate }: Pick<Policy, "truncate">): Truncat
 	return truncate.strategy === "head_tail" ? "auto" : truncate.strategy;
 }
 
-function requireWhole(name: string, value: number | undefined): void {
-	if (value === undefined || (Number.isSafeInteger(value) && value >= 0)) return;
-	throw new PalimpsestError("invalid_argument", `Expected \`${name}\` to be a whole number, 0 or more; got ${value}.`);
+function requireWhole(name: string, value: number | undefined, least: number): void {
+	if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
+	const expected = `Expected \`${name}\` to be a whole number, ${least} or more`;
+	throw new PalimpsestError("invalid_argument", `${expected}; got ${value}.`);
 }

@@ -170,6 +170,14 @@ it("for opencode writes the plugin file, and takes away only that", async () => 
 	expect((await run("uninstall", "opencode")).lines).toEqual([`palimpsest: ${file}: nothing to change`]);
 });
 
+it("takes no limit that the hook would refuse with every call", async () => {
+	for (const parameters of [["install", "claude-code"], ["opencode"]]) {
+		const { code, text, lines } = await run(...parameters, "--max-chars", "0");
+		expect([code, text, lines[0]]).toEqual([2, "", expect.stringContaining("Expected a whole number, 1 or more.")]);
+	}
+	expect(await isThere(settings)).toBe(false);
+});
+
 it("takes a known host only", async () => {
 	const { code, lines } = await run("install", "emacs");
 	expect([code, lines[0]]).toEqual([

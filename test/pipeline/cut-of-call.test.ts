@@ -35,4 +35,16 @@ it("refuses what is no limit, and two of them", () => {
 		expect(() => cutOfCall(seed, { maxTokens: wrong })).toThrow(/max_tokens/);
 		expect(() => cutOfCall(seed, { maxChars: wrong })).toThrow(/max_chars/);
 	}
+	expect(() => cutOfCall(seed, { maxTokens: 0 })).toThrow(/`max_tokens` to be a whole number, 1 or more; got 0/);
+	expect(cutOfCall(seed, { maxTokens: 1 }).limit).toEqual({ kind: "tokens", most: 1 });
+});
+
+it("refuses a strategy that is none, which types keep from nobody who writes JavaScript", () => {
+	const expected = {
+		code: "invalid_argument",
+		message: expect.stringMatching(/`strategy` to be head_tail, auto, json/),
+	};
+	for (const wrong of ["Log", "tail", "", null]) {
+		expect(() => cutOfCall(seed, { strategy: wrong as never })).toThrow(expect.objectContaining(expected));
+	}
 });
