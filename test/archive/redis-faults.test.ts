@@ -101,6 +101,20 @@ describe("an archive in no Redis", () => {
 		await archive.close();
 	});
 
+	it("refuses many calls at once as quietly as one", async () => {
+		const warnings: Error[] = [];
+		const noteWarning = (warning: Error) => warnings.push(warning);
+		process.on("warning", noteWarning);
+		const archive = await open("redis://127.0.0.1:1");
+		const calls = Array.from({ length: 40 }, (_, index) => archive.find(`call ${index}`));
+		const settled = await Promise.allSettled(calls);
+		expect(settled.filter(({ status }) => status === "rejected")).toHaveLength(40);
+		await archive.close();
+		await new Promise((resolve) => setImmediate(resolve));
+		process.off("warning", noteWarning);
+		expect(warnings).toEqual([]);
+	});
+
 	it("refuses where something else answers", async () => {
 		const server = createServer((socket) => socket.resume().end("HTTP/1.1 400 Bad Request\r\n\r\n")).listen(
 			0,

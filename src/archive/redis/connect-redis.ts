@@ -60,6 +60,8 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 		});
 		// Without a listener, a lost connection would end the process. Calls tell what is wrong.
 		made.on("error", () => {});
+		// Each call that waits for the connection listens, and there may be any number.
+		made.setMaxListeners(0);
 		made.connect().catch(() => {});
 		return made;
 	};
