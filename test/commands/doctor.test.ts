@@ -53,6 +53,16 @@ describe("palimpsest doctor", () => {
 		expect(of("archive")?.state).toBe("ok");
 	});
 
+	it("does not take an address that this machine has not for a server of ours", async () => {
+		const { code, of } = await examine("--http", "192.0.2.1:8765");
+		expect(code).toBe(0);
+		expect(of("port")).toMatchObject({
+			state: "warning",
+			found: "192.0.2.1:8765 cannot be listened at: EADDRNOTAVAIL",
+			advice: expect.stringMatching(/^Choose an address of this machine/),
+		});
+	});
+
 	it.skipIf(process.getuid?.() === 0)("tells an archive that cannot be written", async () => {
 		const locked = join(folder, "locked");
 		await mkdir(locked);

@@ -14,9 +14,13 @@ export async function checkPort(address: string | true): Promise<Finding> {
 		return { name: "port", state: "ok", found: `${place} is free` };
 	} catch (error) {
 		const { code } = error as NodeJS.ErrnoException;
-		const found = code === "EADDRINUSE" ? `${place} is taken` : `${place} cannot be listened at: ${code}`;
-		const advice = "It may be a server of ours that runs already; else choose another: palimpsest serve --http :PORT.";
-		return { name: "port", state: "warning", found, advice };
+		const another = "palimpsest serve --http :PORT";
+		if (code === "EADDRINUSE") {
+			const advice = `It may be a server of ours that runs already; else choose another: ${another}.`;
+			return { name: "port", state: "warning", found: `${place} is taken`, advice };
+		}
+		const advice = `Choose an address of this machine, and a port that its user may open: ${another}.`;
+		return { name: "port", state: "warning", found: `${place} cannot be listened at: ${code}`, advice };
 	} finally {
 		server.close();
 	}
