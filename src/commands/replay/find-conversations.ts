@@ -1,4 +1,5 @@
-import { readdir, stat } from "node:fs/promises";
+import type { Dirent } from "node:fs";
+import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../../errors.ts";
 
@@ -11,7 +12,7 @@ export interface FoundFile {
 
 /**
  * The files behind the arguments, in order: those that are named, and of a folder every `.json` and `.jsonl` file in it
- * and below, by name. Whether they can be read shows when they are.
+ * and below, by name. Links to folders are followed, but into no folder twice. Whether files can be read shows when they are.
  *
  * @throws PalimpsestError `unreadable_file` for a folder that cannot be listed.
  */
@@ -19,8 +20,8 @@ export async function findConversations(names: readonly string[]): Promise<reado
 	const lists = await Promise.all(
 		names.map(async (name): Promise<readonly FoundFile[]> => {
 			if (!(await isFolder(name))) return [{ file: name, isNamed: true }];
-			const files = (await list(name)).filter((file) => /\.jsonl?$/i.test(file)).sort();
-			return files.map((file) => ({ file: path.join(name, file), isNamed: false }));
+			const files = (await filesBelow(name)).filter((file) => /\.jsonl?$/i.test(file)).sort();
+			return files.map((file) => ({ file, isNamed: false }));
 		}),
 	);
 	return lists.flat();
@@ -34,9 +35,29 @@ async function isFolder(name: string): Promise<boolean> {
 	);
 }
 
-async function list(folder: string): Promise<string[]> {
+/** All files, those behind links last: what has a place of its own is found there. */
+async function filesBelow(top: string): Promise<string[]> {
+	const files: string[] = [];
+	const seen = new Set<string>();
+	const [folders, links] = [[top], [] as string[]];
+	for (;;) {
+		const folder = folders.pop() ?? links.shift();
+		if (folder === undefined) return files;
+		const place = await realpath(folder).catch(() => folder);
+		if (seen.has(place)) continue;
+		seen.add(place);
+		for (const entry of await list(folder)) {
+			const name = path.join(folder, entry.name);
+			if (entry.isDirectory()) folders.push(name);
+			else if (entry.isSymbolicLink() && (await isFolder(name))) links.push(name);
+			else files.push(name);
+		}
+	}
+}
+
+async function list(folder: string): Promise<Dirent[]> {
 	try {
-		return await readdir(folder, { recursive: true });
+		return await readdir(folder, { withFileTypes: true });
 	} catch (error) {
 		const { code, message } = error as NodeJS.ErrnoException;
 		throw new PalimpsestError("unreadable_file", `Cannot list the folder ${folder}: ${code ?? message}.`, {

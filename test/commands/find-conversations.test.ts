@@ -1,0 +1,63 @@
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { findConversations } from "../../src/commands/replay/find-conversations.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+let folder: string;
+beforeEach(async () => {
+	folder = await scratchFolder();
+	await mkdir(join(folder, "sessions/old"), { recursive: true });
+	for (const file of ["sessions/b.jsonl", "sessions/a.json", "sessions/old/c.JSON", "sessions/notes.txt"]) {
+		await writeFile(join(folder, file), "[]");
+	}
+});
+
+const found = async (...names: string[]) =>
+	(await findConversations(names.map((name) => join(folder, name)))).map(({ file, isNamed }) => [
+		file.slice(folder.length + 1),
+		isNamed,
+	]);
+
+describe("the conversations to replay", () => {
+	it("are the files that are named, and those of a folder and below, by name", async () => {
+		expect(await found("sessions/notes.txt", "sessions", "absent.json")).toEqual([
+			["sessions/notes.txt", true],
+			["sessions/a.json", false],
+			["sessions/b.jsonl", false],
+			["sessions/old/c.JSON", false],
+			["absent.json", true],
+		]);
+	});
+
+	it.skipIf(process.platform === "win32")(
+		"are each found once, however many links lead round in a circle",
+		async () => {
+			for (const name of ["again", "and-again"]) await symlink(".", join(folder, "sessions", name));
+			await symlink("..", join(folder, "sessions/old/up"));
+			expect(await found("sessions")).toEqual([
+				["sessions/a.json", false],
+				["sessions/b.jsonl", false],
+				["sessions/old/c.JSON", false],
+			]);
+		},
+	);
+
+	it.skipIf(process.platform === "win32")(
+		"are found behind a link too, under their own name where they have one",
+		async () => {
+			await mkdir(join(folder, "elsewhere"));
+			await writeFile(join(folder, "elsewhere/d.json"), "[]");
+			await symlink(join(folder, "elsewhere"), join(folder, "sessions/linked"));
+			await symlink("old", join(folder, "sessions/a-link-to-old"));
+			await symlink("nowhere", join(folder, "sessions/dangling.json"));
+			expect(await found("sessions")).toEqual([
+				["sessions/a.json", false],
+				["sessions/b.jsonl", false],
+				["sessions/dangling.json", false],
+				["sessions/linked/d.json", false],
+				["sessions/old/c.JSON", false],
+			]);
+		},
+	);
+});
