@@ -34,8 +34,8 @@ export function readBody(bytes: Uint8Array, holds: boolean, smallest = smallestH
 		const index = indexOf(params?.arguments, mark);
 		if (params === undefined || index === undefined) continue;
 		const { start, end } = large[index] ?? { start: 0, end: 0 };
-		// The thread gets the whole memory of what it is given, so one call alone can have it.
-		const own = large.length === 1 ? bytes.subarray(start, end) : bytes.slice(start, end);
+		// The thread gets the whole memory of what it is given, so one call alone can have it; a slice of a Buffer shares it.
+		const own = large.length === 1 ? bytes.subarray(start, end) : new Uint8Array(bytes.subarray(start, end));
 		params.arguments = method === "tools/call" ? holdArguments(own) : parse(own);
 	}
 	return body;

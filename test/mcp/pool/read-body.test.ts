@@ -34,6 +34,14 @@ describe("a body", () => {
 		expect(new TextDecoder().decode(heldArguments(body.params?.arguments))).toBe(text);
 	});
 
+	it("gives each of several large calls bytes of its own, which one thread can have without the others", () => {
+		const body = readBody(Buffer.from(`[${call(long("a"))},${call(long("b"))}]`), true, 100) as Message[];
+		const [first, second] = body.map((message) => heldArguments(message.params?.arguments));
+		structuredClone(first, { transfer: [first?.buffer as ArrayBuffer] });
+		expect(first?.byteLength).toBe(0);
+		expect(readArguments(second ?? new Uint8Array())).toEqual(JSON.parse(long("b")));
+	});
+
 	it.each([
 		["of small arguments", call('{"text":"short"}'), 0],
 		["of another method", call(long("a"), "prompts/get"), 0],
