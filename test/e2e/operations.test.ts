@@ -52,6 +52,10 @@ describe("metrics", () => {
 			expect(text).not.toContain(secret);
 		}, 10_000);
 		expect((await send(`${url}/metrics`, { method: "POST" })).status).toBe(405);
+		// A proxy that refuses /metrics is not passed by another spelling.
+		for (const path of ["/metrics/", "/Metrics", "//metrics", "/%6detrics"]) {
+			expect((await send(url + path)).status, path).toBe(404);
+		}
 		expect((await send(`${url}/metrics`, { headers: { Host: "evil.example" } })).status).toBe(403);
 	});
 

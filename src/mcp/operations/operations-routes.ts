@@ -22,7 +22,8 @@ export function healthRoutes(readiness: ReadinessCheck): Router {
 
 /** The route of the metrics, at `/metrics`. */
 export function metricsRoute(metrics: Metrics): Router {
-	const router = Router();
+	// To the letter: a proxy that refuses /metrics would let /Metrics and /metrics/ through.
+	const router = Router({ caseSensitive: true, strict: true });
 	router.all("/metrics", onlyMethods("GET", "HEAD"), async (_request, response) => {
 		response.set("Content-Type", metrics.contentType).send(await metrics.text());
 	});
