@@ -59,17 +59,18 @@ export function bindResources(server: McpServer, policySource: PolicySource): ()
 	// The list of resources never changes, so the SDK's `listChanged: true` would promise what never comes.
 	server.server.registerCapabilities({ resources: { subscribe: true, listChanged: false } });
 
-	const subscribed = new Set<string>();
+	// Nothing else changes, so nothing else is remembered: a client may subscribe to any number of names of any length.
+	let isSubscribed = false;
 	server.server.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
-		subscribed.add(params.uri);
+		if (params.uri === currentPolicyUri) isSubscribed = true;
 		return {};
 	});
 	server.server.setRequestHandler(UnsubscribeRequestSchema, ({ params }) => {
-		subscribed.delete(params.uri);
+		if (params.uri === currentPolicyUri) isSubscribed = false;
 		return {};
 	});
 	return policySource.onChange(() => {
-		if (!subscribed.has(currentPolicyUri) || !server.isConnected()) return;
+		if (!isSubscribed || !server.isConnected()) return;
 		// A client that has gone away in the meantime needs no notice.
 		server.server.sendResourceUpdated({ uri: currentPolicyUri }).catch(() => {});
 	});
