@@ -43,6 +43,14 @@ describe("the server beyond this machine", () => {
 		expect(run.lines.join("\n")).not.toMatch(/sesame|\.js:/);
 	});
 
+	it("does not start where the file of tokens has no name, as of a variable that is not set", async () => {
+		const run = await runCli(["serve", "--http", "127.0.0.1:0", "--auth-tokens", ""], {
+			folder: await scratchFolder(),
+		});
+		expect(run.code).toBe(1);
+		expect(run.lines.join("\n")).toContain("Cannot read the tokens file");
+	});
+
 	it("does not take what asks for authentication without HTTP", async () => {
 		const run = await runCli(["serve", "--auth-tokens", "tokens"], { folder: await scratchFolder() });
 		expect(run.code).toBe(1);

@@ -52,7 +52,7 @@ export async function createAuthentication(options: AuthenticationOptions): Prom
 		const why = "since tokens that the issuer made for other services would be taken otherwise";
 		throw new PalimpsestError("invalid_argument", `Expected --auth-audience beside --auth-issuer, ${why}.`);
 	}
-	const tokens = file || variable ? createTokenList({ file, variable, log }) : undefined;
+	const tokens = file !== undefined || variable ? createTokenList({ file, variable, log }) : undefined;
 	const jwtVerifier = issuer === undefined ? undefined : await jwtVerifierOf({ issuer, audiences, jwks });
 	if (!tokens && !jwtVerifier) return undefined;
 
