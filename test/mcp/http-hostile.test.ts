@@ -196,8 +196,14 @@ describe("a call", () => {
 
 test("every answer tells browsers to keep their hands off", async () => {
 	const { url } = await startWithTokens();
+	const session = {
+		...bearer(alice),
+		Accept: "text/event-stream",
+		"Mcp-Session-Id": await openSession(url, bearer(alice)),
+	};
 	for (const [path, headers] of [
 		["/healthz", {}],
+		["/mcp", session],
 		["/mcp", {}],
 		["/nowhere", bearer(alice)],
 		["/mcp", { Origin: "http://evil.example" }],
@@ -208,6 +214,7 @@ test("every answer tells browsers to keep their hands off", async () => {
 			"x-content-type-options": "nosniff",
 			"content-security-policy": "default-src 'none'; frame-ancestors 'none'",
 			"referrer-policy": "no-referrer",
+			"cache-control": expect.stringMatching(/^no-store/),
 			"cross-origin-resource-policy": "same-origin",
 		});
 		expect(answer.headers).not.toHaveProperty("x-powered-by");
