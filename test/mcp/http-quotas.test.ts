@@ -108,6 +108,13 @@ describe("sessions", () => {
 		expect((await send(`${url}/mcp`, { method: "DELETE", headers })).status).toBe(200);
 		expect(await openSession(url, bearer(alice))).toMatch(/-/);
 	});
+
+	test("have the ceiling that was asked for where no token is", async () => {
+		const { url } = await start({ quotas: { sessions: 1 } });
+		await openSession(url);
+		const answer = await send(`${url}/mcp`, { method: "POST", headers: jsonHeaders, body: initialize });
+		expect(answer).toMatchObject({ status: 429, headers: { "retry-after": "30" } });
+	});
 });
 
 describe.each(faces)("calls over %s", (face: Face) => {

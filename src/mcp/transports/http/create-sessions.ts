@@ -132,8 +132,8 @@ export function createSessions(options: SessionsOptions): Sessions {
 	return {
 		refusalFor(caller) {
 			if (closing || sessions.size >= maxSessions) return tooManySessions;
-			if (!caller || quotas.sessions === 0) return undefined;
-			const own = [...sessions.values()].filter((session) => session.caller?.principal === caller.principal);
+			if (quotas.sessions === 0) return undefined;
+			const own = [...sessions.values()].filter((session) => session.caller?.principal === caller?.principal);
 			return own.length >= quotas.sessions ? tooManySessionsOfPrincipal : undefined;
 		},
 		find(id, caller) {

@@ -6,7 +6,7 @@ export interface Quotas {
 	readonly concurrentCalls: number;
 	/** Longest time that a call may take, in ms; 0 for any time. */
 	readonly callMilliseconds: number;
-	/** Sessions open at the same time, where tokens are asked for; 0 for as many as the server has room for. */
+	/** Sessions open at the same time, where no token is asked for of all clients; 0 for as many as the server has room for. */
 	readonly sessions: number;
 }
 
