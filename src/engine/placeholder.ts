@@ -104,7 +104,7 @@ export function placeholderReader(templates: readonly string[]): (text: string) 
 	const grammar = {
 		tool_call_id: value(longestValue),
 		tool_name: value(longestValue),
-		original_chars: "\\d+",
+		original_chars: countGrammar,
 		media: value(longestMedia),
 		ref: refGrammar,
 		digest: value(longestDigest),
@@ -131,6 +131,9 @@ export function placeholderReader(templates: readonly string[]): (text: string) 
 		return undefined;
 	};
 }
+
+/** What a number of characters may look like in a placeholder or a marker: every one that is counted without loss. */
+export const countGrammar = "\\d{1,16}";
 
 /** What a reference may look like in a placeholder or a marker. */
 export const refGrammar = "[A-Za-z0-9-]{1,40}";

@@ -1,8 +1,8 @@
-import { refGrammar, refIn } from "../placeholder.ts";
+import { countGrammar, refGrammar, refIn } from "../placeholder.ts";
 import { templateFinder } from "../template-pattern.ts";
 
 /** What the variables of a marker may be. */
-export const markerGrammar = { omitted_chars: "\\d+", original_chars: "\\d+", ref: refGrammar };
+export const markerGrammar = { omitted_chars: countGrammar, original_chars: countGrammar, ref: refGrammar };
 
 /** A marker found in a text: what stands before and behind it is head and tail of the text that was cut. */
 export interface FoundMarker {
