@@ -1,4 +1,4 @@
-import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, test, vi } from "vitest";
 import type { ArchiveSource } from "../../src/config/create-archive-source.ts";
 import type { Summariser } from "../../src/summarise/summariser.ts";
@@ -183,10 +183,42 @@ test("two calls under one id at the same time are not one", async () => {
 	const session = await openSession(url, bearer(alice));
 	const headers = { ...jsonHeaders, ...bearer(alice), "Mcp-Session-Id": session };
 	const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params: short });
-	void send(`${url}/mcp`, { method: "POST", headers, body, headOnly: true });
+	const first = send(`${url}/mcp`, { method: "POST", headers, body });
 	await vi.waitFor(() => expect(waiting()).toBe(1));
 	const again = await send(`${url}/mcp`, { method: "POST", headers, body });
 	expect(again.text).toContain("[invalid_argument]");
+	// Its answer would end the call for whoever counts, and take its stream.
+	const other = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "ping" });
+	expect(await send(`${url}/mcp`, { method: "POST", headers, body: other })).toMatchObject({
+		status: 400,
+		text: expect.stringContaining("[invalid_argument]"),
+	});
+	expect((await send(`${url}/mcp`, { method: "POST", headers, body: `[${other},${body}]` })).status).toBe(400);
 	expect(waiting()).toBe(1);
 	letGo();
+	expect((await first).text).toContain("[internal]");
+	// Then the id is free.
+	expect((await send(`${url}/mcp`, { method: "POST", headers, body: other })).text).toContain('"result":{}');
+});
+
+test("over the older transport a request under a call's id does not end the call either", async () => {
+	const { archive, waiting, letGo } = slowArchive();
+	const { url } = await startWithTokens({ archiveOf: () => archive, quotas: { concurrentCalls: 1 } });
+	const { client, transport } = await connect(url, "HTTP+SSE", alice);
+	const call = client.callTool(short);
+	await vi.waitFor(() => expect(waiting()).toBe(1));
+	const answers: unknown[] = [];
+	const receive = transport.onmessage;
+	transport.onmessage = (message: JSONRPCMessage) => {
+		if ("error" in message) answers.push(message);
+		else receive?.(message);
+	};
+	// The id of the call: the one before it was that of initialize.
+	await transport.send({ jsonrpc: "2.0", id: 1, method: "ping" });
+	await vi.waitFor(() =>
+		expect(answers).toMatchObject([{ id: 1, error: { message: expect.stringContaining("[invalid_argument]") } }]),
+	);
+	expect(text(await client.callTool(short))).toContain("[rate_limit]");
+	letGo();
+	expect(text(await call)).toContain("[internal]");
 });

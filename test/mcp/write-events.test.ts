@@ -5,7 +5,7 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { expect, onTestFinished, test } from "vitest";
 import { createUnreadLimit } from "../../src/mcp/transports/http/limit-unread.ts";
-import { expectAnswers, writeEvents } from "../../src/mcp/transports/http/write-events.ts";
+import { expectAnswers, requestIdsOf, writeEvents } from "../../src/mcp/transports/http/write-events.ts";
 import { jsonHeaders, send } from "./http-harness.ts";
 
 test("an answer that was read is watched no longer: what is watched keeps its request and all that came with it", async () => {
@@ -27,7 +27,7 @@ test("an answer that was read is watched no longer: what is watched keeps its re
 		const chunks: Buffer[] = [];
 		for await (const chunk of request) chunks.push(chunk);
 		const body: unknown = JSON.parse(Buffer.concat(chunks).toString());
-		expectAnswers(transport, body, response);
+		expectAnswers(transport, requestIdsOf(body), response);
 		await transport.handleRequest(request, response, body);
 	});
 	await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));

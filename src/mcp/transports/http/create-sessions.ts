@@ -2,6 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { ArchiveLocation } from "../../../archive/open-archive-of-policy.ts";
 import type { ArchiveSource } from "../../../config/create-archive-source.ts";
 import type { Caller } from "../../auth/caller.ts";
@@ -16,6 +17,8 @@ export interface Session {
 	readonly transport: StreamableHTTPServerTransport | SSEServerTransport;
 	/** Keeps the session from being idle until a response is over, whether it is a short answer or a long stream. */
 	hold(response: ServerResponse): void;
+	/** Whether a request waits for its answer under this id. */
+	isWaiting(id: RequestId): boolean;
 	/** Ends the session: its streams, its server, its listening to the policy. */
 	close(): Promise<void>;
 }
@@ -114,7 +117,13 @@ export function createSessions(options: SessionsOptions): Sessions {
 		};
 		server.server.onerror = (error) =>
 			log({ level: "info", message: "Bad message over HTTP", data: { event: "protocol", error: error.name } });
-		const session: Owned = { transport, caller, hold, close };
+		const session: Owned = {
+			transport,
+			caller,
+			hold,
+			isWaiting: (requestId) => calls?.isWaiting(requestId) ?? false,
+			close,
+		};
 		sessions.set(id, session);
 		restTimer();
 		// The SDK declares its optional members a little differently in class and interface.

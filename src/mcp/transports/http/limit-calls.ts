@@ -24,11 +24,16 @@ export interface CallLimits {
 export interface WatchedCalls {
 	/** How many are under way. */
 	running(): number;
+	/** Whether a request of any kind waits for its answer under this id. */
+	isWaiting(id: RequestId): boolean;
 	/** Stops all that are under way: nobody waits for them any more. */
 	stop(): void;
 	/** Ends what is kept of them, for when the transport is closed. */
 	end(): void;
 }
+
+/** What is told to a client that gives one id to two requests at the same time. */
+export const idInUse = "Expected an id that no other request has which waits for its answer.";
 
 /** What a client waits for while the server works. */
 const calls: ReadonlySet<string> = new Set(["tools/call", "resources/read"]);
@@ -61,7 +66,9 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			if (!receive) throw new TypeError("Expected a transport that is connected.");
 			const send = transport.send.bind(transport);
 			const running = new Map<RequestId, () => void>();
+			const waiting = new Set<RequestId>();
 			const end = (id: RequestId): void => {
+				waiting.delete(id);
 				running.get(id)?.();
 				running.delete(id);
 			};
@@ -89,6 +96,7 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 				const timer = callMilliseconds === 0 ? undefined : setTimeout(stop, callMilliseconds);
 				timer?.unref();
 				count(principal, 1);
+				waiting.add(request.id);
 				running.set(request.id, () => {
 					clearTimeout(timer);
 					count(principal, -1);
@@ -105,10 +113,12 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 					if (isRunning) endStream(id);
 					return;
 				}
-				if (!isJSONRPCRequest(message) || !calls.has(message.method)) return receive(message, ...extra);
-				// Under an id that is in use, neither of two answers would find its call.
-				if (running.has(message.id)) {
-					return answer(message, new PalimpsestError("invalid_argument", "Expected an id that no other call has."));
+				if (!isJSONRPCRequest(message)) return receive(message, ...extra);
+				// Under an id that is in use neither of two answers would find its request, and the first would end both.
+				if (waiting.has(message.id)) return answer(message, new PalimpsestError("invalid_argument", idInUse));
+				if (!calls.has(message.method)) {
+					waiting.add(message.id);
+					return receive(message, ...extra);
 				}
 				if (concurrentCalls > 0 && (underWay.get(principal) ?? 0) >= concurrentCalls) {
 					note(message, principal);
@@ -124,6 +134,7 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			};
 			return {
 				running: () => running.size,
+				isWaiting: (id) => waiting.has(id),
 				stop() {
 					for (const id of [...running.keys()]) {
 						cancel(id, "The client is gone.");

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { idInUse } from "./limit-calls.ts";
 
 /** Why a request is refused, for people and for programs. */
 export interface Refusal {
@@ -25,6 +26,9 @@ export const unknownSession: Refusal = {
 	code: -32_001,
 	message: "Session not found. It was closed, was idle for too long, or never was: initialize a new one.",
 };
+
+/** The refusal of a request under an id that another one has. */
+export const idInUseRefusal: Refusal = { status: 400, code: -32_600, message: `[invalid_argument] ${idInUse}` };
 
 /** The refusal of one session too many. */
 export const tooManySessions: Refusal = {

@@ -8,7 +8,7 @@ import type { UnreadLimit } from "./limit-unread.ts";
 import { onlyMethods } from "./only-methods.ts";
 import { refuse } from "./refuse.ts";
 import { requireJson } from "./require-json.ts";
-import { expectAnswers, writeEvents } from "./write-events.ts";
+import { expectAnswers, requestIdsOf, writeEvents } from "./write-events.ts";
 
 /** What the route is made from. */
 export interface StatelessRoutesOptions {
@@ -36,7 +36,7 @@ export function statelessRoutes({ sessions, bodies, unread }: StatelessRoutesOpt
 		session.hold(response);
 		// Also where the client goes away: nobody else can ever get the answer.
 		response.once("close", () => void session.close());
-		expectAnswers(transport, body, response);
+		expectAnswers(transport, requestIdsOf(body), response);
 		await transport.handleRequest(request, response, body);
 	};
 

@@ -7,9 +7,9 @@ import type { EventLog } from "./create-event-log.ts";
 import type { Session, Sessions } from "./create-sessions.ts";
 import type { UnreadLimit } from "./limit-unread.ts";
 import { onlyMethods } from "./only-methods.ts";
-import { refuse, unknownSession } from "./refuse.ts";
+import { idInUseRefusal, refuse, unknownSession } from "./refuse.ts";
 import { requireJson } from "./require-json.ts";
-import { expectAnswers, writeEvents } from "./write-events.ts";
+import { expectAnswers, requestIdsOf, writeEvents } from "./write-events.ts";
 
 /** What the routes of Streamable HTTP are made from. */
 export interface StreamableRoutesOptions {
@@ -28,7 +28,10 @@ export function streamableRoutes({ sessions, eventLog, bodies, unread }: Streama
 			if (!found) return refuse(response, unknownSession);
 			found.session.hold(response);
 			const body = await bodies.read(request);
-			expectAnswers(found.transport, body, response);
+			const ids = requestIdsOf(body);
+			// The SDK would answer the request that had the id before on the stream of this one, or not at all.
+			if (new Set(ids).size < ids.length || ids.some(found.session.isWaiting)) return refuse(response, idInUseRefusal);
+			expectAnswers(found.transport, ids, response);
 			return found.transport.handleRequest(request, response, body);
 		}
 		const caller = callerOf(request);

@@ -36,14 +36,22 @@ export function writeEvents(transport: StreamableHTTPServerTransport, unread: Un
 
 const expected = new WeakMap<StreamableHTTPServerTransport, Map<RequestId, ServerResponse>>();
 
-/** Notes on which response the answers to a body's requests go out, so that it can be cut. */
-export function expectAnswers(transport: StreamableHTTPServerTransport, body: unknown, response: ServerResponse): void {
+/** The ids of a body's requests. */
+export function requestIdsOf(body: unknown): readonly RequestId[] {
+	return (Array.isArray(body) ? body : [body]).filter((message) => isJSONRPCRequest(message)).map(({ id }) => id);
+}
+
+/** Notes on which response the answers to requests go out, so that it can be cut. */
+export function expectAnswers(
+	transport: StreamableHTTPServerTransport,
+	ids: readonly RequestId[],
+	response: ServerResponse,
+): void {
 	const responses = expected.get(transport) ?? new Map<RequestId, ServerResponse>();
 	expected.set(transport, responses);
-	const requests = (Array.isArray(body) ? body : [body]).filter((message) => isJSONRPCRequest(message));
-	for (const { id } of requests) responses.set(id, response);
+	for (const id of ids) responses.set(id, response);
 	response.once("close", () => {
-		for (const { id } of requests) if (responses.get(id) === response) responses.delete(id);
+		for (const id of ids) if (responses.get(id) === response) responses.delete(id);
 	});
 }
 
