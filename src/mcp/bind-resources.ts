@@ -19,10 +19,14 @@ function json(uri: URL, value: unknown): ReadResourceResult {
 }
 
 /**
- * Offers the policy as resources: the one in force, each preset, and the schema with every field's meaning. Subscribers
- * to `policy://current` hear when it changes. Answers with a function that stops listening for changes.
+ * Offers the policy as resources: the one in force, each preset, and the schema with every field's meaning. Where changes
+ * are told, subscribers to `policy://current` hear of them. Answers with a function that stops listening for changes.
  */
-export function bindResources(server: McpServer, policySource: PolicySource): () => void {
+export function bindResources(
+	server: McpServer,
+	policySource: PolicySource,
+	{ tellsChanges }: { readonly tellsChanges: boolean },
+): () => void {
 	const mimeType = "application/json";
 	server.registerResource(
 		"current-policy",
@@ -57,7 +61,8 @@ export function bindResources(server: McpServer, policySource: PolicySource): ()
 		},
 	);
 	// The list of resources never changes, so the SDK's `listChanged: true` would promise what never comes.
-	server.server.registerCapabilities({ resources: { subscribe: true, listChanged: false } });
+	server.server.registerCapabilities({ resources: { subscribe: tellsChanges, listChanged: false } });
+	if (!tellsChanges) return () => undefined;
 
 	// Nothing else changes, so nothing else is remembered: a client may subscribe to any number of names of any length.
 	let isSubscribed = false;

@@ -47,6 +47,8 @@ export interface ServerOptions {
 	readonly archiveLocation?: ArchiveLocation | undefined;
 	/** Who calls, where callers are told apart. */
 	readonly principal?: string | undefined;
+	/** Whether nothing reaches the client but answers: then neither a log nor news of the policy is offered to it. */
+	readonly onlyAnswers?: boolean | undefined;
 	/** Takes note of each call that has ended. */
 	readonly onCallEnd?: OnCallEnd | undefined;
 }
@@ -56,16 +58,24 @@ export interface ServerOptions {
  * source.
  */
 export function createServer(options: ServerOptions): McpServer {
-	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles = false } = options;
+	const {
+		policySource,
+		log,
+		archive,
+		compaction,
+		allowedPaths = [],
+		sharesFiles = false,
+		onlyAnswers = false,
+	} = options;
 	const { pool, archiveLocation: location, principal, onCallEnd } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
 		{ instructions: instructions(policySource.current(), archive !== undefined), jsonSchemaValidator: lazyValidator },
 	);
-	const logToClient = bindLogging(server, () => policySource.current().log_level);
+	const logToClient = onlyAnswers ? undefined : bindLogging(server, () => policySource.current().log_level);
 	const logToBoth: Log = (event) => {
 		log(event);
-		logToClient(event);
+		logToClient?.(event);
 	};
 	const rootsOfClient = sharesFiles ? clientRoots(server, options.clientGone) : async () => [];
 	const files = createFileAccess({
@@ -100,7 +110,7 @@ export function createServer(options: ServerOptions): McpServer {
 	});
 	if (archive) bindOriginals(server, archive);
 	bindPrompts(server);
-	const stopListening = bindResources(server, policySource);
+	const stopListening = bindResources(server, policySource, { tellsChanges: !onlyAnswers });
 	bindContextReportApp(server);
 	server.server.onclose = stopListening;
 	return server;

@@ -90,7 +90,12 @@ describe("every transport", () => {
 		const five = ["mask_conversation", "guard_context", "truncate_output", "compact_conversation", "recall_original"];
 		expect(tools.map(({ name }) => name)).toEqual(five);
 		await everywhere(async (client) => [client.getServerVersion(), client.getInstructions()]);
-		await everywhere(async (client) => client.getServerCapabilities());
+		// Beside answers nothing reaches a client of a stateless server, so it is offered no log and no news.
+		const stateless = clients.get("Streamable HTTP, stateless");
+		const { logging, resources, ...rest } = stateless?.getServerCapabilities() ?? {};
+		expect([logging, resources?.subscribe]).toEqual([undefined, false]);
+		const whole = { ...rest, resources: { ...resources, subscribe: true }, logging: {} };
+		await everywhere(async (client) => (client === stateless ? whole : client.getServerCapabilities()));
 		await everywhere((client) => client.listResources());
 		await everywhere((client) => client.listResourceTemplates());
 		const { contents } = await everywhere((client) => client.readResource({ uri: "policy://current" }));

@@ -18,12 +18,33 @@ async function connect(url: string, sampling = false): Promise<Client> {
 }
 
 test("each request stands alone: no session is told, asked for or kept", async () => {
-	const { url, policySource } = await startStateless();
+	const { url } = await startStateless({ maxSessions: 1 });
 	const answer = await post(url, initialize);
 	expect(answer.status).toBe(200);
 	expect(answer.headers).not.toHaveProperty("mcp-session-id");
-	for (const more of [{}, { "Mcp-Session-Id": "whatever" }]) expect((await post(url, ping, more)).status).toBe(200);
-	await vi.waitFor(() => expect(policySource.listeners()).toBe(0));
+	for (const more of [{}, { "Mcp-Session-Id": "whatever" }]) {
+		await vi.waitFor(async () => expect((await post(url, ping, more)).status).toBe(200));
+	}
+});
+
+test("nothing is offered that no answer can carry: no log, no news of the policy", async () => {
+	const { url, policySource } = await startStateless();
+	const client = await connect(url);
+	expect(client.getServerCapabilities()).toEqual({
+		tools: {},
+		resources: { subscribe: false, listChanged: false },
+		prompts: { listChanged: false },
+		completions: {},
+	});
+	const subscribe = JSON.stringify({
+		jsonrpc: "2.0",
+		id: 3,
+		method: "resources/subscribe",
+		params: { uri: "policy://current" },
+	});
+	expect((await post(url, subscribe)).text).toContain('"code":-32601');
+	expect((await client.listResources()).resources.length).toBeGreaterThan(3);
+	expect(policySource.listeners()).toBe(0);
 });
 
 test("requests of one client may go to different processes", async () => {
@@ -66,9 +87,8 @@ test.each([
 	["/sse", "GET", 404],
 	["/messages?sessionId=x", "POST", 404],
 ])("%s answers %s with %i, since there is no stream to open", async (path, method, status) => {
-	const { url, policySource } = await startStateless();
+	const { url } = await startStateless();
 	expect((await send(url + path, { method, headers: jsonHeaders })).status).toBe(status);
-	expect(policySource.listeners()).toBe(0);
 });
 
 test("tokens are asked for, and quotas hold, as with sessions", async () => {
@@ -82,7 +102,7 @@ test("tokens are asked for, and quotas hold, as with sessions", async () => {
 
 test("requests under way have the ceiling that sessions have, and one that is left makes room", async () => {
 	const never = { use: () => new Promise<never>(() => {}), end() {} };
-	const { url, policySource } = await startStateless({ maxSessions: 1, archive: never });
+	const { url } = await startStateless({ maxSessions: 1, archive: never });
 	const leaving = new AbortController();
 	const params = { name: "truncate_output", arguments: { text: "short" } };
 	const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
@@ -90,6 +110,5 @@ test("requests under way have the ceiling that sessions have, and one that is le
 	expect((await fetch(`${url}/mcp`, open)).status).toBe(200);
 	expect((await post(url, ping)).status).toBe(503);
 	leaving.abort();
-	await vi.waitFor(() => expect(policySource.listeners()).toBe(0));
-	expect((await post(url, ping)).status).toBe(200);
+	await vi.waitFor(async () => expect((await post(url, ping)).status).toBe(200));
 });

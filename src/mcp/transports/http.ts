@@ -91,6 +91,7 @@ export async function serveHttp(options: HttpOptions): Promise<HttpService> {
 		pool: options.pool,
 		archiveLocation: options.archiveLocation,
 		onCallEnd: options.onCallEnd,
+		onlyAnswers: options.isStateless,
 		idleMilliseconds: options.idleMilliseconds ?? 30 * 60_000,
 		goneMilliseconds: options.goneMilliseconds,
 		maxSessions: options.maxSessions ?? 1_000,
