@@ -67,7 +67,7 @@ describe.skipIf(!hasRedis)("an archive in a Redis that fails", () => {
 		const redis = await startRedis();
 		const now = Date.now;
 		const retention = { maxAgeMs: 1e9, maxBytes: 1e9 };
-		const driver = await createRedisDriver({ url: redis.url, namespace: "x", retention, now, commandTimeoutMs: 300 });
+		const driver = await createRedisDriver({ url: redis.url, namespace: "x", retention, now, commandTimeoutMs: 3_000 });
 		const archive = createArchive({ namespace: "x", driver, redact: (text) => ({ text, redactions: 0 }), now });
 		await archive.put(put("before"));
 		redis.freeze(true);
@@ -76,6 +76,22 @@ describe.skipIf(!hasRedis)("an archive in a Redis that fails", () => {
 		const [ref = ""] = await archive.put(put("after"));
 		expect((await archive.get(ref)).text).toBe("after");
 		await archive.close();
+		await redis.kill();
+	});
+
+	it("is not taken for gone where this process was too busy to hear it", async () => {
+		const redis = await startRedis();
+		const patience = { connectTimeoutMs: 2_000, commandTimeoutMs: 2_000 };
+		const connection = await connectRedis({ url: redis.url, ...patience });
+		const beBusy = () => {
+			for (const end = performance.now() + 2_500; performance.now() < end; );
+		};
+		for (const _ of ["while it connects", "while it waits for an answer"]) {
+			const answers = connection.send([["ECHO", "hello"]]);
+			process.nextTick(beBusy);
+			expect((await answers).map(String)).toEqual(["hello"]);
+		}
+		await connection.close();
 		await redis.kill();
 	});
 

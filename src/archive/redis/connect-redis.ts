@@ -1,4 +1,5 @@
 import { PalimpsestError } from "../../errors.ts";
+import { awakeTimeout } from "./awake-timeout.ts";
 
 /** A command and its arguments. */
 export type Command = readonly (string | Buffer)[];
@@ -24,9 +25,9 @@ export type LoadClient = () => Promise<typeof import("@redis/client")>;
 
 export interface RedisAddress {
 	readonly url: string;
-	/** How long to wait for a connection, in ms. */
+	/** How long to wait for a connection, in ms, not counting what this process computes meanwhile. */
 	readonly connectTimeoutMs?: number | undefined;
-	/** How long to wait for the answers to what was sent, in ms. */
+	/** How long to wait for the answers to what was sent, in ms, not counting what this process computes meanwhile. */
 	readonly commandTimeoutMs?: number | undefined;
 	readonly load?: LoadClient | undefined;
 }
@@ -73,13 +74,17 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 		if (current.isReady) return current;
 		return new Promise((resolve, reject) => {
 			const settle = (act: () => void) => {
-				clearTimeout(timer);
+				endWait();
 				current.off("ready", onReady).off("error", onError);
 				act();
 			};
 			const onReady = () => settle(() => resolve(current));
-			const onError = (error: unknown) => settle(() => reject(error));
-			const timer = setTimeout(() => onError(new Error("no connection in time")), connectTimeoutMs);
+			const refuse = (error: unknown) => settle(() => reject(error));
+			// The client's own time runs while this process computes too; it tries again by itself.
+			const onError = (error: unknown) => {
+				if (!(error instanceof redis.ConnectionTimeoutError)) refuse(error);
+			};
+			const endWait = awakeTimeout(connectTimeoutMs, () => refuse(new Error("no connection in time")));
 			current.on("ready", onReady).on("error", onError);
 		});
 	};
@@ -92,16 +97,16 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 
 	const answersTo = async (commands: readonly Command[]): Promise<readonly Reply[]> => {
 		const current = await whenReady();
-		let timer: NodeJS.Timeout | undefined;
+		let endWait = (): void => {};
 		const late = new Promise<never>((_, reject) => {
-			timer = setTimeout(() => {
+			endWait = awakeTimeout(commandTimeoutMs, () => {
 				reject(new Error("no answer in time"));
 				giveUp(current);
-			}, commandTimeoutMs);
+			});
 		});
 		// Commands of one turn are sent together.
 		const answers = Promise.allSettled(commands.map((command) => current.sendCommand<Reply>([...command])));
-		const settled = await Promise.race([answers, late]).finally(() => clearTimeout(timer));
+		const settled = await Promise.race([answers, late]).finally(endWait);
 		return settled.map((one) => {
 			if (one.status === "rejected") throw one.reason;
 			return one.value;
