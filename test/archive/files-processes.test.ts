@@ -32,7 +32,7 @@ describe("several processes on one archive", () => {
 		expect((await archive.find("call 1")).length).toBe(1);
 		const left = await readdir(folder, { recursive: true });
 		expect(left.filter((name) => name.endsWith(".tmp"))).toEqual([]);
-	}, 60_000);
+	});
 
 	it("SIGKILL at random moments: all that was told is kept is kept, 40 times", async () => {
 		const folder = await scratchFolder();
@@ -43,7 +43,10 @@ describe("several processes on one archive", () => {
 			const processes = await Promise.all(names.map((name) => startPutting(folder, { name, count: 1e6, size: 2000 })));
 			for (const [index, one] of processes.entries()) {
 				one.begin();
-				setTimeout(one.kill, 20 + Math.random() * 150 + index * 10);
+				const killSoon = () => void setTimeout(one.kill, 20 + Math.random() * 150 + index * 10);
+				// How many texts a machine keeps in this time, nobody knows: most have some to tell of before it begins.
+				if (index === 0) killSoon();
+				else void one.whenTold(8).then(killSoon);
 			}
 			await Promise.all(processes.map((one) => one.over));
 			for (const one of processes) {
@@ -55,7 +58,7 @@ describe("several processes on one archive", () => {
 		expect(killed).toBe(40);
 		expect(told).toBeGreaterThan(200);
 		for await (const { ref } of archive.list()) await archive.get(ref);
-	}, 60_000);
+	});
 
 	it("sweeping while others put what is about to expire takes nothing that was told is kept", async () => {
 		const folder = await scratchFolder();

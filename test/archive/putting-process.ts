@@ -33,6 +33,8 @@ export interface PuttingProcess {
 	readonly told: readonly Told[];
 	/** Lets it begin. */
 	readonly begin: () => void;
+	/** When it has told of so many texts. */
+	readonly whenTold: (count: number) => Promise<void>;
 	readonly kill: () => void;
 	/** When it is over, and all that it said was heard. */
 	readonly over: Promise<void>;
@@ -48,6 +50,7 @@ export async function startPutting(
 	const child: ChildProcess = spawn(process.execPath, given, { stdio: ["pipe", "pipe", "inherit"] });
 	if (child.stdout === null) throw new Error("no output");
 	const told: Told[] = [];
+	const waiting = new Map<number, () => void>();
 	const lines = createInterface({ input: child.stdout });
 	const closed = once(lines, "close");
 	const exited = once(child, "exit");
@@ -57,10 +60,12 @@ export async function startPutting(
 		// A line that was cut by the end of the process tells nothing.
 		if (ref.length !== 20 || number === "") return;
 		told.push({ ref, text: `${of} ${number} ${number.repeat(size)}`, index: Number(number) });
+		waiting.get(told.length)?.();
 	});
 	return {
 		told,
 		begin: () => child.stdin?.write("begin\n"),
+		whenTold: (number) => new Promise((resolve) => waiting.set(number, resolve)),
 		kill: () => child.kill("SIGKILL"),
 		over: Promise.all([closed, exited]).then(() => {}),
 	};
