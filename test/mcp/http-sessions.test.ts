@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import { patience } from "../support/patience.ts";
 import {
 	chat,
 	connect,
@@ -34,12 +35,21 @@ async function openStream(url: string, session: string): Promise<AbortController
 }
 
 async function released({ policySource }: Running): Promise<void> {
-	await vi.waitFor(() => expect(policySource.listeners()).toBe(0), 5_000);
+	await vi.waitFor(() => expect(policySource.listeners()).toBe(0), patience);
+}
+
+afterEach(() => void vi.useRealTimers());
+
+/** From now on, time passes for the server where the test says so, and while the test waits. */
+function stopTime(): void {
+	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 }
 
 test("an idle session is closed and stops listening to the policy", async () => {
-	const running = await start({ idleMilliseconds: 60 });
+	stopTime();
+	const running = await start({ idleMilliseconds: 1_000 });
 	const session = await openSession(running.url);
+	vi.advanceTimersByTime(999);
 	expect(running.policySource.listeners()).toBe(1);
 	await released(running);
 	const answer = await post(running.url, session);
@@ -48,36 +58,35 @@ test("an idle session is closed and stops listening to the policy", async () => 
 });
 
 test("a request puts off the end of an idle session", async () => {
-	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-	try {
-		const { url, policySource } = await start({ idleMilliseconds: 1_000 });
-		const session = await openSession(url);
-		for (let request = 0; request < 3; request += 1) {
-			vi.advanceTimersByTime(900);
-			expect((await post(url, session)).status).toBe(200);
-		}
-		vi.advanceTimersByTime(1_001);
-		expect(policySource.listeners()).toBe(0);
-	} finally {
-		vi.useRealTimers();
+	stopTime();
+	const running = await start({ idleMilliseconds: 1_000 });
+	const session = await openSession(running.url);
+	for (let request = 0; request < 3; request += 1) {
+		vi.advanceTimersByTime(900);
+		expect((await post(running.url, session)).status).toBe(200);
 	}
+	await released(running);
 });
 
 test("an open stream keeps a session, and its end lets the session go", async () => {
-	const running = await start({ idleMilliseconds: 400 });
+	stopTime();
+	const running = await start({ idleMilliseconds: 1_000 });
 	const session = await openSession(running.url);
 	const stream = await openStream(running.url, session);
-	expect((await post(running.url, session)).status).toBe(200);
-	await new Promise((resolve) => setTimeout(resolve, 1_000));
-	expect((await post(running.url, session)).status).toBe(200);
+	for (let request = 0; request < 2; request += 1) {
+		expect((await post(running.url, session)).status).toBe(200);
+		vi.advanceTimersByTime(5_000);
+	}
+	expect(running.policySource.listeners()).toBe(1);
 	stream.abort();
 	await released(running);
 });
 
 test("an HTTP+SSE session lasts as long as its stream, however silent, and no longer", async () => {
-	const running = await start({ idleMilliseconds: 400 });
+	stopTime();
+	const running = await start({ idleMilliseconds: 1_000 });
 	const { client } = await connect(running.url, "HTTP+SSE");
-	await new Promise((resolve) => setTimeout(resolve, 1_000));
+	vi.advanceTimersByTime(5_000);
 	await client.ping();
 	await client.close();
 	await released(running);
@@ -165,7 +174,7 @@ test("one session too many is asked to come back later", async () => {
 	}
 	expect((await post(url, String(sessions[0]))).status).toBe(200);
 	await sse.client.close();
-	await vi.waitFor(async () => expect(await openSession(url)).toMatch(/-/));
+	await vi.waitFor(async () => expect(await openSession(url)).toMatch(/-/), patience);
 });
 
 /** Begins a POST and answers with what sends the rest of it. */
@@ -232,7 +241,7 @@ test.each(faces)("a client that leaves in the middle of a call does no harm: %s"
 	const call = client.callTool({ name: "guard_context", arguments: { messages: chat(500), context_window: 20_000 } });
 	await expect(call).rejects.toThrow(/closed/);
 	expect(asked).toBe(1);
-	await vi.waitFor(() => expect(policySource.listeners()).toBe(0), 5_000);
+	await vi.waitFor(() => expect(policySource.listeners()).toBe(0), patience);
 
 	leave = async () => {};
 	const next = await connect(running.url, face);
