@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -7,6 +8,7 @@ import { findPolicyFile } from "../src/config/find-policy-file.ts";
 import { watchPolicyFile } from "../src/config/watch-policy-file.ts";
 import { type ConfigSources, loadConfig } from "../src/config.ts";
 import type { PalimpsestError } from "../src/errors.ts";
+import { patience } from "./support/patience.ts";
 
 let root: string;
 let work: string;
@@ -113,27 +115,28 @@ describe("loadConfig", () => {
 	});
 });
 
+// Written in one go: what looks at a file every 10 ms would now and then find it empty between two steps of a write.
 describe("watchPolicyFile", () => {
 	it("tells of changes, replacement by rename, disappearance and return, and of nothing once closed", async () => {
-		await writeFile(inWork(), "");
+		writeFileSync(inWork(), "");
 		const onChange = vi.fn();
 		const onError = vi.fn();
 		const close = watchPolicyFile({ path: inWork(), onChange, onError, intervalMilliseconds: 10 });
 		try {
-			await writeFile(inWork(), "# one\n");
-			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(1), 5000);
-			await writeFile(inWork("new"), "# two\n");
+			writeFileSync(inWork(), "# one\n");
+			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(1), patience);
+			writeFileSync(inWork("new"), "# two\n");
 			await rename(inWork("new"), inWork());
-			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(2), 5000);
+			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(2), patience);
 			await rm(inWork());
-			await vi.waitFor(() => expect(onError).toHaveBeenCalledTimes(1), 5000);
+			await vi.waitFor(() => expect(onError).toHaveBeenCalledTimes(1), patience);
 			expect(onError.mock.calls[0]?.[0]).toMatchObject({ code: "unreadable_file" });
-			await writeFile(inWork(), "# three\n");
-			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(3), 5000);
+			writeFileSync(inWork(), "# three\n");
+			await vi.waitFor(() => expect(onChange).toHaveBeenCalledTimes(3), patience);
 		} finally {
 			close();
 		}
-		await writeFile(inWork(), "# four\n");
+		writeFileSync(inWork(), "# four\n");
 		await new Promise((resolve) => setTimeout(resolve, 100));
 		expect(onChange).toHaveBeenCalledTimes(3);
 		expect(onError).toHaveBeenCalledTimes(1);
@@ -156,62 +159,62 @@ describe("createPolicySource", () => {
 	const turns = () => source?.current().mask.window_turns;
 
 	it("follows the file, also when it is replaced by rename, with the settings still on top", async () => {
-		await writeFile(inWork(), "[mask]\nwindow_turns = 1\n");
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 1\n");
 		const policies = await open({ settings: ["mask.keep_errors=false"] });
 		expect(policies.file()).toBe(inWork());
 		const seen: number[] = [];
 		const end = policies.onChange((policy) => seen.push(policy.mask.window_turns));
-		await writeFile(inWork(), "[mask]\nwindow_turns = 2\nkeep_errors = true\n");
-		await vi.waitFor(() => expect(turns()).toBe(2), 5000);
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 2\nkeep_errors = true\n");
+		await vi.waitFor(() => expect(turns()).toBe(2), patience);
 		expect(policies.current().mask.keep_errors).toBe(false);
-		await writeFile(inWork("new"), "[mask]\nwindow_turns = 3\n");
+		writeFileSync(inWork("new"), "[mask]\nwindow_turns = 3\n");
 		await rename(inWork("new"), inWork());
-		await vi.waitFor(() => expect(turns()).toBe(3), 5000);
+		await vi.waitFor(() => expect(turns()).toBe(3), patience);
 		expect(seen).toEqual([2, 3]);
 		expect(policies.layers()[0]).toEqual({ mask: { window_turns: 3 } });
 		end();
-		await writeFile(inWork(), "[mask]\nwindow_turns = 4\n");
-		await vi.waitFor(() => expect(turns()).toBe(4), 5000);
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 4\n");
+		await vi.waitFor(() => expect(turns()).toBe(4), patience);
 		expect(seen).toEqual([2, 3]);
 		expect(errors).toEqual([]);
 	});
 
 	it("keeps the policy in force while the file is invalid or gone, and tells why", async () => {
-		await writeFile(inWork(), "[mask]\nwindow_turns = 1\n");
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 1\n");
 		const policies = await open();
 		const listener = vi.fn();
 		policies.onChange(listener);
-		await writeFile(inWork(), "[mask]\nwindow_turns = 'many'\n");
-		await vi.waitFor(() => expect(errors).toHaveLength(1), 5000);
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 'many'\n");
+		await vi.waitFor(() => expect(errors).toHaveLength(1), patience);
 		expect(errors[0]).toMatchObject({
 			code: "invalid_policy",
 			message: expect.stringContaining('got the text "many"'),
 		});
 		expect(turns()).toBe(1);
 		await rm(inWork());
-		await vi.waitFor(() => expect(errors).toHaveLength(2), 5000);
+		await vi.waitFor(() => expect(errors).toHaveLength(2), patience);
 		expect(errors[1]?.code).toBe("unreadable_file");
 		expect(turns()).toBe(1);
 		expect(policies.file()).toBe(inWork());
 		expect(listener).not.toHaveBeenCalled();
-		await writeFile(inWork(), "[mask]\nwindow_turns = 5\n");
-		await vi.waitFor(() => expect(turns()).toBe(5), 5000);
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 5\n");
+		await vi.waitFor(() => expect(turns()).toBe(5), patience);
 		expect(listener).toHaveBeenCalledTimes(1);
 	});
 
 	it("says nothing when a change leaves the policy the same, or a listener fails it", async () => {
-		await writeFile(inWork(), "[mask]\nwindow_turns = 1\n");
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 1\n");
 		const policies = await open();
 		const listener = vi.fn();
 		policies.onChange(() => {
 			throw new Error("listener");
 		});
 		policies.onChange(listener);
-		await writeFile(inWork(), "# a comment\n[mask]\nwindow_turns = 1\n");
+		writeFileSync(inWork(), "# a comment\n[mask]\nwindow_turns = 1\n");
 		await new Promise((resolve) => setTimeout(resolve, 150));
 		expect(listener).not.toHaveBeenCalled();
-		await writeFile(inWork(), "[mask]\nwindow_turns = 2\n");
-		await vi.waitFor(() => expect(listener).toHaveBeenCalledTimes(1), 5000);
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 2\n");
+		await vi.waitFor(() => expect(listener).toHaveBeenCalledTimes(1), patience);
 		expect(errors).toMatchObject([{ code: "internal" }]);
 	});
 
@@ -219,13 +222,13 @@ describe("createPolicySource", () => {
 		const policies = await open();
 		expect(policies.file()).toBeNull();
 		expect(errors).toEqual([]);
-		await writeFile(inWork(), "[mask]\nwindow_turns = 6\n");
-		await vi.waitFor(() => expect(turns()).toBe(6), 5000);
+		writeFileSync(inWork(), "[mask]\nwindow_turns = 6\n");
+		await vi.waitFor(() => expect(turns()).toBe(6), patience);
 		expect(policies.file()).toBe(inWork());
 	});
 
 	it("refuses to start with a bad file", async () => {
-		await writeFile(inWork(), "preset = 'none'\n");
+		writeFileSync(inWork(), "preset = 'none'\n");
 		await expect(open()).rejects.toMatchObject({ code: "invalid_policy" });
 	});
 });

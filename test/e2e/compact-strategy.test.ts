@@ -1,9 +1,11 @@
+import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createPolicySource } from "../../src/config/create-policy-source.ts";
 import type { PalimpsestError } from "../../src/errors.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { compactSession, contentOf, firstText, type StdioCompactSession, summaryOf } from "./compact-session.ts";
@@ -180,8 +182,8 @@ describe("a server", () => {
 			onError: (error) => refused.push(error),
 			intervalMilliseconds: 10,
 		});
-		await writeFile(join(folder, "palimpsest.toml"), `[compaction]\nstrategy = "${name}"\n`);
-		await expect.poll(() => refused.map(({ code }) => code)).toEqual(["invalid_policy"]);
+		writeFileSync(join(folder, "palimpsest.toml"), `[compaction]\nstrategy = "${name}"\n`);
+		await expect.poll(() => refused.map(({ code }) => code), patience).toEqual(["invalid_policy"]);
 		expect(source.current().compaction.strategy).toBe("hiding-then-summary");
 		source.close();
 	});

@@ -1,10 +1,11 @@
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { httpServer } from "./http-server.ts";
@@ -80,8 +81,9 @@ it("principals of a file and of the environment each have an archive, which last
 	const command = await runCli(["recall", String(ref), "--archive", archive], { folder: archive });
 	expect(command.code).toBe(1);
 
-	await writeFile(file, `carol:${"c3".repeat(16)}\n`, { mode: 0o644 });
-	await vi.waitFor(() => connect(url, "c3".repeat(16)), 10_000);
+	await writeFile(`${file}.new`, `carol:${"c3".repeat(16)}\n`, { mode: 0o644 });
+	await rename(`${file}.new`, file);
+	await vi.waitFor(() => connect(url, "c3".repeat(16)), patience);
 	await expect(connect(url, alice)).rejects.toThrow();
 	const told = first.stderr() + again.stderr();
 	expect(told).toMatch(/warning: The tokens file .* can be read by other users/);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { presetNames } from "../../src/policy/schema.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { type StdioSession, stdioSession } from "../support/stdio-session.ts";
 
@@ -19,7 +20,11 @@ async function maskedBy(session: StdioSession): Promise<unknown> {
 	return (result.structuredContent as { report: Record<string, unknown> }).report.masked_tool_results;
 }
 
-const patient = { timeout: 10_000, interval: 50 };
+/** As editors do it: a new file takes the old one's place, which is never found half written. */
+async function replace(file: string, text: string): Promise<void> {
+	await writeFile(`${file}.new`, text);
+	await rename(`${file}.new`, file);
+}
 
 describe("resources", () => {
 	it("lists the policy, its schema, a page and each preset, and the template of presets", async () => {
@@ -92,10 +97,8 @@ describe("a policy file that changes", () => {
 		await session.client.subscribeResource({ uri: "policy://current" });
 		expect(await maskedBy(session)).toBe(2);
 
-		// As editors do it: a new file takes the old one's place.
-		await writeFile(`${file}.new`, "[mask]\nwindow_turns = 1\n");
-		await rename(`${file}.new`, file);
-		await vi.waitFor(() => expect(session.updated).toEqual(["policy://current"]), patient);
+		await replace(file, "[mask]\nwindow_turns = 1\n");
+		await vi.waitFor(() => expect(session.updated).toEqual(["policy://current"]), patience);
 		expect((await readJson(session, "policy://current")).policy.mask.window_turns).toBe(1);
 		expect(await maskedBy(session)).toBe(9);
 	});
@@ -106,14 +109,14 @@ describe("a policy file that changes", () => {
 		await writeFile(file, "[mask]\nwindow_turns = 3\n");
 		const session = await stdioSession({ folder });
 		await session.client.subscribeResource({ uri: "policy://current" });
-		await writeFile(file, "[mask]\nwindw_turns = 1\n");
-		await vi.waitFor(() => expect(session.stderr()).toContain("Did you mean mask.window_turns?"), patient);
+		await replace(file, "[mask]\nwindw_turns = 1\n");
+		await vi.waitFor(() => expect(session.stderr()).toContain("Did you mean mask.window_turns?"), patience);
 		expect(session.stderr()).toContain("the policy in force stays");
 		expect(session.stderr().trim().split("\n")).toHaveLength(1);
 		expect(await maskedBy(session)).toBe(7);
 
-		await writeFile(file, "[mask]\nwindow_turns = 2\n");
-		await vi.waitFor(() => expect(session.updated).toEqual(["policy://current"]), patient);
+		await replace(file, "[mask]\nwindow_turns = 2\n");
+		await vi.waitFor(() => expect(session.updated).toEqual(["policy://current"]), patience);
 		expect(await maskedBy(session)).toBe(8);
 	});
 
@@ -122,8 +125,8 @@ describe("a policy file that changes", () => {
 		const session = await stdioSession({ folder });
 		await session.client.subscribeResource({ uri: "policy://current" });
 		await session.client.unsubscribeResource({ uri: "policy://current" });
-		await writeFile(join(folder, "palimpsest.toml"), "[mask]\nwindow_turns = 5\n");
-		await vi.waitFor(async () => expect(await maskedBy(session)).toBe(5), patient);
+		await replace(join(folder, "palimpsest.toml"), "[mask]\nwindow_turns = 5\n");
+		await vi.waitFor(async () => expect(await maskedBy(session)).toBe(5), patience);
 		expect(session.updated).toEqual([]);
 	});
 });

@@ -1,7 +1,9 @@
+import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { alice, bob, startWithTokens, twoTokens } from "./auth-harness.ts";
 import {
@@ -166,13 +168,13 @@ test("a token that is taken back opens nothing more, and what it opened is close
 	const { client } = await connect(url, "HTTP+SSE", bob);
 	const session = await openSession(url, bearer(alice));
 	expect(policySource.listeners()).toBe(2);
-	// Bob's token is another's now.
-	await writeFile(file, `alice:${alice}\ncarol:${bob}\n`);
-	await vi.waitFor(() => expect(policySource.listeners()).toBe(1), 10_000);
-	await writeFile(file, `alice:${alice}\n`);
+	// Bob's token is another's now. In one go, since an empty file lets nobody in.
+	writeFileSync(file, `alice:${alice}\ncarol:${bob}\n`);
+	await vi.waitFor(() => expect(policySource.listeners()).toBe(1), patience);
+	writeFileSync(file, `alice:${alice}\n`);
 	await expect(client.ping()).rejects.toThrow();
 	const headers = { ...jsonHeaders, ...bearer(alice), "Mcp-Session-Id": session };
 	expect((await send(`${url}/mcp`, { method: "POST", headers, body: ping })).status).toBe(200);
 	const refused = { method: "POST", headers: { ...jsonHeaders, ...bearer(bob) }, body: initialize };
-	await vi.waitFor(async () => expect((await send(`${url}/mcp`, refused)).status).toBe(401), 10_000);
+	await vi.waitFor(async () => expect((await send(`${url}/mcp`, refused)).status).toBe(401), patience);
 });

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -7,6 +8,7 @@ import { findToken } from "../../src/mcp/auth/find-token.ts";
 import { namespaceOfPrincipal } from "../../src/mcp/auth/namespace-of-principal.ts";
 import { parseAuthTokens } from "../../src/mcp/auth/parse-auth-tokens.ts";
 import type { LogEvent } from "../../src/pipeline/log-event.ts";
+import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { alice, bob, twoTokens } from "./auth-harness.ts";
 
@@ -83,19 +85,20 @@ describe("a file of tokens", () => {
 		const { file, changes, names } = await followed(twoTokens);
 		await writeFile(`${file}.new`, `carol:${"c3".repeat(16)}`, { mode: 0o600 });
 		await rename(`${file}.new`, file);
-		await vi.waitFor(() => expect(names()).toEqual(["carol"]), 5_000);
+		await vi.waitFor(() => expect(names()).toEqual(["carol"]), patience);
 		expect(changes()).toBe(1);
-		await writeFile(file, "# nobody any more\n");
-		await vi.waitFor(() => expect(names()).toEqual([]), 5_000);
+		writeFileSync(file, "# nobody any more\n");
+		await vi.waitFor(() => expect(names()).toEqual([]), patience);
 	});
 
 	test.each([
-		["cannot be used", (file: string) => writeFile(file, "alice")],
+		// In one go: an empty file lets nobody in.
+		["cannot be used", (file: string) => writeFileSync(file, "alice")],
 		["is gone", (file: string) => rm(file)],
 	])("leaves the tokens in force when it %s later, and the log says so", async (_what, spoil) => {
 		const { file, logged, changes, names } = await followed(twoTokens);
 		await spoil(file);
-		await vi.waitFor(() => expect(logged).toHaveLength(1), 5_000);
+		await vi.waitFor(() => expect(logged).toHaveLength(1), patience);
 		expect(logged[0]).toMatchObject({ level: "error", data: { event: "auth_tokens_refused" } });
 		expect([names(), changes()]).toEqual([["alice", "bob"], 0]);
 	});
@@ -106,7 +109,7 @@ describe("a file of tokens", () => {
 		const { file, logged } = await followed(twoTokens);
 		expect(logged).toEqual([]);
 		await chmod(file, 0o640);
-		await vi.waitFor(() => expect(logged.map(({ level }) => level)).toContain("warning"), 5_000);
+		await vi.waitFor(() => expect(logged.map(({ level }) => level)).toContain("warning"), patience);
 	});
 
 	test.each([

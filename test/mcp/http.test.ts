@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -5,6 +6,7 @@ import { ResourceUpdatedNotificationSchema } from "@modelcontextprotocol/sdk/typ
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { createPolicySource } from "../../src/config/create-policy-source.ts";
 import { version } from "../../src/version.ts";
+import { patience } from "../support/patience.ts";
 import { type Connected, chat, connect, type Face, faces, send, start } from "./http-harness.ts";
 
 const toolNames = ["mask_conversation", "guard_context", "truncate_output", "compact_conversation"];
@@ -81,8 +83,9 @@ describe.each(faces)("%s", (face: Face) => {
 		expect(await windowTurns()).toBe(3);
 
 		const heard = await subscribe(connected);
-		await writeFile(policyFile, "[mask]\nwindow_turns = 41\n");
-		await vi.waitFor(() => expect(heard()).toBe(1), 10_000);
+		// In one go, so that it is not found empty in between.
+		writeFileSync(policyFile, "[mask]\nwindow_turns = 41\n");
+		await vi.waitFor(() => expect(heard()).toBe(1), patience);
 		expect(await windowTurns()).toBe(41);
 	});
 
@@ -96,7 +99,7 @@ describe.each(faces)("%s", (face: Face) => {
 
 		policySource.change();
 		policySource.change();
-		await vi.waitFor(() => expect(heardByFirst()).toBe(2));
+		await vi.waitFor(() => expect(heardByFirst()).toBe(2), patience);
 		await second.client.ping();
 		expect(heardBySecond()).toBe(0);
 	});
