@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { createClient } from "@redis/client";
 import { afterAll } from "vitest";
+import { freePort } from "../load/free-port.ts";
+import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 /** Whether Redis can be started here; in CI it has to. */
@@ -35,7 +36,7 @@ export async function startRedis(extra: readonly string[] = []): Promise<OwnRedi
 			const given = ["--port", `${port}`, "--bind", "127.0.0.1", "--dir", folder, "--save", "", ...extra];
 			child = spawn("redis-server", given, { stdio: "ignore" });
 			running.add(child);
-			await untilReady(url);
+			await untilReady(url, child);
 		},
 		async kill() {
 			if (child === undefined) return;
@@ -51,14 +52,16 @@ export async function startRedis(extra: readonly string[] = []): Promise<OwnRedi
 	return own;
 }
 
-async function untilReady(url: string): Promise<void> {
-	for (let attempt = 0; attempt < 200; attempt += 1) {
+async function untilReady(url: string, child: ChildProcess): Promise<void> {
+	const end = performance.now() + patience.timeout;
+	while (performance.now() < end && child.exitCode === null) {
 		const client = createClient({ url, socket: { reconnectStrategy: false } });
 		client.on("error", () => {});
 		try {
 			await client.connect();
-			await client.ping();
-			return;
+			const about = await client.info("server");
+			if (about.includes(`\nprocess_id:${child.pid}\r`)) return;
+			throw new Error("another Redis");
 		} catch {
 			await pause(25);
 		} finally {
@@ -66,13 +69,4 @@ async function untilReady(url: string): Promise<void> {
 		}
 	}
 	throw new Error("redis-server does not answer");
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const address = server.address();
-	server.close();
-	if (address === null || typeof address === "string") throw new Error("no port");
-	return address.port;
 }

@@ -1,10 +1,11 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, vi } from "vitest";
+import { freePort } from "../load/free-port.ts";
 import { packageFolder } from "../support/built-cli.ts";
+import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 /** Whether nginx can be started here; in CI it has to. */
@@ -59,21 +60,9 @@ export async function startNginx(upstream: string): Promise<{ readonly url: stri
 		await closed;
 	});
 	const url = `http://localhost:${port}`;
-	await vi.waitFor(
-		async () => {
-			if (child.exitCode !== null) throw new Error(`nginx ended: ${told}`);
-			await fetch(`${url}/healthz`);
-		},
-		{ timeout: 15_000 },
-	);
+	await vi.waitFor(async () => {
+		if (child.exitCode !== null) throw new Error(`nginx ended: ${told}`);
+		await fetch(`${url}/healthz`);
+	}, patience);
 	return { url, folder };
-}
-
-async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const address = server.address();
-	server.close();
-	if (address === null || typeof address === "string") throw new Error("no port");
-	return address.port;
 }

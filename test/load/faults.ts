@@ -4,7 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { callTool, type ToolAnswer } from "./call-tool.ts";
-import { freePort, type OwnProcess, ownProcess } from "./start-process.ts";
+import { freePort } from "./free-port.ts";
+import { type OwnProcess, ownProcess } from "./start-process.ts";
 
 /** How a run with faults goes. */
 export interface FaultOptions {

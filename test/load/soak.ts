@@ -3,7 +3,8 @@ import { Agent } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { callTool } from "./call-tool.ts";
-import { freePort, ownProcess } from "./start-process.ts";
+import { freePort } from "./free-port.ts";
+import { ownProcess } from "./start-process.ts";
 
 /** How a soak goes. */
 export interface SoakOptions {

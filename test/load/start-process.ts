@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 
 /** A program that can be killed and started anew. */
@@ -44,14 +43,4 @@ export function ownProcess(what: {
 			await gone;
 		},
 	};
-}
-
-/** A port of this machine that nobody listens on. */
-export async function freePort(): Promise<number> {
-	const server = createServer().listen(0, "127.0.0.1");
-	await once(server, "listening");
-	const address = server.address();
-	server.close();
-	if (address === null || typeof address === "string") throw new Error("no port");
-	return address.port;
 }
