@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
@@ -81,10 +81,16 @@ describe("a command that is run", () => {
 	});
 
 	it("that leaves a process behind is not waited for without end", async () => {
-		const program =
-			"require('child_process').spawn(process.execPath, ['-e', 'setTimeout(() => {}, 20000)'], { stdio: 'inherit', detached: true }).unref(); console.log('started')";
+		const program = `
+			const { spawn } = require('child_process');
+			const left = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 600_000)'], { stdio: 'inherit', detached: true });
+			require('fs').writeFileSync('left', String(left.pid));
+			left.unref();
+			console.log('started')`;
 		expect(await run(node(program))).toMatchObject({ code: 0, text: "started\n" });
-	}, 15_000);
+		// It is still there, and would have been longer than a test may last.
+		process.kill(Number(await readFile(join(folder, "left"), "utf8")), "SIGKILL");
+	});
 });
 
 describe.skipIf(process.platform === "win32")("signals", () => {

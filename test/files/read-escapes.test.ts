@@ -143,7 +143,7 @@ describe("what is no path to a file is refused", () => {
 		const told = await refusal(read(path));
 		expect(told.code).toBe(code);
 		expect(told.message.length).toBeLessThan(1_000);
-		expect(performance.now() - start).toBeLessThan(2_000);
+		expect(performance.now() - start).toBeLessThan(20_000);
 	});
 
 	it("a URL of a file that is allowed", async () => {

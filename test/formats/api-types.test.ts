@@ -96,7 +96,7 @@ describe("what comes out is valid for its API", () => {
 			'import type OpenAI from "openai";\nexport const wrong: OpenAI.ChatCompletionMessageParam[] = [{ role: "tool", content: 1 }];',
 		);
 		expect(compile).toThrow();
-	}, 120_000);
+	});
 
 	it("passes the validators that the packages ship", async () => {
 		for (const { format, messages } of apiFixtures) {
