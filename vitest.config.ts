@@ -8,8 +8,8 @@ const sharing = ["contract", "documents", "engine", "formats", "pipeline", "poli
 );
 // What hangs is to end some time; how fast the rest is depends on the machine, and no test asks for it.
 const common = {
-	testTimeout: 240_000,
-	hookTimeout: 120_000,
+	testTimeout: 600_000,
+	hookTimeout: 600_000,
 	setupFiles: [`${import.meta.dirname}/test/support/remove-scratch-folders.ts`],
 };
 

@@ -11,7 +11,6 @@ import { agentConversation } from "./support/agent-conversation.ts";
 import { packageFolder } from "./support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "./support/scratch-folder.ts";
 
-const patience = 180_000;
 const run = promisify(execFile);
 
 interface Packed {
@@ -37,7 +36,7 @@ beforeAll(async () => {
 	const install = ["install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, packed.filename)];
 	await run("npm", install, { cwd: installed });
 	await writeFile(join(installed, "chat.json"), JSON.stringify(agentConversation(10)));
-}, patience);
+});
 
 describe("the packed tarball", () => {
 	it("holds what a user needs, and nothing else", () => {

@@ -94,7 +94,7 @@ describe("credentials", () => {
 			expect(found, unit.slice(0, 20)).toBeLessThanOrEqual(windowsOf(text) * Math.ceil(32_768 / 20));
 			if (unit.startsWith(github)) expect(found).toBeGreaterThanOrEqual(Math.floor(1e6 / unit.length));
 		}
-	}, 120_000);
+	});
 
 	it("are looked for without marks of the time, which secretlint would keep and search for ever", async () => {
 		const marking = `export const lintSource = async () => {

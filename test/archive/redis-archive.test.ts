@@ -31,10 +31,10 @@ describe.skipIf(!hasRedis)("an archive in Redis", () => {
 		const ages = () => connection.send(names.map((name) => ["PTTL", name]));
 		for (const age of await ages()) expect(age).toBeGreaterThan(3_000_000);
 		const text = names.find((name) => name.includes(":text:")) ?? "";
-		await connection.send([["PEXPIRE", text, "5000"]]);
+		await connection.send([["PEXPIRE", text, "500000"]]);
 		await archive.get(ref);
 		expect((await connection.send([["PTTL", text]]))[0]).toBeGreaterThan(7_000_000);
-		await connection.send([["PEXPIRE", text, "5000"]]);
+		await connection.send([["PEXPIRE", text, "500000"]]);
 		await archive.put([{ text: "x", kind: "result", toolCallId: "id" }]);
 		expect((await connection.send([["PTTL", text]]))[0]).toBeGreaterThan(7_000_000);
 		await Promise.all([archive.close(), connection.close()]);

@@ -78,7 +78,7 @@ function isRead(conversation: unknown): boolean {
 }
 
 describe.skipIf(files.length === 0)("real conversations are written without loss", () => {
-	it.each(files)("%s", { timeout: 120_000 }, async (file) => {
+	it.each(files)("%s", async (file) => {
 		const text = decodeText(readFileSync(join(folder, file)), file);
 		const conversation = JSON.parse(text) as Conversation;
 		if (!isRead(conversation)) return void unread.add(conversation.format);
@@ -96,7 +96,7 @@ describe.skipIf(files.length === 0)("real conversations are written without loss
 		counted.editsOfLines += (await checkText(counted.files % 3 === 0 ? lines : `${lines}\n`, "json_lines")).edits;
 	});
 
-	it("so does the command, bytes in and bytes out", { timeout: 120_000 }, async () => {
+	it("so does the command, bytes in and bytes out", async () => {
 		const firstOfEach = files.filter((file, index) => file.split("/")[0] !== files[index - 1]?.split("/")[0]);
 		const home = await scratchFolder();
 		let changed = 0;

@@ -50,7 +50,7 @@ describe("an output through a pipe", () => {
 		const [, ref = ""] = /Its first 67108864 bytes: palimpsest recall (\w+)\]/.exec(run.text) ?? [];
 		const recalled = await runCli(["recall", ref, "--head", "1"], { folder, environment });
 		expect(recalled.text).toBe("line 1: request handled by worker 1 in 1 ms\n");
-	}, 240_000);
+	});
 
 	it("that is too long to be held is cut as one that is not: head, marker, tail", async () => {
 		const whole = [...log(9_000_000)].join("");
@@ -72,7 +72,7 @@ describe("an output through a pipe", () => {
 			/\n\n\.\.\. \[\d+ characters truncated\] \.\.\.\n\n\[Its first 67108864 bytes: palimpsest recall \w+\]\n\n/,
 		);
 		expect(run.text.endsWith("\nthe last line")).toBe(true);
-	}, 120_000);
+	});
 
 	it("passes byte for byte up to the limit, in tokens too, whatever the bytes", async () => {
 		for (const input of [

@@ -6,6 +6,7 @@ import { type Environment, environmentLayer, otherVariables } from "../../src/po
 import { createOpenAiCompatible, type OpenAiCompatibleOptions } from "../../src/summarise/openai-compatible.ts";
 import { key } from "../summarise/asking.ts";
 import { complete, hang, startChatServer } from "../summarise/chat-server.ts";
+import { patience } from "../support/patience.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -92,7 +93,7 @@ describe("the endpoint that the environment names", () => {
 		const environment = { PALIMPSEST_LLM_URL: server.baseUrl, PALIMPSEST_LLM_MODEL: "m" };
 		const asked = summariserOf(environment);
 		const call = asked.summariser?.summarise(request).catch((error: unknown) => error);
-		await expect.poll(() => server.requests.length).toBe(1);
+		await expect.poll(() => server.requests.length, patience).toBe(1);
 		await asked.summariser?.close();
 		expect(await call).toMatchObject({ code: "unknown" });
 

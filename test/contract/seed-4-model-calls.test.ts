@@ -8,6 +8,7 @@ import { type Behaviour, complete, hang, refuse, startChatServer } from "../summ
 import { fakeClock } from "../summarise/fake-clock.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
+import { patience } from "../support/patience.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 
 const conversation = deepFreeze(agentConversation(8));
@@ -160,6 +161,6 @@ describe("“Nothing is rebuilt that has not changed: … one keep-alive HTTP cl
 		expect(server.requests.map(({ connection }) => connection)).toEqual([0, 0, 0, 0]);
 		expect(server.open()).toBe(1);
 		await summariser.close();
-		await expect.poll(() => server.open()).toBe(0);
+		await expect.poll(() => server.open(), patience).toBe(0);
 	});
 });

@@ -8,6 +8,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect, it, vi } from "vitest";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { packageFolder } from "../support/built-cli.ts";
+import { patience } from "../support/patience.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { copiedIn, readDockerfile, type Stage, textsOf, wordsOf } from "./read-dockerfile.ts";
 
@@ -102,7 +103,7 @@ it("builds and serves, step by step, and writes to nothing but its archive", asy
 	child.stderr.on("data", (chunk: Buffer) => {
 		told += chunk.toString("utf8");
 	});
-	const metrics = await vi.waitUntil(() => /"metrics at (http:[^"]+)"/.exec(told)?.[1], { timeout: 30_000 });
+	const metrics = await vi.waitUntil(() => /"metrics at (http:[^"]+)"/.exec(told)?.[1], patience);
 	const [url = ""] = /http:\/\/[^\s/]+(?=\/mcp)/.exec(told) ?? [];
 	const client = new Client({ name: "test", version: "1.0.0" });
 	const requestInit = { headers: { Authorization: `Bearer ${token}` } };

@@ -68,7 +68,7 @@ beforeAll(async () => {
 	const [{ filename }] = JSON.parse(packed.stdout) as [{ filename: string }];
 	await writeFile(join(folder, "package.json"), '{ "private": true }');
 	await run("npm", ["install", "--no-audit", "--no-fund", "--prefer-offline", join(folder, filename)], { cwd: folder });
-}, 180_000);
+});
 
 /** Starts the server as a host would, where npx finds the package that is installed. */
 async function toolsOf(command: string, args: readonly string[], env: Readonly<Record<string, string>>) {

@@ -44,7 +44,8 @@ export async function lastingEndpoint(): Promise<LastingEndpoint> {
 	const requests = new Map<string, SeenRequest[]>();
 	const sockets = new Map<Socket, number>();
 	let connections = 0;
-	const server = createServer(async (request, response) => {
+	// A server that takes its time between two calls finds its connection open all the same.
+	const server = createServer({ keepAliveTimeout: 600_000 }, async (request, response) => {
 		const { url = "", headers, socket } = request;
 		const connection = sockets.get(socket) ?? -1;
 		const seen: SeenRequest = { url, headers, body: JSON.parse(await text(request)), connection };

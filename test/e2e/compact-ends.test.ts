@@ -3,6 +3,7 @@ import { EventEmitter, once } from "node:events";
 import { createInterface } from "node:readline";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { builtCli } from "../support/built-cli.ts";
+import { patience } from "../support/patience.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "./compact-endpoint.ts";
 import { compactSession, contentOf, type StdioCompactSession } from "./compact-session.ts";
@@ -118,7 +119,7 @@ describe("a server whose client goes away", () => {
 		child.stdin.end();
 		expect(await ended).toEqual([0, null]);
 		expect(stderr()).not.toMatch(/error|failed/);
-		await expect.poll(() => endpoint.open()).not.toContain(connections[0]);
+		await expect.poll(() => endpoint.open(), patience).not.toContain(connections[0]);
 	});
 
 	it("while the endpoint is silent answers that it gave up, and ends", async () => {

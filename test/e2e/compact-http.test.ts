@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
 import { complete, refuse } from "../summarise/chat-server.ts";
 import { builtCli } from "../support/built-cli.ts";
+import { patience } from "../support/patience.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "./compact-endpoint.ts";
@@ -123,6 +124,6 @@ it("a signal ends it, and the connection to the endpoint with it", async () => {
 	const ended = once(child, "close");
 	child.kill("SIGTERM");
 	expect(await ended).toEqual([0, null]);
-	await expect.poll(() => endpoint.open()).toEqual([]);
+	await expect.poll(() => endpoint.open(), patience).toEqual([]);
 	expect(stderr).not.toMatch(/error|failed/);
 });

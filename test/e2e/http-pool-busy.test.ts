@@ -4,6 +4,7 @@ import type { CallToolResult, Progress } from "@modelcontextprotocol/sdk/types.j
 import { describe, expect, it } from "vitest";
 import { faces, jsonHeaders, openSession, send } from "../mcp/http-harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { endless, type PoolServer, poolServer } from "./pool-server.ts";
 
 /** Enough for a thread. */
@@ -14,7 +15,7 @@ const masking = { name: "mask_conversation", arguments: some };
 
 /** Waits until so many calls run and wait. */
 const until = (pool: PoolServer["pool"], running: number, queued: number) =>
-	expect.poll(() => pool.stats(), { interval: 2, timeout: 20_000 }).toMatchObject({ running, queued });
+	expect.poll(() => pool.stats(), { interval: 2, ...patience }).toMatchObject({ running, queued });
 
 describe.each(faces)("%s", (face) => {
 	it("a call too many is answered busy, and when to come back; the others are answered", async () => {
@@ -87,7 +88,7 @@ describe.each(faces)("%s", (face) => {
 		await until(pool, 1, 0);
 		const waiting = client.callTool(endless, undefined, { ...noLimit, signal, onprogress: (one) => waited.push(one) });
 		const both = Promise.allSettled([running, waiting]);
-		await expect.poll(() => Math.min(told.length, waited.length), { timeout: 20_000 }).toBeGreaterThan(0);
+		await expect.poll(() => Math.min(told.length, waited.length), patience).toBeGreaterThan(0);
 		end.abort();
 		await both;
 		expect(told[0]).toMatchObject({ message: "working" });

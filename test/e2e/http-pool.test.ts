@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { guard, mask } from "../../src/index.ts";
 import { faces } from "../mcp/http-harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { handover, standInSummariser } from "../support/stand-in-summariser.ts";
 import { poolServer } from "./pool-server.ts";
@@ -23,7 +24,7 @@ describe.each(faces)("%s", (face) => {
 		void call.finally(() => {
 			isOver = true;
 		});
-		await expect.poll(() => pool.stats().running, { interval: 1, timeout: 20_000 }).toBe(1);
+		await expect.poll(() => pool.stats().running, { interval: 1, ...patience }).toBe(1);
 		let pings = 0;
 		for (; !isOver; pings += 1) await other.client.ping();
 		expect(pings).toBeGreaterThan(20);

@@ -1,6 +1,7 @@
 import { connect as connectSocket, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { jsonHeaders, openSession, send } from "../mcp/http-harness.ts";
+import { patience } from "../support/patience.ts";
 import { poolServer } from "./pool-server.ts";
 
 const megabyte = 1_000_000;
@@ -53,7 +54,7 @@ it.each([
 	);
 	const session = isStateless ? {} : { session: await openSession(url) };
 	const socket = neverReads(port, { method: "POST", path: "/mcp", body: call(1), ...session });
-	await expect.poll(() => ends.length, { timeout: 20_000 }).toBe(1);
+	await expect.poll(() => ends.length, patience).toBe(1);
 	await new Promise((resolve) => setTimeout(resolve, 1_500));
 	expect(await isHungUp(socket)).toBe(true);
 });
@@ -64,7 +65,7 @@ it("an answer that is read late comes whole", async () => {
 		{ isStateless: true, unreadLimits: { ...roomy, stallMilliseconds: 20_000 } },
 	);
 	const socket = neverReads(port, { method: "POST", path: "/mcp", body: call(1) });
-	await expect.poll(() => ends.length, { timeout: 20_000 }).toBe(1);
+	await expect.poll(() => ends.length, patience).toBe(1);
 	expect(await isHungUp(socket)).toBe(false);
 	expect(ends[0]?.bytesOut).toBeGreaterThan(7 * megabyte);
 });
@@ -77,7 +78,7 @@ it("what waits for all clients together is bounded, and who reads is answered", 
 	const sockets = Array.from({ length: 6 }, (_, id) =>
 		neverReads(port, { method: "POST", path: "/mcp", body: call(id) }),
 	);
-	await expect.poll(() => ends.length, { timeout: 25_000 }).toBe(6);
+	await expect.poll(() => ends.length, patience).toBe(6);
 	const { status, text } = await send(`${url}/mcp`, { method: "POST", headers: jsonHeaders, body: call(7) });
 	expect(status).toBe(200);
 	expect(text.length).toBeGreaterThan(7 * megabyte);
@@ -100,7 +101,7 @@ it("the stream of the older transport is closed where too much waits on it, and 
 	let taken = 0;
 	for (let status = 202; status === 202 && taken < 20; taken += 1) {
 		({ status } = await post(taken));
-		await expect.poll(() => ends.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(status === 202 ? taken + 1 : 0);
+		await expect.poll(() => ends.length, patience).toBeGreaterThanOrEqual(status === 202 ? taken + 1 : 0);
 	}
 	expect(taken).toBeGreaterThan(1);
 	expect(taken).toBeLessThan(8);

@@ -6,6 +6,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Behaviour, complete, hang, startChatServer } from "../summarise/chat-server.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { handover } from "../support/stand-in-summariser.ts";
 import { httpServer } from "./http-server.ts";
 
@@ -29,13 +30,13 @@ async function serverAtWork(face: Face, behaviour: Behaviour, parameters: readon
 	const call = client.callTool({ name: "compact_conversation", arguments: parametersOfCall });
 	// Whoever expects it to fail says so later.
 	call.catch(() => undefined);
-	await vi.waitUntil(() => model.requests.length === 1, { timeout: 15_000 });
+	await vi.waitUntil(() => model.requests.length === 1, patience);
 	return { server, call: call as Promise<CallToolResult> };
 }
 
 /** Waits until nobody is let in any more. */
 async function untilClosed(url: string): Promise<void> {
-	await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow(), 10_000);
+	await vi.waitFor(() => expect(fetch(`${url}/healthz`)).rejects.toThrow(), patience);
 }
 
 describe.each(faces)("a server that is told to end, %s", (face) => {

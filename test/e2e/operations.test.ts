@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { hasRedis, startRedis } from "../archive/start-redis.ts";
 import { send } from "../mcp/http-harness.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { httpServer } from "./http-server.ts";
@@ -50,7 +51,7 @@ describe("metrics", () => {
 			expect(text).toMatch(/^palimpsest_archive_originals \d+$/m);
 			// Names that clients make up are no labels.
 			expect(text).not.toContain(secret);
-		}, 10_000);
+		}, patience);
 		expect((await send(`${url}/metrics`, { method: "POST" })).status).toBe(405);
 		// A proxy that refuses /metrics is not passed by another spelling.
 		for (const path of ["/metrics/", "/Metrics", "//metrics", "/%6detrics"]) {
@@ -81,7 +82,7 @@ describe("metrics", () => {
 
 	it("have an address of their own where one is given, without a token, beside health", async () => {
 		const server = await httpServer(["--metrics", "127.0.0.1:0", "--auth-tokens", await tokensFile()]);
-		const [own = ""] = (await vi.waitUntil(() => /http:\S+(?=\/metrics)/.exec(server.stderr()), 10_000)) ?? [];
+		const [own = ""] = (await vi.waitUntil(() => /http:\S+(?=\/metrics)/.exec(server.stderr()), patience)) ?? [];
 		await callThrice(server.url, bearer);
 		expect((await send(`${own}/metrics`)).text).toContain(masked);
 		expect((await send(`${own}/readyz`)).text).toBe('{"status":"ready"}');
@@ -139,7 +140,7 @@ describe.skipIf(!hasRedis)("a server with an archive in Redis", () => {
 		const redis = await startRedis();
 		const { url } = await httpServer(["--archive", redis.url, "--stateless"]);
 		const answered = (status: number, text: string) =>
-			vi.waitFor(async () => expect(await send(`${url}/readyz`)).toMatchObject({ status, text }), 15_000);
+			vi.waitFor(async () => expect(await send(`${url}/readyz`)).toMatchObject({ status, text }), patience);
 		await answered(200, '{"status":"ready"}');
 		await redis.kill();
 		await answered(503, '{"status":"not_ready","reason":"archive_unavailable"}');

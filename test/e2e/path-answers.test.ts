@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { mask } from "../../src/index.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { rawServer } from "../support/raw-server.ts";
 import { firstText, pathSession } from "./path-session.ts";
 
@@ -12,7 +13,7 @@ const policy = { mask: { window_turns: 3 } };
 const large = [...agentConversation(10), { role: "user", content: "long ".repeat(1_700_000) }];
 
 async function isGone(path: string): Promise<boolean> {
-	const end = performance.now() + 5_000;
+	const end = performance.now() + patience.timeout;
 	while (existsSync(path) && performance.now() < end) await new Promise((next) => setTimeout(next, 20));
 	return !existsSync(path);
 }

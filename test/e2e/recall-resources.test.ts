@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { refOfHash } from "../../src/archive/ref.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { type RecalledAnswer, recallSession, refsIn, structured, textOf } from "./recall-session.ts";
 
@@ -133,6 +134,6 @@ describe("redaction", () => {
 		expect(await recalled()).toContain(secret);
 		await writeFile(`${file}.new`, '[archive]\nredact = ["TOPSECRET-[0-9]+"]\n');
 		await rename(`${file}.new`, file);
-		await expect.poll(recalled, { timeout: 10_000 }).not.toContain(secret);
+		await expect.poll(recalled, patience).not.toContain(secret);
 	});
 });

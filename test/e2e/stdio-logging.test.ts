@@ -1,5 +1,6 @@
 import { expect, it, vi } from "vitest";
 import { secret } from "../support/agent-conversation.ts";
+import { patience } from "../support/patience.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";
 import { openaiMessages, system, toolTurn, user } from "../support/script.ts";
 import { type StdioSession, stdioSession } from "../support/stdio-session.ts";
@@ -29,7 +30,7 @@ async function guard(session: StdioSession): Promise<number> {
 
 /** Waits until the operator's log ends so: the answer comes through another pipe and may be there first. */
 const operatorReads = (session: StdioSession, end: string) =>
-	vi.waitFor(() => expect(session.stderr().endsWith(end)).toBe(true), 5_000);
+	vi.waitFor(() => expect(session.stderr().endsWith(end)).toBe(true), patience);
 
 const dropped = (count: number) =>
 	expect.stringMatching(new RegExp(`^Context guard: dropped ${count} old messages \\(estimated \\d+ tokens\\)$`));

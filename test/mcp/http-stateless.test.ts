@@ -3,6 +3,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { CreateMessageRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { HttpOptions } from "../../src/mcp/transports/http.ts";
+import { patience } from "../support/patience.ts";
 import { alice, bob, startWithTokens } from "./auth-harness.ts";
 import { bearer, chat, initialize, jsonHeaders, ping, send, start } from "./http-harness.ts";
 
@@ -23,7 +24,7 @@ test("each request stands alone: no session is told, asked for or kept", async (
 	expect(answer.status).toBe(200);
 	expect(answer.headers).not.toHaveProperty("mcp-session-id");
 	for (const more of [{}, { "Mcp-Session-Id": "whatever" }]) {
-		await vi.waitFor(async () => expect((await post(url, ping, more)).status).toBe(200));
+		await vi.waitFor(async () => expect((await post(url, ping, more)).status).toBe(200), patience);
 	}
 });
 
@@ -110,5 +111,5 @@ test("requests under way have the ceiling that sessions have, and one that is le
 	expect((await fetch(`${url}/mcp`, open)).status).toBe(200);
 	expect((await post(url, ping)).status).toBe(503);
 	leaving.abort();
-	await vi.waitFor(async () => expect((await post(url, ping)).status).toBe(200));
+	await vi.waitFor(async () => expect((await post(url, ping)).status).toBe(200), patience);
 });

@@ -6,6 +6,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { expect, onTestFinished, test } from "vitest";
 import { createUnreadLimit } from "../../src/mcp/transports/http/limit-unread.ts";
 import { expectAnswers, requestIdsOf, writeEvents } from "../../src/mcp/transports/http/write-events.ts";
+import { patience } from "../support/patience.ts";
 import { jsonHeaders, send } from "./http-harness.ts";
 
 test("an answer that was read is watched no longer: what is watched keeps its request and all that came with it", async () => {
@@ -47,6 +48,6 @@ test("an answer that was read is watched no longer: what is watched keeps its re
 	}
 	expect(most).toBeGreaterThan(0);
 	// Each is dropped when it is looked at.
-	await expect.poll(() => limit.bytes()).toBe(0);
+	await expect.poll(() => limit.bytes(), patience).toBe(0);
 	expect(limit.size()).toBe(0);
 });

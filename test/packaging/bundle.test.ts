@@ -27,7 +27,7 @@ beforeAll(async () => {
 	unpacked = join(await scratchFolder(), "extension");
 	await unpackExtension({ mcpbPath: bundle, outputDir: unpacked, silent: true });
 	manifest = JSON.parse(await readFile(join(unpacked, "manifest.json"), "utf8"));
-}, 180_000);
+});
 
 /** Starts the server as Claude Desktop does: what has neither a setting nor a default stays as it is written. */
 async function startWith(settings: Record<string, string>): Promise<Client> {

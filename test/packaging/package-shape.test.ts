@@ -18,7 +18,7 @@ beforeAll(async () => {
 	});
 	const [{ filename }] = JSON.parse(stdout) as [{ filename: string }];
 	tarball = join(folder, filename);
-}, 120_000);
+});
 
 describe("the package as it would be published", () => {
 	it("has no fault that publint knows", async () => {
@@ -36,5 +36,5 @@ describe("the package as it would be published", () => {
 		const found = Object.values(problems ?? {}) as { kind: string; resolutionKind: string }[][];
 		// What needs CommonJS, or a resolution that knows no exports, is what the profile leaves out.
 		expect(found.flat().filter(({ resolutionKind }) => /^(?:node16-esm|bundler)$/.test(resolutionKind))).toEqual([]);
-	}, 60_000);
+	});
 });

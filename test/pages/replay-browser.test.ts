@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { replayPage } from "../../src/pages/replay-page.ts";
+import { patience } from "../support/patience.ts";
 import { paintedPlots, pictures, scrollsSideways, tabThrough, violations } from "./page-probes.ts";
 import { hostileName, policyNames, replayFixture } from "./replay-fixture.ts";
-import { hasBrowser, patience, startBrowser } from "./start-browser.ts";
+import { hasBrowser, startBrowser } from "./start-browser.ts";
 
 const { show } = startBrowser();
 let html: string;

@@ -3,9 +3,10 @@ import { build } from "rolldown";
 import { describe, expect, it } from "vitest";
 import { reportAppPage } from "../../src/pages/report-page.ts";
 import { version } from "../../src/version.ts";
+import { patience } from "../support/patience.ts";
 import { hashOf, readPage } from "./read-page.ts";
 import { reportFixture } from "./report-fixture.ts";
-import { hasBrowser, patience, startBrowser } from "./start-browser.ts";
+import { hasBrowser, startBrowser } from "./start-browser.ts";
 
 const { show } = startBrowser();
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
+import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
@@ -12,9 +13,6 @@ const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export const hasBrowser = process.env.CI !== undefined || existsSync(executablePath);
 
 if (!hasBrowser) process.stderr.write("Skipped: Chromium is not installed (Debian: apt-get install chromium).\n");
-
-/** For what a page does in its own time; machines are slow at times. */
-export const patience = { timeout: 20_000 };
 
 /** A page as it is shown, and what it did that it should not have. */
 export interface ShownPage {
@@ -40,6 +38,7 @@ export function startBrowser(): { show: (html: string, showing: Showing) => Prom
 		folder = await scratchFolder();
 		const quiet = ["--disable-quic", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 		browser = await chromium.launch({
+			...patience,
 			executablePath,
 			args: ["--no-sandbox", "--disable-gpu", "--no-first-run", ...quiet],
 		});

@@ -9,7 +9,6 @@ import { agentConversation } from "../support/agent-conversation.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
-const patience = 120_000;
 const run = promisify(execFile);
 const page = await readFile(join(packageFolder, "docs/strategies.md"), "utf8");
 const messages = agentConversation(9);
@@ -43,13 +42,13 @@ beforeAll(async () => {
 		await writeFile(join(project, file), blockOf(file));
 	}
 	await writeFile(join(project, "chat.json"), JSON.stringify(messages));
-}, patience);
+});
 
 describe("the strategy of docs/strategies.md, from an installed package", () => {
 	const note = { role: "user", content: "[12 messages were left out here.]" };
 	const expected = [...messages.slice(0, 2), note, ...messages.slice(-6)];
 
-	it("compacts for a client of the server that its policy file configures", { timeout: patience }, async () => {
+	it("compacts for a client of the server that its policy file configures", async () => {
 		const args = [join(project, "node_modules/palimpsest-mcp/dist/cli.js"), "serve", "--policy", "palimpsest.toml"];
 		const transport = new StdioClientTransport({
 			command: process.execPath,

@@ -33,4 +33,4 @@ it("loads the library for HTML with the first page, and not before", async () =>
 	`;
 	const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", script]);
 	expect(JSON.parse(stdout)).toEqual(["log", false, 1, false, true, true]);
-}, 60_000);
+});

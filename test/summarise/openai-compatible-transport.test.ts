@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { systemClock } from "../../src/summarise/clock.ts";
 import { createOpenAiCompatible } from "../../src/summarise/openai-compatible.ts";
+import { patience } from "../support/patience.ts";
 import { type Asked, ask, summariserError } from "./asking.ts";
 import { type Behaviour, complete, hang, refuse, startChatServer } from "./chat-server.ts";
 import { fakeClock } from "./fake-clock.ts";
@@ -76,7 +77,8 @@ describe("an answer that takes too long", () => {
 		["hangs", hang],
 		["drips", drip],
 	])("a server that %s is a time-out after four tries", async (_, behaviour) => {
-		const asked = await ask([behaviour], { timeoutMs: 60 });
+		// Time enough for a request to be seen before it is given up, on a machine that is busy elsewhere.
+		const asked = await ask([behaviour], { timeoutMs: 700 });
 		expect(summariserError(asked)).toMatchObject({ code: "timeout", status_code: undefined, is_retryable: true });
 		expect(asked.server.requests.length).toBe(4);
 		expect(asked.delays).toEqual([2, 4, 8]);
@@ -88,7 +90,7 @@ describe("an answer that takes too long", () => {
 	});
 
 	it("tells again and again that it waits", async () => {
-		const { progress } = await ask([hang], { timeoutMs: 200, heartbeatMs: 5, retry: { maxRetries: 0 } });
+		const { progress } = await ask([hang], { timeoutMs: 1_000, heartbeatMs: 5, retry: { maxRetries: 0 } });
 		const waiting = progress.filter((one) => one.kind === "phase" && one.phase === "waiting");
 		expect(waiting.length).toBeGreaterThan(1);
 	});
@@ -139,7 +141,7 @@ describe("ending a call", () => {
 		const server = await startChatServer(hang);
 		const summariser = createOpenAiCompatible({ baseUrl: server.baseUrl, model: "m", clock: fakeClock() });
 		const call = summariser.summarise({ prompt: "p", maxTokens: 5 }).catch((error: unknown) => error);
-		await expect.poll(() => server.requests.length).toBe(1);
+		await expect.poll(() => server.requests.length, patience).toBe(1);
 		await summariser.close();
 		expect(await call).toBeInstanceOf(SummariserError);
 		await expect(summariser.summarise({ prompt: "p", maxTokens: 5 })).rejects.toMatchObject({ code: "unknown" });
@@ -156,7 +158,7 @@ describe("the client", () => {
 		expect(server.requests.map(({ connection }) => connection)).toEqual([0, 0, 0, 0, 0, 0]);
 		expect(server.open()).toBe(1);
 		await summariser.close();
-		await expect.poll(() => server.open()).toBe(0);
+		await expect.poll(() => server.open(), patience).toBe(0);
 	});
 
 	it("leaves nothing open once a call is over and it is closed", async () => {
@@ -177,7 +179,7 @@ describe("the client", () => {
 		const toldInTime = told;
 		await summariser.close();
 		await server.close();
-		await expect.poll(sockets).toBe(before);
+		await expect.poll(sockets, patience).toBeLessThanOrEqual(before);
 		await new Promise((resolve) => setTimeout(resolve, 20));
 		expect(told).toBe(toldInTime);
 	});

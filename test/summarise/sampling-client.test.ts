@@ -5,6 +5,7 @@ import { CreateMessageRequestSchema, ErrorCode, McpError } from "@modelcontextpr
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createSamplingSummariser, type SamplingOptions } from "../../src/summarise/sampling.ts";
 import type { SummaryProgress } from "../../src/summarise/summariser.ts";
+import { patience } from "../support/patience.ts";
 import { fakeClock } from "./fake-clock.ts";
 
 type Handler = (prompt: unknown, signal: AbortSignal) => unknown;
@@ -138,6 +139,6 @@ describe("a client of the MCP SDK", () => {
 			return new Promise(() => {});
 		});
 		await expect(summarise(controller.signal)).rejects.toThrow("no longer wanted");
-		await expect.poll(() => cancelled).toBe(true);
+		await expect.poll(() => cancelled, patience).toBe(true);
 	});
 });

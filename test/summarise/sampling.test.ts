@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { followUps } from "../../src/engine/compaction/ask-for-less.ts";
 import { SummariserError } from "../../src/errors.ts";
 import { createSamplingSummariser, type SamplingCall } from "../../src/summarise/sampling.ts";
+import { patience } from "../support/patience.ts";
 import { type ClientBehaviour, fail, sample, samplingErrorOf, say, silent } from "./sampling-asking.ts";
 
 const text = (role: "user" | "assistant", words: string) => ({ role, content: { type: "text", text: words } });
@@ -198,7 +199,7 @@ describe("a call that is ended", () => {
 		};
 		const summariser = createSamplingSummariser({ createMessage });
 		const call = summariser.summarise({ prompt: "p", maxTokens: 5 }).catch((error: unknown) => error);
-		await expect.poll(() => begun).toBe(true);
+		await expect.poll(() => begun, patience).toBe(true);
 		await summariser.close();
 		expect(await call).toBeInstanceOf(SummariserError);
 		await expect(summariser.summarise({ prompt: "p", maxTokens: 5 })).rejects.toMatchObject({ code: "unknown" });

@@ -44,7 +44,7 @@ function isSampledOut(from: number): boolean {
 }
 
 describe.each(tableNames)("the %s counter on every code point", (name) => {
-	it(`agrees with tiktoken in ${contexts.length} contexts`, { timeout: 240_000 }, () => {
+	it(`agrees with tiktoken in ${contexts.length} contexts`, () => {
 		const { count } = createCounter(readEncoding(name));
 		const differing: string[] = [];
 		let compared = 0;

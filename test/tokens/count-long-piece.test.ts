@@ -41,7 +41,7 @@ describe.each(tableNames)("the merges of %s", (name) => {
 	const table = readTokenTable(name);
 	const { starts, tokens, size } = table;
 
-	it("make each token out of two of lower ranks, which counting long pieces rests on", { timeout: 60_000 }, () => {
+	it("make each token out of two of lower ranks, which counting long pieces rests on", () => {
 		const merge = createPieceMerger(table);
 		let checked = 0;
 		for (let rank = 0; rank < size; rank++) {

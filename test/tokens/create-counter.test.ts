@@ -95,7 +95,7 @@ describe("createPieceCache", () => {
 });
 
 describe("the heap", () => {
-	it("does not grow by the texts that were counted", { timeout: 120_000 }, () => {
+	it("does not grow by the texts that were counted", () => {
 		setFlagsFromString("--expose-gc");
 		const collect: () => void = runInNewContext("gc");
 		const { count } = createCounter(readEncoding("o200k_base"));

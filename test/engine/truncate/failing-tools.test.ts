@@ -51,7 +51,7 @@ const range = (count: number) => Array.from({ length: count }, (_, index) => ind
 beforeAll(async () => {
 	folder = await scratchFolder();
 	countTokens = await loadCounter("o200k_base");
-}, 60_000);
+});
 
 describe("outputs of tools that really fail", () => {
 	it("node --test", async () => {

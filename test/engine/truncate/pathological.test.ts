@@ -22,27 +22,23 @@ const kinds: Readonly<Record<string, () => string>> = {
 
 describe("pathological texts", () => {
 	// Quadratic work on any of these would take hours; the runner's own limit is the check.
-	it.each(Object.keys(kinds))(
-		"%s: within the budget, well-formed, never empty",
-		(kind) => {
-			const text = (kinds[kind] as () => string)();
-			for (const strategy of strategies) {
-				const cut = shorten(text, 4_000, { strategy, focus: strategy === "focus" ? "where is thing abc" : "" });
-				expect(cut.text.length).toBeLessThanOrEqual(4_000);
-				expect(cut.text.isWellFormed()).toBe(true);
-				expect(cut.text).not.toBe("");
-				expect(cut.truncated).toBe(true);
-			}
-		},
-		240_000,
-	);
+	it.each(Object.keys(kinds))("%s: within the budget, well-formed, never empty", (kind) => {
+		const text = (kinds[kind] as () => string)();
+		for (const strategy of strategies) {
+			const cut = shorten(text, 4_000, { strategy, focus: strategy === "focus" ? "where is thing abc" : "" });
+			expect(cut.text.length).toBeLessThanOrEqual(4_000);
+			expect(cut.text.isWellFormed()).toBe(true);
+			expect(cut.text).not.toBe("");
+			expect(cut.truncated).toBe(true);
+		}
+	});
 
 	it("ten million empty lines, each strategy having had a million", () => {
 		const cut = shorten("\n".repeat(10_000_000), 4_000, { strategy: "auto" });
 		expect(cut.text.length).toBeLessThanOrEqual(4_000);
 		expect(cut.text).not.toBe("");
 		expect(cut.truncated).toBe(true);
-	}, 240_000);
+	});
 
 	it("never cuts a character that a reader takes for one", () => {
 		for (const character of ["👨‍👩‍👧‍👦", "🇫🇷", "e\u0301\u0323", "👍🏽", "각"]) {

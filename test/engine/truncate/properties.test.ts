@@ -114,7 +114,6 @@ test.prop([texts, budgets, fc.constantFrom(...strategies), focuses], { numRuns: 
 		expect(cut.chars.kept).toBe(cut.kept.reduce((sum, { start, end }) => sum + end - start, 0));
 		expect(cut.lines.kept).toBeLessThanOrEqual(cut.lines.total);
 	},
-	240_000,
 );
 
 /** A count in which a character costs between one and three, and runs cost less than their parts. */
