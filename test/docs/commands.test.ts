@@ -97,16 +97,12 @@ function placed(line: string): string {
 describe("the commands of the documentation", () => {
 	const here = [...commands].filter(([command]) => !elsewhere.some(([pattern]) => pattern.test(command)));
 
-	it.each(here)(
-		"%s",
-		async (command) => {
-			if (command.startsWith("palimpsest recall")) await runIn(masking);
-			const { code, errors } = await runIn(placed(command));
-			expect([code, code === (otherCodes[command] ?? 0) ? "" : errors]).toEqual([otherCodes[command] ?? 0, ""]);
-			ran.push(command);
-		},
-		60_000,
-	);
+	it.each(here)("%s", async (command) => {
+		if (command.startsWith("palimpsest recall")) await runIn(masking);
+		const { code, errors } = await runIn(placed(command));
+		expect([code, code === (otherCodes[command] ?? 0) ? "" : errors]).toEqual([otherCodes[command] ?? 0, ""]);
+		ran.push(command);
+	});
 
 	it("were run, and what was not has its reason", () => {
 		expect(ran.length).toBe(here.length);

@@ -23,35 +23,31 @@ beforeEach(async () => {
 afterEach(() => model.close());
 
 describe.skipIf(!isInstalled)("the examples", () => {
-	it.each(programs)(
-		"%s keeps a run of 30 000 tokens within a window of 32 000",
-		async (name) => {
-			const home = await scratchFolder();
-			const env = {
-				...cleanEnvironment(home),
-				XDG_STATE_HOME: home,
-				PALIMPSEST_ARCHIVE: join(home, "originals"),
-				OPENAI_BASE_URL: `${model.origin}/v1`,
-				OPENAI_API_KEY: "none",
-				ANTHROPIC_BASE_URL: model.origin,
-				ANTHROPIC_API_KEY: "none",
-			};
-			const { stdout } = await run(process.execPath, [`${name}.js`], { cwd: folder, env });
-			expect(stdout.trim()).toBe("All twelve files are read.");
-			expect(model.requests).toHaveLength(13);
-			const texts = model.requests.map((request) => JSON.stringify(request));
-			const sizes = await Promise.all(texts.map(async (text) => (await count(text)).tokens));
-			expect(Math.max(...sizes)).toBeLessThan(32_000);
-			expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(100_000);
-			// Every call is there to the end, most results as what stands in their place; the first is whole meanwhile.
-			const last = texts.at(-1) ?? "";
-			const calls = Array.from({ length: 12 }, (_, index) => last.includes(`settings/file-${index + 1}.ts`));
-			expect(calls).toEqual(Array(12).fill(true));
-			expect(last.match(/Observation masked[^"]*ref=\w+/g)?.length ?? 0).toBeGreaterThanOrEqual(5);
-			expect(texts[1]?.includes("Observation masked")).toBe(false);
-		},
-		60_000,
-	);
+	it.each(programs)("%s keeps a run of 30 000 tokens within a window of 32 000", async (name) => {
+		const home = await scratchFolder();
+		const env = {
+			...cleanEnvironment(home),
+			XDG_STATE_HOME: home,
+			PALIMPSEST_ARCHIVE: join(home, "originals"),
+			OPENAI_BASE_URL: `${model.origin}/v1`,
+			OPENAI_API_KEY: "none",
+			ANTHROPIC_BASE_URL: model.origin,
+			ANTHROPIC_API_KEY: "none",
+		};
+		const { stdout } = await run(process.execPath, [`${name}.js`], { cwd: folder, env });
+		expect(stdout.trim()).toBe("All twelve files are read.");
+		expect(model.requests).toHaveLength(13);
+		const texts = model.requests.map((request) => JSON.stringify(request));
+		const sizes = await Promise.all(texts.map(async (text) => (await count(text)).tokens));
+		expect(Math.max(...sizes)).toBeLessThan(32_000);
+		expect(sizes.reduce((sum, size) => sum + size)).toBeGreaterThan(100_000);
+		// Every call is there to the end, most results as what stands in their place; the first is whole meanwhile.
+		const last = texts.at(-1) ?? "";
+		const calls = Array.from({ length: 12 }, (_, index) => last.includes(`settings/file-${index + 1}.ts`));
+		expect(calls).toEqual(Array(12).fill(true));
+		expect(last.match(/Observation masked[^"]*ref=\w+/g)?.length ?? 0).toBeGreaterThanOrEqual(5);
+		expect(texts[1]?.includes("Observation masked")).toBe(false);
+	});
 
 	it("are what the page on them shows, to the letter", () => {
 		const page = readFileSync(join(packageFolder, "docs/integrations.md"), "utf8");

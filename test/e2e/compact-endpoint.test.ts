@@ -55,9 +55,12 @@ async function compact(...behaviours: readonly Behaviour[]) {
 	const messages = conversationNamed(name);
 	const progress: Progress[] = [];
 	const parameters = { messages, strategy: "llm-summary" };
-	const onprogress = (one: Progress) => void progress.push(one);
+	const onprogress = (one: Progress) => {
+		told.push(one);
+		// Of an answer that takes over 5 s, as on a machine that is busy elsewhere, it is told in between that it is waited for.
+		if (one.message !== "waiting") progress.push(one);
+	};
 	const result = await session.call("compact_conversation", parameters, { onprogress });
-	told.push(...progress);
 	// The SDK hands on what it was told, of whatever the protocol allows beside.
 	const retries = progress.map((one) => (one as { _meta?: Record<string, unknown> })._meta?.["palimpsest/retry"]);
 	return { result, messages, progress, retries: retries.filter(Boolean), requests: endpoint.requestsOf(name) };
