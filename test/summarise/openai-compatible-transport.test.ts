@@ -1,6 +1,7 @@
 import { getEventListeners } from "node:events";
 import { createServer } from "node:net";
-import { describe, expect, it } from "vitest";
+import { setTimeout as pause } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { systemClock } from "../../src/summarise/clock.ts";
 import { createOpenAiCompatible } from "../../src/summarise/openai-compatible.ts";
@@ -73,12 +74,19 @@ describe("a connection that fails", () => {
 });
 
 describe("an answer that takes too long", () => {
+	afterEach(() => void vi.useRealTimers());
+
 	it.each([
 		["hangs", hang],
 		["drips", drip],
 	])("a server that %s is a time-out after four tries", async (_, behaviour) => {
-		// Time enough for a request to be seen before it is given up, on a machine that is busy elsewhere.
-		const asked = await ask([behaviour], { timeoutMs: 700 });
+		vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+		// The time is over once the request was seen, however long it took to get there.
+		const outlasting: Behaviour = (response, request) => {
+			behaviour(response, request);
+			void pause(20).then(() => vi.advanceTimersByTime(60_000));
+		};
+		const asked = await ask([outlasting], { timeoutMs: 60_000 });
 		expect(summariserError(asked)).toMatchObject({ code: "timeout", status_code: undefined, is_retryable: true });
 		expect(asked.server.requests.length).toBe(4);
 		expect(asked.delays).toEqual([2, 4, 8]);
