@@ -51,7 +51,7 @@ describe("“Retry with exponential backoff (3 retries, 2 s, 4 s, 8 s; on 429, 5
 	});
 
 	it("time-outs too", async () => {
-		const { outcome, delays } = await summarise([hang, complete(handover)], {}, 200);
+		const { outcome, delays } = await summarise([hang, complete(handover)], {}, 2_000);
 		expect(outcome?.report.result).toBe("summarised");
 		expect(delays).toEqual([2]);
 	});
