@@ -125,7 +125,7 @@ describe("errors", () => {
 
 	it.each<[string, () => unknown, string, RegExp]>([
 		["no conversation", () => loose.mask({ text: secret }), "not_a_conversation", /object without `messages`/],
-		["nothing", () => loose.mask(undefined), "not_a_conversation", /list of messages/],
+		["nothing", () => loose.mask(undefined), "not_a_conversation", /list of messages.* got nothing\./],
 		["no window", () => guard(messages), "context_window_unknown", /context_window/],
 		["an unknown model", () => guard(messages, { model: "nope-9" }), "context_window_unknown", /"nope-9"/],
 		["NaN", () => guard(messages, { contextWindow: Number.NaN }), "invalid_argument", /whole number .* got NaN/],

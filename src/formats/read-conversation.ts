@@ -87,6 +87,7 @@ export function locateMessages(document: unknown): LocatedMessages {
 
 function kindOf(value: unknown): string {
 	if (value === null) return "null";
+	if (value === undefined) return "nothing";
 	if (Array.isArray(value)) return "a list";
 	if (!isJsonObject(value)) return `a ${typeof value}`;
 	return Object.hasOwn(value, "role") ? "one message, which is to stand in a list" : "an object without `messages`";

@@ -72,8 +72,9 @@ function readText(path: string): string {
 }
 
 function warnOfReaders(path: string, log: Log): void {
-	// Windows has no such modes.
-	if (process.platform === "win32" || (statSync(path).mode & 0o077) === 0) return;
+	// Windows has no such modes. Whoever writes the file may have taken it away since it was read.
+	const mode = process.platform === "win32" ? undefined : statSync(path, { throwIfNoEntry: false })?.mode;
+	if (((mode ?? 0) & 0o077) === 0) return;
 	const message = `The tokens file ${path} can be read by other users; chmod 600 mends that.`;
 	log({ level: "warning", message, data: { event: "auth_tokens_readable" } });
 }
