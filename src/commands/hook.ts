@@ -4,6 +4,7 @@ import { answerHook, type HookHost } from "../hooks/answer-hook.ts";
 import type { HookContext, ToolEvent } from "../hooks/tool-event.ts";
 import type { UsualPolicy } from "../hooks/usual-policy.ts";
 import type { Policy } from "../policy/schema.ts";
+import { ownCommandLine } from "./own-command.ts";
 
 /** Characters of a tool's result that is left whole, where nothing else is said: some 4 000 tokens. */
 export const usualHookChars = 16_000;
@@ -89,6 +90,8 @@ function shortenInput(text: string, mostChars: number, options: HookOptions): Pr
 }
 
 interface Shell {
+	/** How a shell calls this program. */
+	readonly command: string;
 	readonly policy: UsualPolicy;
 	readonly wholePolicy: () => Promise<Policy>;
 	readonly archive: Archive | undefined;
@@ -125,7 +128,7 @@ async function openShell(options: HookOptions): Promise<Shell> {
 	const isUsual = file === undefined && (await isPolicyUsual(surroundings));
 	const policy = isUsual ? usualPolicy : await wholePolicy();
 	const location = archiveLocation({ archive: where, namespace, environment: process.env });
-	return { policy, wholePolicy, archive: await openArchiveOfPolicy(location, policy) };
+	return { command: ownCommandLine(), policy, wholePolicy, archive: await openArchiveOfPolicy(location, policy) };
 }
 
 /** Messages of others may quote what they stumbled over. */

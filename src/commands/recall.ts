@@ -3,6 +3,7 @@ import type { PartRequest } from "../archive/select/part.ts";
 import { encodeText } from "../archive/text-bytes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../pipeline/recall-original.ts";
+import { ownCommandLine } from "./own-command.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson, say } from "./shell.ts";
 import { withOwnArchive } from "./with-archive.ts";
 import { writeOut } from "./write-out.ts";
@@ -65,7 +66,7 @@ function describe(part: RecalledPart, isWhole: boolean): string {
 		isWhole ? `all ${total.lines} lines` : lines,
 		...(matches ? [`${matches.shown} of ${matches.found} matches`] : []),
 		...(redactions > 0 ? [`${redactions} places redacted before it was kept`] : []),
-		...(next && !isWhole ? [`more: palimpsest recall ${flags(next)}`] : []),
+		...(next && !isWhole ? [`more: ${ownCommandLine()} recall ${flags(next)}`] : []),
 	].join("; ");
 }
 

@@ -2,6 +2,7 @@ import { PalimpsestError } from "../errors.ts";
 import { endingNotice } from "../pipeline/stream/excerpt-notices.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import type { ShortenedOutput } from "../pipeline/stream/shortened-output.ts";
+import { ownCommandLine } from "./own-command.ts";
 import { startCommand } from "./run/start-command.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, say } from "./shell.ts";
 import type { LimitOptions } from "./truncate.ts";
@@ -42,6 +43,7 @@ export async function run(
 			limit,
 			archive,
 			ending: () => ending,
+			command: ownCommandLine(),
 			letThrough: true,
 		});
 		const ended = await ending;

@@ -3,6 +3,7 @@ import { cutOfCall } from "../pipeline/cut-of-call.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import type { TruncatePolicy } from "../policy/schema.ts";
 import { outputPieces } from "./output-pieces.ts";
+import { ownCommandLine } from "./own-command.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
 import { withArchive } from "./with-archive.ts";
 
@@ -37,7 +38,7 @@ export async function truncate(
 	const log = logToStderr(() => policy.log_level);
 	const cut = cutOfCall(policy, options);
 	const shortened = await withArchive(options, policy, (archive) =>
-		shortenStream({ pieces: outputPieces(file), policy, ...cut, focus, archive, log }),
+		shortenStream({ pieces: outputPieces(file), policy, ...cut, focus, archive, command: ownCommandLine(), log }),
 	);
 	if (shortened.kind === "whole") {
 		process.stdout.write(shortened.bytes);

@@ -17,17 +17,19 @@ export function hookContext(what: {
 	readonly archive: Archive | undefined;
 	/** All of the policy, which takes longer to load. */
 	readonly wholePolicy: () => Promise<Policy>;
+	/** How a shell calls this program. */
+	readonly command: string;
 }): Pick<HookContext, "shorten" | "shortenFile" | "wordings"> {
-	const { event, policy, archive, wholePolicy } = what;
+	const { event, policy, archive, wholePolicy, command } = what;
 	const toolCall = { id: event.toolCallId, name: event.toolName, input: event.input };
 	return {
 		shorten: (text, most) =>
-			shortenText({ text, policy, archive, toolCall, check: charsCheck(most), how: hookShortening }),
+			shortenText({ text, policy, archive, toolCall, command, check: charsCheck(most), how: hookShortening }),
 		async shortenFile(file, most) {
 			if (!(await stat(file).catch(() => undefined))?.isFile()) return undefined;
 			const limit = { kind: "chars", most } as const;
 			const pieces = createReadStream(file);
-			const shortened = await shortenStream({ pieces, policy: await wholePolicy(), archive, toolCall, limit });
+			const shortened = await shortenStream({ pieces, policy: await wholePolicy(), archive, toolCall, command, limit });
 			if (shortened.failure !== undefined) throw shortened.failure;
 			return shortened.kind === "whole" ? shortened.bytes.toString("utf8") : shortened.text;
 		},

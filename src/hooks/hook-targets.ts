@@ -1,6 +1,7 @@
 import path from "node:path";
 import type { HookEntry } from "./hook-settings.ts";
 import { opencodePlugin } from "./opencode-plugin.ts";
+import { shellArgument } from "./shell-argument.ts";
 
 /** The hosts that a hook can be installed in. */
 export const installHosts = ["claude-code", "gemini-cli", "opencode"] as const;
@@ -44,7 +45,7 @@ export function hookTarget(host: InstallHost, where: InstallSurroundings): HookT
 		const file = path.join(folder, "plugins", "palimpsest.js");
 		return { kind: "file", file, text: opencodePlugin({ command, mostChars }) };
 	}
-	const line = [...command, "hook", host, "--max-chars", String(mostChars)].map(quoted).join(" ");
+	const line = [...command, "hook", host, "--max-chars", String(mostChars)].map(shellArgument).join(" ");
 	const isOwn = (one: string) => /palimpsest|cli\.js/i.test(one) && one.includes(` hook ${host}`);
 	const matcher = matchers[host];
 	if (host === "gemini-cli") {
@@ -58,9 +59,4 @@ export function hookTarget(host: InstallHost, where: InstallSurroundings): HookT
 	const hook = { type: "command", command: line, timeout: 10 };
 	const file = path.join(folder, "settings.json");
 	return { kind: "entry", file, entry: { event: "PostToolUse", matcher, hook, isOwn } };
-}
-
-/** An argument as the shells of hosts take it. */
-function quoted(argument: string): string {
-	return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `"${argument.replace(/(["\\$`])/g, "\\$1")}"`;
 }

@@ -22,7 +22,8 @@ const timeoutMs = 10_000;
 // Their outputs are short, ask for exact lines, or come from palimpsest itself.
 const leftAlone =
 	/^(?:read|edit|write|task|skill|todo\\w*)$|(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
-const ownCommand = /\\bpalimpsest\\b[\\w./"' -]*\\s(?:recall|run|truncate|restore)\\b/;
+const ownCommand =
+	/\\bpalimpsest\\b[\\w./"' -]*\\s(?:recall|run|truncate|restore)\\b|\\bdist[\\\\/]+cli\\.js["']?\\s+recall\\s/;
 
 function shorten(text) {
 	return new Promise((resolve) => {

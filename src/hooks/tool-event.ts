@@ -44,7 +44,7 @@ export function readToolEvent(json: string, eventName: string): ToolEvent | unde
 }
 
 const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
-const ownCommands = /\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b/;
+const ownCommands = /\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 
 /** Whether a result is of ours: what was recalled must not be shortened again, and what was shortened need not. */
 export function isOwnResult({ toolName, input }: Pick<ToolEvent, "toolName" | "input">): boolean {

@@ -10,9 +10,9 @@ export interface ExcerptWordings {
 	readonly exitCode: string;
 	/** How a command ended. Variables: {signal}, {code}. */
 	readonly signal: string;
-	/** Behind the top where all of it is archived. Variable: {ref}. */
+	/** Behind the top where all of it is archived. Variables: {command}, {ref}. */
 	readonly recall: string;
-	/** The same where only the beginning is. Variables: {ref}, {kept_bytes}. */
+	/** The same where only the beginning is. Variables: {command}, {ref}, {kept_bytes}. */
 	readonly recallPart: string;
 	/** In the gap. Variables: {first}, {last}. */
 	readonly lines: string;
@@ -37,8 +37,8 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		ending: "{ending} après {seconds} s.",
 		exitCode: "Code de sortie {code}",
 		signal: "Terminé par {signal} (code de sortie {code})",
-		recall: " Le tout : palimpsest recall {ref}]",
-		recallPart: " Les {kept_bytes} premiers octets : palimpsest recall {ref}]",
+		recall: " Le tout : {command} recall {ref}]",
+		recallPart: " Les {kept_bytes} premiers octets : {command} recall {ref}]",
 		lines: "[... lignes {first}-{last} omises ...]",
 		chars: "[... caractères {start}-{end} omis ...]",
 		failures: "[... des lignes {first}-{last}, seulement ce qui signale un échec :]",
@@ -52,8 +52,8 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		ending: "{ending} after {seconds} s.",
 		exitCode: "Exit code {code}",
 		signal: "Ended by {signal} (exit code {code})",
-		recall: " All of it: palimpsest recall {ref}]",
-		recallPart: " Its first {kept_bytes} bytes: palimpsest recall {ref}]",
+		recall: " All of it: {command} recall {ref}]",
+		recallPart: " Its first {kept_bytes} bytes: {command} recall {ref}]",
 		lines: "[... lines {first}-{last} left out ...]",
 		chars: "[... characters {start}-{end} left out ...]",
 		failures: "[... of lines {first}-{last}, only what tells of failures:]",
@@ -67,8 +67,8 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		ending: "{ending}，用时 {seconds} 秒。",
 		exitCode: "退出码 {code}",
 		signal: "被 {signal} 终止（退出码 {code}）",
-		recall: "全文：palimpsest recall {ref}]",
-		recallPart: "前 {kept_bytes} 字节：palimpsest recall {ref}]",
+		recall: "全文：{command} recall {ref}]",
+		recallPart: "前 {kept_bytes} 字节：{command} recall {ref}]",
 		lines: "[... 省略第 {first}-{last} 行 ...]",
 		chars: "[... 省略第 {start}-{end} 个字符 ...]",
 		failures: "[... 第 {first}-{last} 行中仅列出表明失败的内容：]",

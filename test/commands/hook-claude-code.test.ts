@@ -37,7 +37,7 @@ describe("a large result", () => {
 		expect(stdout.length).toBeLessThanOrEqual(16_000);
 		expect(stdout.length).toBeGreaterThan(2_000);
 		expect(stdout).toMatch(/\nFATAL: the disk is on fire\n/);
-		const [, ref = ""] = /^\[Output shortened: .* All of it: palimpsest recall (\w+)\]\n/.exec(stdout) ?? [];
+		const [, ref = ""] = /^\[Output shortened: .* All of it: .+ recall (\w+)\]\n/.exec(stdout) ?? [];
 		expect((await runCli(["recall", ref, "--all"], { folder, environment })).text).toBe(long);
 		const byCall = await runCli(["recall", "--tool-call-id", "toolu_01ABC123", "--json"], { folder, environment });
 		expect(JSON.parse(byCall.text)).toMatchObject({ ref, tool_name: "Bash", kind: "result" });
@@ -124,6 +124,14 @@ describe("a result stays as it is", () => {
 		[
 			"that was recalled by command",
 			claudeCodeEvent("Bash", { command: "palimpsest recall ku193 --all" }, bashResponse(huge)),
+		],
+		[
+			"that was recalled by the place of the program",
+			claudeCodeEvent(
+				"Bash",
+				{ command: '/usr/bin/node "/opt/my tools/dist/cli.js" recall ku193 --all' },
+				bashResponse(huge),
+			),
 		],
 		[
 			"of another event",

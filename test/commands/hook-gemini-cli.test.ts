@@ -27,7 +27,7 @@ it("answers with the shortened result as the reason of a denial that is none, it
 		expect(reason.length).toBeLessThanOrEqual(16_000);
 		expect(reason.startsWith(`${notice}[Output shortened: `)).toBe(true);
 		expect(reason).toMatch(/\nFATAL: the disk is on fire\n/);
-		const [, ref = ""] = /palimpsest recall (\w+)\]/.exec(reason) ?? [];
+		const [, ref = ""] = /: .+ recall (\w+)\]/.exec(reason) ?? [];
 		expect((await runCli(["recall", ref, "--all"], { folder, environment })).text).toBe(long);
 	}
 });

@@ -63,6 +63,11 @@ it.each([
 	["a file that was read", { tool: "read" }, long],
 	["what was recalled", { tool: "palimpsest_recall_original" }, long],
 	["what was recalled by command", { tool: "bash", args: { command: "palimpsest recall ku193 --all" } }, long],
+	[
+		"the same by the place of the program",
+		{ tool: "bash", args: { command: "node /opt/dist/cli.js recall ku193" } },
+		long,
+	],
 ])("leaves %s", async (_what, input, text) => {
 	const output: Output = { output: text };
 	await after(input, output);

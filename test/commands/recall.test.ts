@@ -36,7 +36,7 @@ describe("recall", () => {
 		const ref = await mask();
 		const { text, lines } = await run(["recall", ref, "--grep", "line 3[0-9]", "--context", "0", "--max-tokens", "60"]);
 		expect(text).toMatch(/^31:.*\n32:.*\n/);
-		const next = /more: palimpsest (recall \w+ --lines \d+- --grep 'line 3\[0-9\]' --context 0 --max-tokens 60)$/;
+		const next = /more: .+ (recall \w+ --lines \d+- --grep 'line 3\[0-9\]' --context 0 --max-tokens 60)$/;
 		expect(lines).toEqual([expect.stringMatching(next)]);
 		expect(await run(["recall", ref, "--tail", "1"])).toMatchObject({ text: original.split("\n").at(-1) });
 		const json = JSON.parse((await run(["recall", ref, "--lines", "2-3", "--json"])).text);

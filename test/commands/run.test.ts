@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -54,12 +54,38 @@ describe("a command that is run", () => {
 		expect(lines).toEqual([]);
 		expect(text).toContain("\nFAIL it adds\n");
 		const [, ref = ""] =
-			/^\[Exit code 3 after \d+\.\d s\. Output shortened: .* of 8999 lines .*\. All of it: palimpsest recall (\w+)\]\nok 1\n/.exec(
+			/^\[Exit code 3 after \d+\.\d s\. Output shortened: .* of 8999 lines .*\. All of it: .+ recall (\w+)\]\nok 1\n/.exec(
 				text,
 			) ?? [];
 		const environment = { PALIMPSEST_ARCHIVE: join(folder, "archive") };
 		const recalled = await runCli(["recall", ref, "--lines", "5000"], { folder, environment });
 		expect(recalled.text).toBe("FAIL it adds\n");
+	});
+
+	it.skipIf(process.platform === "win32")(
+		"names a command that reads the whole, wherever this program lies",
+		async () => {
+			const { text } = await run(["--max-chars", "1000", ...node("console.log('line\\n'.repeat(900))")]);
+			const [, command = ""] = /All of it: (.+ recall \w+)\]/.exec(text) ?? [];
+			expect(command).not.toMatch(/^palimpsest /);
+			const environment = { ...cleanEnvironment(folder), PALIMPSEST_ARCHIVE: join(folder, "archive") };
+			const whole = execFileSync("/bin/sh", ["-c", `${command} --all`], {
+				env: environment,
+				cwd: folder,
+				encoding: "utf8",
+			});
+			expect(whole).toBe(`${"line\n".repeat(900)}\n`);
+		},
+	);
+
+	it.skipIf(process.platform === "win32")("names itself where the shell finds it by name", async () => {
+		const bin = join(folder, "bin");
+		await mkdir(bin);
+		await writeFile(join(bin, "palimpsest"), "");
+		const environment = { PATH: `${bin}:${process.env.PATH}`, PALIMPSEST_ARCHIVE: join(folder, "archive") };
+		const program = node("console.log('line\\n'.repeat(900))");
+		const { text } = await runCli(["run", "--max-chars", "1000", ...program], { folder, environment });
+		expect(text).toMatch(/: palimpsest recall \w+\]/);
 	});
 
 	it("that is not there ends with 127, one that cannot be run with 126", async () => {

@@ -18,6 +18,8 @@ export interface KeptOutput {
 	readonly ref: string;
 	/** Bytes of its beginning that are kept; `undefined` where all are. */
 	readonly firstBytes?: number | undefined;
+	/** How a shell calls this program; by default by its name. */
+	readonly command?: string | undefined;
 }
 
 /** The notices of an excerpt in a locale. */
@@ -35,10 +37,10 @@ export function excerptNotices(what: {
 export function recallNotice(locale: LocaleName, kept: KeptOutput | undefined): string {
 	if (kept === undefined) return "]";
 	const { recall, recallPart } = excerptWordings[locale];
-	const { ref, firstBytes } = kept;
+	const { ref, firstBytes, command = "palimpsest" } = kept;
 	return firstBytes === undefined
-		? fillTemplate(recall, { ref })
-		: fillTemplate(recallPart, { ref, kept_bytes: firstBytes });
+		? fillTemplate(recall, { command, ref })
+		: fillTemplate(recallPart, { command, ref, kept_bytes: firstBytes });
 }
 
 /** How a command ended and when, as a sentence. */

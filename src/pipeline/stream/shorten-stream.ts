@@ -46,7 +46,8 @@ interface Passing {
 	readonly end: () => Promise<ShortenedOutput>;
 }
 
-async function startPassing({ policy, limit, archive, toolCall, ending, log }: StreamRequest): Promise<Passing> {
+async function startPassing(request: StreamRequest): Promise<Passing> {
+	const { policy, limit, archive, toolCall, ending, command, log } = request;
 	const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 	const archiving = await archiveStream(archive, originalOf(toolCall));
 	const excerpt = await (limit.kind === "head_tail" ? headTail(limit.maxChars, policy) : largest(limit, policy));
@@ -61,7 +62,7 @@ async function startPassing({ policy, limit, archive, toolCall, ending, log }: S
 		async end() {
 			await take(decoder.decode());
 			const { kept, failure } = await archiving.end();
-			const text = excerpt.end(kept, await ending?.());
+			const text = excerpt.end(kept && { ...kept, command }, await ending?.());
 			log?.({
 				level: "warning",
 				message: `Truncated a text (${chars} → ${text.length} chars)`,

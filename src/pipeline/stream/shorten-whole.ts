@@ -21,7 +21,8 @@ export async function shortenWhole(request: WholeRequest): Promise<ShortenedOutp
 type WholeRequest = Omit<StreamRequest, "pieces"> & { readonly bytes: Buffer };
 
 async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> {
-	const { bytes, policy, limit, archive, toolCall, ending, log, strategy = excerptStrategy(policy), focus } = request;
+	const { bytes, policy, limit, archive, toolCall, ending, command, log } = request;
+	const { strategy = excerptStrategy(policy), focus } = request;
 	const text = bytes.toString("utf8");
 	if (limit.kind === "head_tail") {
 		const { truncateText } = await import("../truncate-text.ts");
@@ -34,7 +35,7 @@ async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> 
 	const check = await limitCheck(limit, policy);
 	const { head_chars: head, tail_chars: tail, keep_ansi: keepAnsi } = policy.truncate;
 	const how = { strategy, focus, keepAnsi, headShare: head + tail === 0 ? undefined : head / (head + tail) };
-	const shortened = await shortenText({ text, policy, check, archive, toolCall, ending, how });
+	const shortened = await shortenText({ text, policy, check, archive, toolCall, ending, command, how });
 	if (shortened === undefined) return { kind: "whole", bytes };
 	log?.({
 		level: "warning",
@@ -56,16 +57,17 @@ export async function shortenText(what: {
 	readonly archive?: Archive | undefined;
 	readonly toolCall?: AnsweredCall | undefined;
 	readonly ending?: StreamRequest["ending"];
+	readonly command?: StreamRequest["command"];
 	readonly how?: HeldShortening | undefined;
 }): Promise<string | undefined> {
-	const { text, policy, check, archive, toolCall, ending, how } = what;
+	const { text, policy, check, archive, toolCall, ending, command, how } = what;
 	if (check.fits(text)) return undefined;
 	const ref = await keep(archive, policy, { text, toolCall });
 	return shortenHeld({
 		text,
 		check,
 		locale: policy.locale,
-		kept: ref === undefined ? undefined : { ref },
+		kept: ref === undefined ? undefined : { ref, command },
 		ending: await ending?.(),
 		input: toolCall?.input,
 		how,

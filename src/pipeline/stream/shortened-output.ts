@@ -37,5 +37,7 @@ export interface StreamRequest {
 	 * was too long to be held, there is no such choice.
 	 */
 	readonly letThrough?: boolean | undefined;
+	/** How a shell calls this program, for the notice of how the whole is read; by default by its name. */
+	readonly command?: string | undefined;
 	readonly log?: Log | undefined;
 }
