@@ -45,7 +45,7 @@ const texts = fc.oneof(
 );
 const limits = fc.oneof(
 	fc.integer({ min: 0, max: 2_000 }).map((maxChars) => ({ maxChars })),
-	fc.integer({ min: 0, max: 400 }).map((maxTokens) => ({ maxTokens })),
+	fc.integer({ min: 1, max: 400 }).map((maxTokens) => ({ maxTokens })),
 );
 const isJson = (text: string) => {
 	try {
