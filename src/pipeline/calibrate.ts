@@ -1,4 +1,5 @@
 import type { Measurement } from "../engine/measure.ts";
+import { isOpen } from "../engine/replay/history.ts";
 import { addSizes, subtractSizes } from "../engine/size.ts";
 import type { Transcript } from "../engine/transcript.ts";
 import type { TokenEstimate } from "../tokens/estimate-tokens.ts";
@@ -14,7 +15,8 @@ const margin = { counted: 0.05, added: 0.2 } as const;
 
 /**
  * Scales an estimate by what the provider counted. Its number is that of the request which the last answer came from: of
- * all messages before the last run of assistant messages, with what each request carries beside them.
+ * all messages before the last run of assistant messages without results between, with what each request carries beside
+ * them.
  *
  * A number that cannot be of this conversation is left aside, with a note.
  */
@@ -46,11 +48,10 @@ export function calibrate(
 
 /** Index of the first message of the last answer; of none, where there is no answer. */
 function startOfLastAnswer({ messages }: Transcript): number {
-	const isAnswer = (index: number) => messages[index]?.role === "assistant" && messages[index].sent !== false;
-	let start = messages.length;
-	while (start > 0 && !isAnswer(start - 1)) start -= 1;
-	if (start === 0) return messages.length;
-	while (start > 0 && isAnswer(start - 1)) start -= 1;
+	let start = messages.findLastIndex(({ role, sent }) => role === "assistant" && sent !== false);
+	if (start === -1) return messages.length;
+	// Where a message holds the results of its own calls, the next answers them, and is of a request of its own.
+	while (messages[start - 1]?.sent !== false && isOpen(messages[start - 1])) start -= 1;
 	return start;
 }
 

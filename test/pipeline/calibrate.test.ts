@@ -33,6 +33,22 @@ describe("usage", () => {
 		expect(await report(pieces, { model, usage })).toMatchObject({ method: "calibrated", factor: 1.25 });
 	});
 
+	it("is of the answer after the last results where messages hold the results of their own calls", async () => {
+		const step = (id: string, ...parts: readonly object[]) => ({ info: { id, role: "assistant" }, parts });
+		const run = (callID: string) => ({
+			type: "tool",
+			callID,
+			tool: "bash",
+			state: { status: "completed", input: { command: "ls" }, output: outputOf(callID, 60) },
+		});
+		const asked = { info: { id: "m0", role: "user" }, parts: [{ type: "text", text: "Go." }] };
+		const steps = [asked, step("m1", run("a")), step("m2", run("b"))];
+		const before = (await report(steps)).tokens.after - steps.length * 4;
+		const usage = { input_tokens: Math.round(before * 1.25) + steps.length * 4 };
+		const done = [...steps, step("m3", { type: "text", text: "So." }), step("m4", { type: "text", text: "Done." })];
+		expect(await report(done, { model, usage })).toMatchObject({ method: "calibrated", factor: 1.25 });
+	});
+
 	it("is of all messages where there is no answer yet", async () => {
 		const asked = openaiMessages(user(outputOf("question", 40)));
 		const { tokens } = await report(asked);
