@@ -33,7 +33,12 @@ function billsOf(history: ReplayHistory, windowTurns: number, prices: { cache_re
 }
 
 const sizes = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 2, maxLength: 7 });
-const prices = fc.constantFrom({ cache_read: 0.1, cache_write: 1.25 }, { cache_read: 0.5, cache_write: 1 });
+const prices = fc.constantFrom(
+	{ cache_read: 0.1, cache_write: 1.25 },
+	{ cache_read: 0.5, cache_write: 1 },
+	// No provider's, but one may ask for them.
+	{ cache_read: 1, cache_write: 0.5 },
+);
 
 test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices], { numRuns: 150 })(
 	"the optimum is the least of all schedules of the boundary, and none of ours is below it",
