@@ -6,17 +6,26 @@ export type EncodingName = (typeof encodingNames)[number];
 
 const encodings = new Set<string>(encodingNames);
 
+/** Names that the mapping does not list: of both sizes, as Ollama has them (`gpt-oss:20b`), and Azure's of gpt-3.5-turbo. */
+const otherNames: readonly (readonly [string, EncodingName])[] = [
+	["gpt-oss", "o200k_harmony"],
+	["gpt-35-turbo", "cl100k_base"],
+];
 const modelEncodings = readModelEncodings();
 
 /**
  * The encoding of an OpenAI model, or `undefined` for every other model (and for those of an older encoding).
  *
- * Accepts a provider before the name (`openai/gpt-4o`), a fine-tune (`ft:gpt-4o:acme::id`) and a suffix that is not
- * listed, such as a later snapshot (`gpt-4o-2025-01-01`): the longest listed name before a `-` or `:` decides.
+ * Accepts a provider before the name (`openai/gpt-4o`, Bedrock's `openai.gpt-oss-120b-1:0`), a fine-tune
+ * (`ft:gpt-4o:acme::id`) and a suffix that is not listed, such as a later snapshot (`gpt-4o-2025-01-01`): the longest
+ * listed name before a `-` or `:` decides.
  */
 export function encodingForModel(model: string): EncodingName | undefined {
-	let name = model.slice(model.lastIndexOf("/") + 1).toLowerCase();
-	if (name.startsWith("ft:")) name = name.slice("ft:".length);
+	const name = model
+		.slice(model.lastIndexOf("/") + 1)
+		.trim()
+		.toLowerCase()
+		.replace(/^(?:ft:|(?:[a-z-]+\.)?openai\.)/, "");
 	for (let end = name.length; end > 0; end = Math.max(name.lastIndexOf("-", end - 1), name.lastIndexOf(":", end - 1))) {
 		const encoding = modelEncodings.get(name.slice(0, end));
 		if (encoding !== undefined) return isEncodingName(encoding) ? encoding : undefined;
@@ -31,5 +40,5 @@ function isEncodingName(name: string): name is EncodingName {
 function readModelEncodings(): Map<string, string> {
 	// The mapping leaves out the models of its default encoding; the list of chat models has them.
 	const defaults = Object.keys(chatModelParams).map((model): [string, string] => [model, DEFAULT_ENCODING]);
-	return new Map([...defaults, ...Object.entries(modelToEncodingMap)]);
+	return new Map([...defaults, ...otherNames, ...Object.entries(modelToEncodingMap)]);
 }

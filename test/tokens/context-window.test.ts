@@ -32,6 +32,8 @@ describe("contextWindowOfModel", () => {
 		["us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000],
 		["bedrock/us.anthropic.claude-sonnet-4-5-20250929-v1:0", 200_000],
 		["us.amazon.nova-pro-v1:0", 300_000],
+		["ft:gpt-4o-mini-2024-07-18:acme::id", 128_000],
+		["openai/ft:gpt-3.5-turbo-0125:acme:name:id", 16_385],
 	])("resolves %j", async (model, tokens) => {
 		expect(await contextWindowOfModel(model)).toBe(tokens);
 	});

@@ -26,6 +26,9 @@ describe("encodingForModel", () => {
 		["GPT-4o", "o200k_base"],
 		["ft:gpt-4o-mini-2024-07-18:acme::id", "o200k_base"],
 		["ft:gpt-3.5-turbo:acme::id", "cl100k_base"],
+		["openai.gpt-oss-120b-1:0", "o200k_harmony"],
+		["us.openai.gpt-oss-20b-1:0", "o200k_harmony"],
+		[" gpt-4o\n", "o200k_base"],
 	])("takes provider and fine-tune off %s", (model, encoding) => {
 		expect(encodingForModel(model)).toBe(encoding);
 	});
@@ -37,6 +40,10 @@ describe("encodingForModel", () => {
 		["gpt-3.5-turbo-16k", "cl100k_base"],
 		["o3-2099-01-01", "o200k_base"],
 		["gpt-oss-120b-turbo", "o200k_harmony"],
+		["gpt-oss:20b", "o200k_harmony"],
+		["ollama/gpt-oss:latest", "o200k_harmony"],
+		["gpt-35-turbo", "cl100k_base"],
+		["azure/gpt-35-turbo-16k", "cl100k_base"],
 	])("goes by the longest listed name in %s", (model, encoding) => {
 		expect(encodingForModel(model)).toBe(encoding);
 	});
