@@ -133,6 +133,7 @@ function itemsShown(digest: string | undefined, [edit]: readonly ReplaceEdit[]):
 	return JSON.stringify(edit.replacement).includes(written) ? digest.split(/,? /) : none;
 }
 
-function tokensSaved(edits: readonly ReplaceEdit[]): number {
+/** Tokens that the edits of a result save in what is sent. */
+export function tokensSaved(edits: readonly ReplaceEdit[]): number {
 	return edits.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.before.tokens - edit.after.tokens), 0);
 }

@@ -6,6 +6,7 @@ import { measureRecall, type RecallCount } from "../../engine/replay/measure-rec
 import { meterSchedule } from "../../engine/replay/meter-schedule.ts";
 import { optimalSchedule } from "../../engine/replay/optimal-schedule.ts";
 import { replay, type Schedule } from "../../engine/replay/replay.ts";
+import { scaleHistory } from "../../engine/replay/scale-history.ts";
 import type { Transcript } from "../../engine/transcript.ts";
 import type { MaskPolicy, Policy } from "../../policy/schema.ts";
 import { wordings } from "../../policy/wordings.ts";
@@ -18,11 +19,11 @@ import type { ReplayedPolicy } from "./replayed-policy.ts";
 export interface ConversationToReplay {
 	readonly transcript: Transcript;
 	readonly meter: TokenMeter;
-	/** Tokens of the model for each of the meter's. */
+	/** Tokens of the model for each that the meter counts of a text. */
 	readonly factor: number;
-	/** What the provider adds to each request, in tokens of the meter. */
-	readonly overheadTokens: number;
-	/** Tokens of the meter that fit the context window; `undefined` where it is not known. */
+	/** What the provider adds to each request, in tokens of the model. */
+	readonly requestOverhead: number;
+	/** Tokens of the model that fit the context window; `undefined` where it is not known. */
 	readonly windowTokens: number | undefined;
 	readonly rates: Rates;
 	/** Whose error rule and placeholders stand behind the bill of masking nothing, which has neither. */
@@ -42,7 +43,7 @@ export function replayConversation(
 	conversation: ConversationToReplay,
 	policies: readonly ReplayedPolicy[],
 ): ReplayedUnderPolicy[] {
-	const { rates, factor, windowTokens } = conversation;
+	const { rates, windowTokens } = conversation;
 	const historyUnder = startHistories(conversation);
 	const optima = new Map<ReplayHistory, Map<number, Schedule>>();
 
@@ -53,24 +54,23 @@ export function replayConversation(
 		known.set(window_turns, schedule);
 		return schedule;
 	}
-	function scheduleOf({ kind, policy }: ReplayedPolicy, history: ReplayHistory): Schedule {
-		if (kind === "optimum") return optimumOf(history, policy.mask);
+	function scheduleOf({ kind, policy }: ReplayedPolicy, { counted, billed }: Histories): Schedule {
+		if (kind === "optimum") return optimumOf(billed, policy.mask);
 		const mask = kind === "raw" ? { ...policy.mask, enabled: false } : policy.mask;
-		return replay(history, { mask, prices: rates.prices });
+		return replay(counted, { mask, prices: rates.prices });
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, rates.prices);
-		const costs = bill.calls.map(({ input, cached }) =>
-			rates.costOf({ input: input * factor, cached: cached * factor }),
-		);
+		const costs = bill.calls.map(rates.costOf);
 		return { ...bill, costs, billed: costs.reduce((sum, cost) => sum + cost, 0) };
 	}
 	const whole = historyUnder(conversation.configured);
-	const raw = billOf(whole, new Float64Array(whole.results.length).fill(Number.POSITIVE_INFINITY));
+	const raw = billOf(whole.billed, new Float64Array(whole.billed.results.length).fill(Number.POSITIVE_INFINITY));
 
 	return policies.map((one) => {
-		const history = one.kind === "raw" ? whole : historyUnder(one.policy);
-		const schedule = scheduleOf(one, history);
+		const histories = one.kind === "raw" ? whole : historyUnder(one.policy);
+		const schedule = scheduleOf(one, histories);
+		const { billed: history } = histories;
 		const bill = billOf(history, schedule);
 		const recall = measureRecall(history, schedule);
 		const uses = (kind: "identifiers" | "lines"): UseTotals => ({
@@ -83,13 +83,13 @@ export function replayConversation(
 			totals: {
 				conversations: 1,
 				calls: bill.calls.length,
-				inputTokens: bill.inputTokens * factor,
-				cachedTokens: bill.cachedTokens * factor,
+				inputTokens: bill.inputTokens,
+				cachedTokens: bill.cachedTokens,
 				billed: bill.billed,
-				raw: { inputTokens: raw.inputTokens * factor, billed: raw.billed },
+				raw: { inputTokens: raw.inputTokens, billed: raw.billed },
 				optimum: hasOptimum ? billOf(history, optimumOf(history, one.policy.mask)).billed : null,
 				worst: raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill.billed / raw.billed,
-				peakTokens: bill.peakTokens * factor,
+				peakTokens: bill.peakTokens,
 				callsOverWindow: windowTokens === undefined ? 0 : bill.calls.filter(({ input }) => input > windowTokens).length,
 				callsOfKnownWindow: windowTokens === undefined ? 0 : bill.calls.length,
 				maskedResults: bill.maskedResults,
@@ -99,7 +99,7 @@ export function replayConversation(
 			series() {
 				let billed = 0;
 				return {
-					context: contextByPart(history, schedule).map((parts) => scaled(parts, factor)),
+					context: contextByPart(history, schedule).map(rounded),
 					billed: bill.costs.map((cost) => {
 						billed += cost;
 						return billed;
@@ -124,16 +124,25 @@ function goesByAgeAlone(mask: MaskPolicy): boolean {
 	);
 }
 
+/** A history in two countings. */
+interface Histories {
+	/** In tokens of the meter, as masking counts: what policies decide by. */
+	readonly counted: ReplayHistory;
+	/** In tokens of the model. */
+	readonly billed: ReplayHistory;
+}
+
 /** Histories by policy, read once for policies whose placeholders and kept errors are the same. */
-function startHistories({ transcript, meter, overheadTokens }: ConversationToReplay) {
-	const known = new Map<string, ReplayHistory>();
-	return (policy: Policy): ReplayHistory => {
+function startHistories({ transcript, meter, factor, requestOverhead }: ConversationToReplay) {
+	const known = new Map<string, Histories>();
+	const { messageOverhead } = meter;
+	return (policy: Policy): Histories => {
 		const { keep_errors, error_detection, digest_tokens, placeholder_template } = policy.mask;
 		const how = [policy.locale, policy.media, keep_errors, error_detection, digest_tokens, placeholder_template];
 		const key = JSON.stringify(how);
 		const found = known.get(key);
 		if (found) return found;
-		const history = readHistory({
+		const counted = readHistory({
 			transcript,
 			policy: policy.mask,
 			media: policy.media,
@@ -142,19 +151,21 @@ function startHistories({ transcript, meter, overheadTokens }: ConversationToRep
 			countTokens: meter.countTokens,
 			meter,
 		});
-		const sent = { ...history, surroundingTokens: history.surroundingTokens + overheadTokens };
-		known.set(key, sent);
-		return sent;
+		const histories = {
+			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },
+			billed: scaleHistory(counted, { factor, messageOverhead, requestOverhead }),
+		};
+		known.set(key, histories);
+		return histories;
 	};
 }
 
-function scaled(parts: ContextParts, factor: number): ContextParts {
-	if (factor === 1) return parts;
+function rounded(parts: ContextParts): ContextParts {
 	return {
-		system: Math.round(parts.system * factor),
-		user: Math.round(parts.user * factor),
-		assistant: Math.round(parts.assistant * factor),
-		results: Math.round(parts.results * factor),
-		placeholders: Math.round(parts.placeholders * factor),
+		system: Math.round(parts.system),
+		user: Math.round(parts.user),
+		assistant: Math.round(parts.assistant),
+		results: Math.round(parts.results),
+		placeholders: Math.round(parts.placeholders),
 	};
 }

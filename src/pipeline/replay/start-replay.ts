@@ -70,8 +70,8 @@ export async function startReplay(settings: ReplaySettings): Promise<Replay> {
 					transcript,
 					meter,
 					factor,
-					overheadTokens: requestOverhead(meter.countTokens) / factor,
-					windowTokens: await windowTokensOf(source, settings),
+					requestOverhead: requestOverhead(meter.countTokens),
+					windowTokens: await windowTokensOf(source, { ...settings, factor }),
 					rates,
 					configured: policy,
 				},
@@ -107,15 +107,15 @@ function withoutShortest(drawn: readonly (readonly ReplaySeries[])[], most: numb
 	return drawn.toSpliced(calls.lastIndexOf(Math.min(...calls)), 1);
 }
 
-/** How many tokens of the meter fit the context window of a conversation's model. */
+/** The context window of a conversation's model, in tokens as they are counted here, which another model may name. */
 async function windowTokensOf(
 	source: ReadConversation,
-	{ policy, contextWindow, model: named }: ReplaySettings,
+	{ policy, contextWindow, model: named, factor }: ReplaySettings & { readonly factor: number },
 ): Promise<number | undefined> {
 	const model = modelOfCall(named ?? modelOfSession(source), source.document, policy);
 	const given = contextWindow ?? policy.guard.context_window_override ?? undefined;
 	const window = given ?? (model === undefined ? undefined : await contextWindowOfModel(model));
 	if (window === undefined) return undefined;
 	const { scale } = await estimateTokens(model, policy.tokens.encoding ?? undefined);
-	return window / scale.factor;
+	return (window / scale.factor) * factor;
 }
