@@ -22,8 +22,7 @@ export function asSent(
 	{ transcript, located }: ReadConversation,
 	{ model, tools: passed }: { readonly model: string | undefined; readonly tools?: unknown },
 ): SentConversation {
-	const body = located.document;
-	const own = isJsonObject(body) ? (body.tools ?? undefined) : undefined;
+	const own = toolsOf(located.document);
 	if (passed !== undefined && own !== undefined) {
 		throw new PalimpsestError("invalid_argument", "Expected `tools` only where the conversation itself holds none.");
 	}
@@ -38,4 +37,11 @@ export function asSent(
 			return requestOverhead({ model, tools, toolTokens: countTokens(asCountedText(tools)), countTokens });
 		},
 	};
+}
+
+/** The tool schemas in a request body; Bedrock's Converse has them one level deeper. */
+function toolsOf(body: unknown): unknown {
+	if (!isJsonObject(body)) return undefined;
+	const { tools, toolConfig } = body;
+	return tools ?? (isJsonObject(toolConfig) ? toolConfig.tools : undefined) ?? undefined;
 }
