@@ -6,9 +6,10 @@ const fields = [
 	// Responses and Vercel's AI SDK use the same names for all of it, and have none of the names beside it.
 	{ name: "input_tokens", beside: ["cache_read_input_tokens", "cache_creation_input_tokens"] },
 	{ name: "inputTokens", beside: ["cacheReadInputTokens", "cacheWriteInputTokens"] },
-	// OpenAI's Chat Completions and all that speak it, and Gemini: the number is of all.
+	// OpenAI's Chat Completions and all that speak it, and Gemini, whose Python SDK has its own spelling: of all.
 	{ name: "prompt_tokens", beside: [] },
 	{ name: "promptTokenCount", beside: [] },
+	{ name: "prompt_token_count", beside: [] },
 ] as const;
 
 /**

@@ -14,6 +14,11 @@ describe("inputTokensOf", () => {
 		["Chat Completions'", { prompt_tokens: 90, completion_tokens: 5, total_tokens: 95 }, 90],
 		["a gateway's, of all", { prompt_tokens: 90, cache_read_input_tokens: 64, completion_tokens: 5 }, 90],
 		["Gemini's", { promptTokenCount: 90, cachedContentTokenCount: 64, candidatesTokenCount: 5 }, 90],
+		[
+			"Gemini's from Python",
+			{ prompt_token_count: 90, cached_content_token_count: null, candidates_token_count: 5 },
+			90,
+		],
 		["Bedrock's", { inputTokens: 9, cacheReadInputTokens: 50, cacheWriteInputTokens: 1, outputTokens: 5 }, 60],
 	])("reads %s", (_what, usage, tokens) => {
 		expect(inputTokensOf(usage)).toBe(tokens);
