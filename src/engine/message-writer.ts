@@ -10,6 +10,11 @@ export interface MessageWriter {
 	 * each other.
 	 */
 	readonly part?: { readonly list: Path; readonly write: (text: string) => unknown };
+	/**
+	 * Where a value of the list of messages holds a list of messages of its own, as the record of a compaction does: its
+	 * place within that value.
+	 */
+	readonly within?: Path;
 	/** Whether messages may be put behind the last one. Those of a recorded session are its program's to write. */
 	readonly appends: boolean;
 }

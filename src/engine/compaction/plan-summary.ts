@@ -27,7 +27,7 @@ const nothing: Size = { chars: 0, tokens: 0 };
 /**
  * Plans to put a summary in the place of a range of messages. In a format whose API wants user and assistant in turn it is
  * added to the user message beside it; else it is a message of its own, in the place of the first value of the range or,
- * where that value holds other messages too, in front of it.
+ * where that value is only a part of one that holds other messages too, in front of it.
  */
 export function planSummary(parameters: SummaryPlanParameters): Edit[] {
 	const { transcript, range, sizes } = parameters;
@@ -71,7 +71,8 @@ function planMessage(parameters: SummaryPlanParameters): InsertEdit | ReplaceEdi
 	const fixed = meter.messageOverhead;
 	const after = { chars: text.length, tokens: meter.countTokens(text) + fixed, fixed };
 	const [path = []] = transcript.messages[range.first]?.paths ?? [];
-	const place = path.slice(0, base.length + 1);
+	// In front of a compaction's record it would be sent no longer.
+	const place = isListed(path, parameters) ? path : path.slice(0, base.length + 1);
 	const value = writer.message({ role: "user", text, instead: valueAt(document, place) });
 	if (path.length > place.length) {
 		const message = transcript.messages.findIndex(({ paths }) => paths[0]?.[base.length] === place.at(-1));
@@ -87,6 +88,13 @@ function planMessage(parameters: SummaryPlanParameters): InsertEdit | ReplaceEdi
 		after,
 		...(takenOut ? { takenOut } : {}),
 	};
+}
+
+/** Whether a path leads to an item of a list of messages that a value of the list of messages holds. */
+function isListed(path: Path, { base, writer: { within } }: SummaryPlanParameters): boolean {
+	if (!within) return false;
+	const begin = base.length + 1;
+	return path.length === begin + within.length + 1 && within.every((key, index) => path[begin + index] === key);
 }
 
 function insert(given: Pick<InsertEdit, "path" | "message" | "inserts" | "value" | "after" | "takenOut">): InsertEdit {

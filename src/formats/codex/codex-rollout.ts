@@ -29,7 +29,7 @@ export const codexRollout: Format = {
 			opensWithUser: false,
 		};
 	},
-	write: { message: writeCodex, appends: false },
+	write: { message: writeCodex, within: ["payload", "replacement_history"], appends: false },
 };
 
 function probe({ messages }: LocatedMessages): Fit {
