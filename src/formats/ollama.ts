@@ -8,7 +8,7 @@ import { type Exchange, pairByPosition } from "./pair-by-position.ts";
 import { plainMessage } from "./plain-message.ts";
 import { readSurroundings } from "./surroundings.ts";
 
-const expected = "a call without an id or with an `index`, or a result with `tool_name`, among the messages";
+const expected = "a call without an id or with an `index`, a result with `tool_name`, or `images`, among the messages";
 
 /**
  * Messages of Ollama's own `/api/chat`: Chat Completions roles, but a call's arguments are an object, and a result names
@@ -41,6 +41,7 @@ function probe(located: LocatedMessages): Fit {
 		if (!isJsonObject(value)) continue;
 		if (Array.isArray(value.content)) return { fit: "none", message, expected: "`content` as a string" };
 		isCertain ||= value.role === "tool" && stringAt(value, "tool_name") !== undefined;
+		isCertain ||= imagesOf(value).some((image) => typeof image === "string");
 		for (const call of callsOf(value)) {
 			const body = isJsonObject(call.function) ? call.function : {};
 			// Ollama refuses the string that Chat Completions has there, and programs put an object there in both.
@@ -80,8 +81,11 @@ function readMessage(value: JsonObject, path: Path, ids: readonly (string | unde
 }
 
 /** Tokens of the images beside a message's content. A text cannot stand for one: the list takes nothing but images. */
-function imageTokens({ images }: JsonObject, path: Path): number {
-	if (!Array.isArray(images)) return 0;
-	const tokens = (images as unknown[]).map((data) => readMedia({ path, provider: "any", data, kind: "image" }).tokens);
+function imageTokens(message: JsonObject, path: Path): number {
+	const tokens = imagesOf(message).map((data) => readMedia({ path, provider: "any", data, kind: "image" }).tokens);
 	return tokens.reduce((sum, one) => sum + one, 0);
+}
+
+function imagesOf({ images }: JsonObject): readonly unknown[] {
+	return Array.isArray(images) ? images : [];
 }

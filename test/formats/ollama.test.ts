@@ -84,6 +84,14 @@ describe("Ollama: recognised", () => {
 		["ollama", "a call without an id", [user, calls(call("ls"))]],
 		["ollama", "a call with its number", [user, calls(chatCall({}, { index: 0 })), chatAnswer]],
 		["ollama", "a result with the tool's name alone", [user, calls(chatCall({})), answer("ls", "x")]],
+		["ollama", "images beside the content, before any call", [{ ...user, images: ["iVBORw0KGgo="] }]],
+		["openai-chat", "images that a gateway hands through", [{ ...user, images: [{ type: "image_url" }] }]],
+		["openai-chat", "no images", [{ ...user, images: [] }]],
+		[
+			"openai-chat",
+			"images of a program's own, arguments as a string",
+			[{ ...user, images: ["iVBORw0KGgo="] }, calls(chatCall("{}"))],
+		],
 		["openai-chat", "texts alone", [user, { role: "assistant", content: "Nothing." }]],
 		["openai-chat", "arguments as an object, with ids", [user, calls(chatCall({})), chatAnswer]],
 		["openai-chat", "arguments as a string", [user, calls(chatCall("{}")), { ...chatAnswer, tool_name: "ls" }]],
@@ -149,6 +157,8 @@ describe("Ollama: masked and guarded", () => {
 		const plain = await count({});
 		const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 		expect(await count({ images: [png, png] })).toBeGreaterThan(plain + 100);
+		const alone = await maskConversation({ conversation: [{ ...user, images: [png, png] }], policy });
+		expect(alone.report.tokens.before).toBeGreaterThan(100);
 		expect(await count({ role: "assistant", thinking: "One two three four." })).toBeGreaterThanOrEqual(plain + 5);
 	});
 });
