@@ -21,7 +21,7 @@ describe("readConversation: what is no conversation", () => {
 		["a string", "hello", "a string"],
 		["null", null, "null"],
 		["a number", 7, "a number"],
-		["nothing", undefined, "a undefined"],
+		["nothing", undefined, "nothing"],
 		["an object without messages", { model: "m" }, "an object without `messages`"],
 		["a message", { role: "user", content: "Hi" }, "one message, which is to stand in a list"],
 	])("%s", (_, document, kind) => {
