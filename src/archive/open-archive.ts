@@ -1,11 +1,12 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
+import { checkOptions, type OptionKinds } from "../policy/check-options.ts";
+import { optionKinds } from "../policy/option-kinds.ts";
 import { type Archive, defaultRetention, type Retention } from "./archive.ts";
 import { archivePlace } from "./archive-place.ts";
 import { createArchive } from "./create-archive.ts";
 import type { Driver } from "./driver.ts";
-
 import { createFilesDriver } from "./files/files-driver.ts";
 import { createMemoryDriver } from "./memory-driver.ts";
 import { checkNamespace } from "./namespace.ts";
@@ -27,6 +28,17 @@ export interface ArchiveOptions {
 	readonly now?: (() => number) | undefined;
 }
 
+const { anything, flag, function: callback, string, strings } = optionKinds;
+const archiveKinds: OptionKinds<ArchiveOptions> = {
+	where: string,
+	namespace: string,
+	// Has an error of its own.
+	retention: anything,
+	redact: strings,
+	redactCredentials: flag,
+	now: callback,
+};
+
 /**
  * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
  * file and waits for no server: a place that cannot be used shows in the first call.
@@ -35,9 +47,10 @@ export interface ArchiveOptions {
  * and not installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
+	checkOptions<ArchiveOptions>(options, "openArchive", archiveKinds);
 	const { redact = [], redactCredentials = false, now = Date.now } = options;
 	const namespace = checkNamespace(options.namespace ?? "default");
-	const retention = checkRetention(options.retention ?? defaultRetention);
+	const retention = checkRetention(options.retention === undefined ? defaultRetention : options.retention);
 	const patterns = redact.length === 0 ? [] : [(await import("./find-patterns.ts")).findPatterns(redact)];
 	const driver = await driverFor(options.where ?? "files", { namespace, retention, now });
 	if (!driver || !redactCredentials) {
@@ -78,7 +91,9 @@ async function driverFor(where: string, options: DriverOptions): Promise<Driver 
 }
 
 function checkRetention(retention: Retention): Retention {
-	const { maxAgeMs, maxBytes } = retention;
-	if (Number.isFinite(maxAgeMs) && maxAgeMs > 0 && Number.isFinite(maxBytes) && maxBytes > 0) return retention;
-	throw new PalimpsestError("invalid_argument", "Expected the archive's retention to be an age and a size above 0.");
+	const { maxAgeMs, maxBytes } = (retention ?? {}) as Partial<Retention>;
+	const isAboveZero = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
+	if (isAboveZero(maxAgeMs) && isAboveZero(maxBytes)) return retention;
+	const expected = "Expected the archive's retention to be an age (`maxAgeMs`) and a size (`maxBytes`) above 0.";
+	throw new PalimpsestError("invalid_argument", expected);
 }

@@ -1,5 +1,7 @@
 import { itemBeside, parseInsertPointer, parseJsonPointer, valueAt } from "../engine/path.ts";
 import { PalimpsestError } from "../errors.ts";
+import { checkArgument } from "../policy/check-options.ts";
+import { optionKinds } from "../policy/option-kinds.ts";
 import type { Splice } from "./list-splices.ts";
 import { sha256Of } from "./sha256-of.ts";
 import { readTextDocument, type TextDocument } from "./text-document.ts";
@@ -48,9 +50,11 @@ export interface InverseEdits {
  *
  * @returns the edited text, and what `invertEdits` needs to take the edits back.
  * @throws PalimpsestError `invalid_json`; `stale_edit` where the text differs from what an edit was made for;
- * `invalid_argument` for edits that overlap or are none.
+ * `invalid_argument` for edits that overlap or are none, and for a text that is none.
  */
 export function applyEdits(text: string, edits: readonly PortableEdit[]): { text: string; inverse: InverseEdits } {
+	checkArgument(text, "the text of `applyEdits`", optionKinds.string);
+	checkArgument(edits, "the edits of `applyEdits`", optionKinds.list);
 	return writeEdits(readTextDocument(text, "the text"), edits);
 }
 
@@ -82,12 +86,15 @@ export function splicesOfEdits(document: TextDocument, edits: readonly PortableE
 /**
  * Takes edits back: `invertEdits(applyEdits(text, edits))` is `text` to the byte.
  *
- * @throws PalimpsestError `stale_edit` where the text is not the one that `applyEdits` wrote.
+ * @throws PalimpsestError `stale_edit` where the text is not the one that `applyEdits` wrote; `invalid_argument` for what
+ * `applyEdits` does not answer.
  */
-export function invertEdits({ text, inverse }: { readonly text: string; readonly inverse: InverseEdits }): string {
+export function invertEdits(edited: { readonly text: string; readonly inverse: InverseEdits }): string {
+	const { text, inverse } = requireEdited(edited);
 	if (sha256Of(text) !== inverse.sha256_after) {
 		throw new PalimpsestError("stale_edit", "Expected the very text that applyEdits wrote; it has been changed since.");
 	}
+	requireSplices(text, inverse.splices);
 	return applySplices(text, inverse.splices);
 }
 
@@ -109,9 +116,32 @@ function resolve(value: unknown, edit: PortableEdit): ValueEdit {
 	return { kind, path: found, replacement, value: edit.value };
 }
 
+/** What takes edits back may have been read from a file too. */
+function requireEdited(edited: unknown): { readonly text: string; readonly inverse: InverseEdits } {
+	const { text, inverse } = (edited ?? {}) as { readonly text?: unknown; readonly inverse?: Partial<InverseEdits> };
+	const isComplete = typeof inverse?.sha256_after === "string" && Array.isArray(inverse.splices);
+	if (typeof text === "string" && isComplete) return { text, inverse: inverse as InverseEdits };
+	throw new PalimpsestError("invalid_argument", expectedEdited);
+}
+
+function requireSplices(text: string, splices: readonly Splice[]): void {
+	let position = 0;
+	for (const splice of splices as readonly (Splice | null)[]) {
+		const { start = -1, end = -1, replacement } = splice ?? {};
+		const isPlace = Number.isSafeInteger(start) && Number.isSafeInteger(end) && position <= start && start <= end;
+		if (!isPlace || end > text.length || typeof replacement !== "string") {
+			throw new PalimpsestError("invalid_argument", expectedEdited);
+		}
+		position = end;
+	}
+}
+
+const expectedEdited =
+	"Expected what `applyEdits` answered: `text`, and `inverse` with `sha256_after` and `splices` in order.";
+
 /** Edits may have been read from a file, so their shape is not certain. */
 function requireEdit(edit: PortableEdit): void {
-	const { kind, path, sha256_before, replacement, value } = edit;
+	const { kind, path, sha256_before, replacement, value } = (edit ?? {}) as Partial<PortableEdit>;
 	const isComplete =
 		kind === "remove" ||
 		(kind === "replace" && replacement !== undefined) ||

@@ -12,13 +12,13 @@ import { startTimeLimit } from "./time-limit.ts";
 /** How patiently a model is asked. */
 export interface Patience {
 	/** Longest time for one try, from sending it to the last byte of its answer, in ms. */
-	readonly timeoutMs?: number;
+	readonly timeoutMs?: number | undefined;
 	/** Time between two `waiting` progresses, in ms. */
-	readonly heartbeatMs?: number;
-	readonly retry?: Partial<RetryPolicy>;
-	readonly clock?: Clock;
+	readonly heartbeatMs?: number | undefined;
+	readonly retry?: Partial<RetryPolicy> | undefined;
+	readonly clock?: Clock | undefined;
 	/** For jitter: a number from 0 up to, not including, 1. */
-	readonly random?: () => number;
+	readonly random?: (() => number) | undefined;
 }
 
 /** A model to be asked, under the name that reports give it. */

@@ -8,8 +8,11 @@ import { createHttpFetch } from "./http-fetch.ts";
 import { readCompletion } from "./read-completion.ts";
 import type { SummaryAnswer } from "./summariser.ts";
 
-/** Loads the official client, which takes a moment and is not needed by those who ask no endpoint. */
-export type LoadOpenAi = () => Promise<typeof import("openai")>;
+/**
+ * Loads the official client, which takes a moment and is not needed by those who ask no endpoint: the module `openai`. Its
+ * own type is not named here, since whoever has not installed it could not compile against ours.
+ */
+export type LoadOpenAi = () => Promise<{ readonly OpenAI: unknown }>;
 
 /** Where a model is asked, and as whom. */
 export interface Endpoint {
@@ -42,7 +45,7 @@ export function createChatClient(endpoint: Endpoint): ChatModel {
 	let limitName: "max_tokens" | "max_completion_tokens" = "max_tokens";
 
 	const open = async (): Promise<OpenAI> => {
-		const { OpenAI } = await endpoint.load();
+		const { OpenAI } = (await endpoint.load()) as typeof import("openai");
 		return new OpenAI({
 			baseURL: location,
 			apiKey: endpoint.apiKey || "none",

@@ -9,13 +9,13 @@ import type { SummarySource } from "./summary-source.ts";
 /** How a program compacts. */
 export interface CompactionOptions {
 	/** By name, or an object of your own; by default the policy's. */
-	readonly strategy?: BuiltInStrategy | CompactionStrategy;
+	readonly strategy?: BuiltInStrategy | CompactionStrategy | undefined;
 	/** Who is asked for a summary, such as `createOpenAiCompatible` makes one. */
-	readonly summariser?: Summariser;
+	readonly summariser?: Summariser | undefined;
 	/** Ends calls of models at any moment; the conversation stays as it was. */
-	readonly signal?: AbortSignal;
+	readonly signal?: AbortSignal | undefined;
 	/** Told of each step of a model call and of each retry. */
-	readonly onProgress?: (progress: SummaryProgress) => void;
+	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface CompactionOptions {
  * names an external strategy: a program passes the object.
  */
 export function compactionOfOptions(
-	options: CompactionOptions & { readonly summary?: string; readonly summaryToken?: string },
+	options: CompactionOptions & { readonly summary?: string | undefined; readonly summaryToken?: string | undefined },
 	policy: Policy,
 ): Pick<CompactRequest, "strategy" | "answer"> {
 	return { strategy: strategyOf(options, policy), answer: answerOf(options, policy) };
@@ -46,7 +46,7 @@ function nameOf(strategy: CompactionStrategy): string {
 }
 
 function answerOf(
-	options: CompactionOptions & { readonly summary?: string; readonly summaryToken?: string },
+	options: CompactionOptions & { readonly summary?: string | undefined; readonly summaryToken?: string | undefined },
 	policy: Policy,
 ): SummarySource {
 	const { summary, summaryToken: token, summariser } = options;
