@@ -1,6 +1,6 @@
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
@@ -20,6 +20,17 @@ beforeAll(async () => {
 	tarball = join(folder, filename);
 });
 
+/** The packages that a declaration file names, and those that it imports; `seen` grows. */
+async function packagesOf(file: string, seen: Set<string>): Promise<string[]> {
+	if (seen.has(file)) return [];
+	seen.add(file);
+	const text = await readFile(file, "utf8");
+	const targets = Array.from(text.matchAll(/(?:from|import\()\s*"([^"]+)"/g), ([, target = ""]) => target);
+	const own = targets.filter((target) => target.startsWith("."));
+	const inner = own.map((target) => packagesOf(resolve(dirname(file), target.replace(/\.[jt]s$/, ".d.ts")), seen));
+	return [...targets.filter((target) => !target.startsWith(".")), ...(await Promise.all(inner)).flat()];
+}
+
 describe("the package as it would be published", () => {
 	it("has no fault that publint knows", async () => {
 		const bytes = await readFile(tarball);
@@ -36,5 +47,14 @@ describe("the package as it would be published", () => {
 		const found = Object.values(problems ?? {}) as { kind: string; resolutionKind: string }[][];
 		// What needs CommonJS, or a resolution that knows no exports, is what the profile leaves out.
 		expect(found.flat().filter(({ resolutionKind }) => /^(?:node16-esm|bundler)$/.test(resolutionKind))).toEqual([]);
+	});
+
+	it("has types that compile where no optional peer is installed", async () => {
+		const seen = new Set<string>();
+		const named = await packagesOf(join(packageFolder, "dist/index.d.ts"), seen);
+		const { dependencies } = JSON.parse(await readFile(join(packageFolder, "package.json"), "utf8"));
+		expect(seen.size).toBeGreaterThan(20);
+		expect(named).toContain("zod");
+		expect(named.filter((name) => !Object.hasOwn(dependencies, name))).toEqual([]);
 	});
 });
