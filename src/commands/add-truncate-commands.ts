@@ -1,4 +1,4 @@
-import { Argument, type Command, InvalidArgumentError, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { truncationStrategies } from "../policy/truncation-strategies.ts";
 
 /** How `create-program.ts` makes commands. */
@@ -6,6 +6,8 @@ export interface CommandMakers {
 	/** A command that takes a policy and an archive. */
 	readonly keeping: (signature: string, description: string) => Command;
 	readonly wholeNumber: (text: string) => number;
+	/** A limit of 0 would leave nothing of any output. */
+	readonly aboveZero: (text: string) => number;
 }
 
 /** The hosts of `hook-targets.ts`, which is loaded on demand. */
@@ -15,28 +17,15 @@ function strategyOption(): Option {
 	return new Option("--strategy <name>", "how it is cut, if not as the policy says").choices(truncationStrategies);
 }
 
-/** A limit of 0 would leave nothing of any output. */
-function aboveZero(wholeNumber: CommandMakers["wholeNumber"]) {
-	return (text: string): number => {
-		const value = wholeNumber(text);
-		if (value > 0) return value;
-		throw new InvalidArgumentError("Expected a whole number, 1 or more.");
-	};
-}
-
 /** The commands that shorten outputs: in a pipe, around a command, in the hooks of agent programs. */
-export function addTruncateCommands(program: Command, { keeping, wholeNumber }: CommandMakers): void {
+export function addTruncateCommands(program: Command, { keeping, wholeNumber, aboveZero }: CommandMakers): void {
 	keeping("truncate [file]", "Print the text in FILE, or of standard input, shortened.")
-		.option(
-			"--max-chars <count>",
-			"characters up to which it is left whole; cut as the policy says past them",
-			wholeNumber,
+		.addOption(
+			new Option("--max-chars <count>", "characters up to which it is left whole; cut as the policy says past them")
+				.argParser(wholeNumber)
+				.conflicts("maxTokens"),
 		)
-		.option(
-			"--max-tokens <count>",
-			"tokens up to which it is left whole; what matters of it past them",
-			aboveZero(wholeNumber),
-		)
+		.option("--max-tokens <count>", "tokens up to which it is left whole; what matters of it past them", aboveZero)
 		.addOption(strategyOption())
 		.option("--focus <words>", "what you are after in it")
 		.action(async (file: string | undefined, options, command: Command) => {
@@ -47,15 +36,17 @@ export function addTruncateCommands(program: Command, { keeping, wholeNumber }: 
 
 	keeping("run <command> [parameters...]", "Run a command and print its output shortened; its exit code stays.")
 		.usage("[options] -- <command> [parameters...]")
-		.option("--max-tokens <count>", "tokens up to which the output is left whole, if not 4000", aboveZero(wholeNumber))
-		.option("--max-chars <count>", "the same in characters", wholeNumber)
+		.option("--max-tokens <count>", "tokens up to which the output is left whole, if not 4000", aboveZero)
+		.addOption(
+			new Option("--max-chars <count>", "the same in characters").argParser(wholeNumber).conflicts("maxTokens"),
+		)
 		.action(async (name: string, parameters: string[], options) =>
 			(await import("./run.ts")).run(name, parameters, options),
 		);
-	addHookCommands(program, wholeNumber);
+	addHookCommands(program, aboveZero);
 }
 
-function addHookCommands(program: Command, wholeNumber: CommandMakers["wholeNumber"]): void {
+function addHookCommands(program: Command, aboveZero: CommandMakers["aboveZero"]): void {
 	const hook = program
 		.command("hook")
 		.description("Shorten tool results in the hooks of agent programs.")
@@ -78,7 +69,7 @@ function addHookCommands(program: Command, wholeNumber: CommandMakers["wholeNumb
 	hook
 		.command("opencode")
 		.description("Print the plugin file for opencode.")
-		.option("--max-chars <count>", maxChars, aboveZero(wholeNumber))
+		.option("--max-chars <count>", maxChars, aboveZero)
 		.exitOverride()
 		.action(async (options) => (await installs()).printOpencodePlugin(options));
 	const changing = (name: string, description: string) =>
@@ -90,7 +81,7 @@ function addHookCommands(program: Command, wholeNumber: CommandMakers["wholeNumb
 			.option("--dry-run", "print what would change, and write nothing")
 			.exitOverride();
 	changing("install", "Enter the hook in a program's settings.")
-		.option("--max-chars <count>", maxChars, aboveZero(wholeNumber))
+		.option("--max-chars <count>", maxChars, aboveZero)
 		.action(async (host, options) => (await installs()).installHook(host, options));
 	changing("uninstall", "Take the hook out of a program's settings.").action(async (host, options) =>
 		(await installs()).uninstallHook(host, options),

@@ -8,6 +8,7 @@ import { compactionOfCommand } from "./compaction-of-command.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";
 import { readDocument } from "./read-document.ts";
 import { readInput, textOf } from "./read-input.ts";
+import { refuseUsage } from "./refuse-usage.ts";
 import { sayProgress } from "./say-progress.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, printJson, say } from "./shell.ts";
 import { withArchive } from "./with-archive.ts";
@@ -31,6 +32,7 @@ export interface CompactCommandOptions extends CommonOptions, ArchiveCommandOpti
 
 /** `palimpsest compact FILE`: prints the conversation with old results hidden, or a summary in the place of old messages. */
 export async function compact(file: string, options: CompactCommandOptions): Promise<void> {
+	checkUsage(options);
 	const config = await configOf(options);
 	const { policy } = config;
 	const document = await readDocument(file, policy.limits.max_file_bytes);
@@ -68,20 +70,25 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 	}
 }
 
+function checkUsage({ request, strategy, summary, summaryToken }: CompactCommandOptions): void {
+	if (summaryToken !== undefined && summary === undefined) {
+		refuseUsage("expected --summary-token only together with --summary");
+	}
+	if (request && strategy === "tool-result-hiding") {
+		refuseUsage(`expected --request only with a strategy that summarises, got ${strategy}`);
+	}
+}
+
 /** Where a summary comes from that no model is asked for; `undefined` where one is. */
 async function broughtOf(
-	{ request, strategy, summary, summaryToken }: CompactCommandOptions,
+	{ request, summary, summaryToken }: CompactCommandOptions,
 	policy: Policy,
 ): Promise<SummarySource | undefined> {
 	if (summary !== undefined) {
 		const text = textOf(await readInput(summary, policy.limits.max_file_bytes));
 		return { kind: "given", summary: text, token: summaryToken };
 	}
-	if (summaryToken !== undefined) refuse("Expected --summary-token only together with --summary.");
-	if (!request) return undefined;
-	if (strategy === "tool-result-hiding")
-		refuse(`Expected --request only with a strategy that summarises, got ${strategy}.`);
-	return { kind: "caller" };
+	return request ? { kind: "caller" } : undefined;
 }
 
 const nobodyToAsk =

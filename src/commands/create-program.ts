@@ -3,6 +3,7 @@ import { nearestName } from "../policy/nearest-name.ts";
 import { builtInStrategies } from "../policy/strategy-name.ts";
 import { encodingNames } from "../tokens/encoding-names.ts";
 import { version } from "../version.ts";
+import { addHelpCommand } from "./add-help-command.ts";
 import { addServeOptions } from "./add-serve-options.ts";
 import { addSetupCommands } from "./add-setup-commands.ts";
 import { addTruncateCommands } from "./add-truncate-commands.ts";
@@ -26,7 +27,7 @@ Examples:
   palimpsest replay ~/.claude/projects                  what each policy would have cost and lost there
 
 Where FILE stands, - is standard input. JSON goes to standard output, words for people to standard error.
-Exit codes: 0 done, 1 refused input or something not found, 2 usage.`;
+Exit codes: 0 done, 1 refused input or something not found, 2 usage, 70 a defect of ours.`;
 
 /** The command line: every command with its options. */
 export function createProgram(): Command {
@@ -64,7 +65,7 @@ export function createProgram(): Command {
 	keeping("guard <file>", "Print the conversation in FILE made to fit the model's context window.")
 		.addOption(respondWith())
 		.option("--model <name>", "model whose window and tokenizer count")
-		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
+		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
 		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
 		.option("--last-response <file>", "the provider's last answer: where it was cut off, asks for less")
 		.action(async (file, options) => (await import("./guard.ts")).guard(file, options));
@@ -74,7 +75,7 @@ export function createProgram(): Command {
 		.addOption(new Option("--strategy <name>", "how, if not as the policy says").choices(builtInStrategies))
 		.option("--force", "also while the window has room")
 		.option("--model <name>", "model whose window and tokenizer count")
-		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
+		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
 		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
 		.addOption(
 			new Option("--request", "print what a summary is to be written from, and ask no model").conflicts("summary"),
@@ -83,7 +84,7 @@ export function createProgram(): Command {
 		.option("--summary-token <token>", "the token of the request that it answers")
 		.action(async (file, options) => (await import("./compact.ts")).compact(file, options));
 
-	addTruncateCommands(program, { keeping, wholeNumber });
+	addTruncateCommands(program, { keeping, wholeNumber, aboveZero });
 
 	command("count <file>", "Print how many tokens the text in FILE has.")
 		.option("--model <name>", "model whose tokenizer counts")
@@ -100,7 +101,7 @@ export function createProgram(): Command {
 		.option("--head <lines>", "the first lines", wholeNumber)
 		.option("--tail <lines>", "the last lines", wholeNumber)
 		.option("--max-tokens <count>", "tokens to print at most, if not 2000", wholeNumber)
-		.option("--all", "print all of it")
+		.addOption(new Option("--all", "print all of it").conflicts(["json", ...choosingAPart]))
 		.option("--json", "as JSON")
 		.action(async (ref, options) => (await import("./recall.ts")).recall(ref, options));
 
@@ -110,7 +111,7 @@ export function createProgram(): Command {
 
 	command("report <file>", "Print what fills the context window, and what each preset would free and cost.")
 		.option("--model <name>", "model whose window and tokenizer count, if not as the conversation says")
-		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
+		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
 		.option("--reserve-tokens <tokens>", "tokens to leave for the answer", wholeNumber)
 		.option("--html <file>", "write a page too")
 		.option("--json", "as JSON")
@@ -124,6 +125,7 @@ export function createProgram(): Command {
 	addSetupCommands(program, keeping);
 	addArchiveCommands(program);
 	addPolicyCommands(program);
+	addHelpCommand(program);
 	return program;
 }
 
@@ -179,6 +181,8 @@ function addPolicyCommands(program: Command): void {
 	for (const one of policy.commands) one.exitOverride();
 }
 
+const choosingAPart = ["lines", "chars", "grep", "context", "head", "tail", "maxTokens"];
+
 function withPolicyOptions(command: Command): Command {
 	return command
 		.option("--policy <file>", "policy file; by default palimpsest.toml here, else in the configuration folder")
@@ -203,6 +207,13 @@ function respondWith(): Option {
 
 function encoding(): Option {
 	return new Option("--encoding <name>", "encoding to count in").choices(encodingNames).conflicts("model");
+}
+
+/** A window of 0 has no room for anything. */
+function aboveZero(text: string): number {
+	const value = wholeNumber(text);
+	if (value > 0) return value;
+	throw new InvalidArgumentError("Expected a whole number, 1 or more.");
 }
 
 function wholeNumber(text: string): number {

@@ -1,7 +1,6 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { archivePlace } from "../archive/archive-place.ts";
-import { PalimpsestError } from "../errors.ts";
 import { planChange } from "../hooks/change-file.ts";
 import { enterServer, removeServer } from "../hosts/enter-server.ts";
 import { entryByHand } from "../hosts/entry-by-hand.ts";
@@ -10,9 +9,10 @@ import { hostState } from "../hosts/host-state.ts";
 import { hosts } from "../hosts/hosts.ts";
 import { isWritable } from "../hosts/is-writable.ts";
 import { serverStart } from "../hosts/server-start.ts";
-import { nearestName } from "../policy/nearest-name.ts";
-import { settingsLayer } from "../policy/settings.ts";
+import { localeNames, presetNames } from "../policy/schema.ts";
 import { ownCommand } from "./own-command.ts";
+import { refuseUnknown } from "./refuse-unknown.ts";
+import { refuseUsage } from "./refuse-usage.ts";
 import { say } from "./shell.ts";
 import { showChange } from "./show-change.ts";
 
@@ -34,7 +34,9 @@ export interface InstallServerOptions {
 export async function install(name: string | undefined, options: InstallServerOptions): Promise<void> {
 	if (name === undefined) return list(options);
 	const { preset = "balanced", locale } = options;
-	settingsLayer([`preset=${preset}`, ...(locale === undefined ? [] : [`locale=${locale}`])]);
+	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
+	const isLocale = locale === undefined || localeNames.some((known) => known === locale);
+	if (!isLocale) refuseUnknown("--locale", locale, localeNames);
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	const { platform } = process;
 	const start = serverStart({ preset, locale, archive, platform, command: options.local ? ownCommand() : undefined });
@@ -76,19 +78,17 @@ async function list(options: InstallServerOptions): Promise<void> {
 function hostOf(name: string): Host {
 	const host = hosts.find((one) => one.name === name);
 	if (host) return host;
-	const names = hosts.map((one) => one.name);
-	const near = nearestName(name, names);
-	const hint = near === null ? "" : ` Did you mean ${near}?`;
-	throw new PalimpsestError("invalid_argument", `No such host.${hint} Known: ${names.join(", ")}.`);
+	return refuseUnknown(
+		"host",
+		name,
+		hosts.map((one) => one.name),
+	);
 }
 
 function fileOf(host: Host, options: InstallServerOptions): string {
 	const file = host.file(surroundings(options));
 	if (file !== undefined) return file;
-	throw new PalimpsestError(
-		"invalid_argument",
-		`${host.title} has no configuration for one project. Leave out --project.`,
-	);
+	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);
 }
 
 /**

@@ -1,10 +1,10 @@
 import { readPolicyFile } from "../config/read-policy-file.ts";
-import { PalimpsestError } from "../errors.ts";
 import { policyJsonSchema } from "../policy/policy-json-schema.ts";
 import { policyReference } from "../policy/policy-reference.ts";
 import { presets } from "../policy/presets.ts";
 import { resolvePolicy } from "../policy/resolve-policy.ts";
 import { presetNames } from "../policy/schema.ts";
+import { refuseUnknown } from "./refuse-unknown.ts";
 import { type CommonOptions, configOf, printJson, say } from "./shell.ts";
 
 /** `palimpsest policy show`: the policy in force and the file it came from. */
@@ -21,7 +21,7 @@ export function showPresets(name: string | undefined): void {
 		return;
 	}
 	const preset = presetNames.find((known) => known === name);
-	if (!preset) throw new PalimpsestError("invalid_argument", `No such preset. Known: ${presetNames.join(", ")}.`);
+	if (!preset) refuseUnknown("preset", name, presetNames);
 	const { description, source } = presets[preset];
 	printJson({ name, description, source, policy: resolvePolicy([{ preset }]) }, 2);
 }

@@ -1,9 +1,9 @@
 import type { Archive } from "../archive/archive.ts";
 import type { PartRequest } from "../archive/select/part.ts";
 import { encodeText } from "../archive/text-bytes.ts";
-import { PalimpsestError } from "../errors.ts";
 import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../pipeline/recall-original.ts";
 import { ownCommandLine } from "./own-command.ts";
+import { refuseUsage } from "./refuse-usage.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson, say } from "./shell.ts";
 import { withOwnArchive } from "./with-archive.ts";
 import { writeOut } from "./write-out.ts";
@@ -21,15 +21,12 @@ export interface RecallOptions extends CommonOptions, ArchiveCommandOptions, Par
  * and how to ask for the rest.
  */
 export async function recall(ref: string | undefined, options: RecallOptions): Promise<void> {
-	const { policy } = await configOf(options);
 	const { toolCallId, lines, chars, grep, context, head, tail, maxTokens, all, json } = options;
 	if ((ref === undefined) === (toolCallId === undefined)) {
-		throw new PalimpsestError("invalid_argument", "Expected either REF or --tool-call-id, and not both.");
+		refuseUsage("expected either REF or --tool-call-id, and not both");
 	}
+	const { policy } = await configOf(options);
 	const part = { lines, chars, grep, context, head, tail, maxTokens };
-	if (all && (json || Object.values(part).some((value) => value !== undefined))) {
-		throw new PalimpsestError("invalid_argument", "Expected --all without --json and without a choice of a part.");
-	}
 	await withOwnArchive(options, policy, async (archive) => {
 		const recalled = await recallOriginal({ archive, policy, ref, toolCallId, ...part });
 		if (recalled.kind === "several") {

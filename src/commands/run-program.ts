@@ -1,12 +1,11 @@
 import { type Command, CommanderError } from "commander";
 import { PalimpsestError } from "../errors.ts";
+import { exitCodes } from "./exit-codes.ts";
 import { say } from "./shell.ts";
 
-/** Exit codes of the command. */
-const exitCodes = { refusedInput: 1, usage: 2, defect: 70 } as const;
-
 /**
- * Runs the command line and sets the exit code: 0 done, 1 refused input (one line on standard error), 2 usage.
+ * Runs the command line and sets the exit code: 0 done, 1 refused input (one line on standard error), 2 usage,
+ * 70 a defect of ours.
  */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
 	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {

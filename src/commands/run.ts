@@ -1,4 +1,3 @@
-import { PalimpsestError } from "../errors.ts";
 import { endingNotice } from "../pipeline/stream/excerpt-notices.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import type { ShortenedOutput } from "../pipeline/stream/shortened-output.ts";
@@ -22,9 +21,6 @@ export async function run(
 ): Promise<void> {
 	const { policy } = await configOf(options);
 	const { maxChars, maxTokens = usualTokens } = options;
-	if (maxChars !== undefined && options.maxTokens !== undefined) {
-		throw new PalimpsestError("invalid_argument", "Expected either --max-chars or --max-tokens, and not both.");
-	}
 	const limit =
 		maxChars === undefined
 			? ({ kind: "tokens", most: maxTokens } as const)

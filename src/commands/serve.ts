@@ -3,11 +3,11 @@ import { archiveLocation } from "../config/archive-location.ts";
 import { createArchiveSource } from "../config/create-archive-source.ts";
 import { createCompactionSource } from "../config/create-compaction-source.ts";
 import { createPolicySource } from "../config/create-policy-source.ts";
-import { PalimpsestError } from "../errors.ts";
 import { createOperatorLog } from "../mcp/operations/create-operator-log.ts";
 import { serveStdio } from "../mcp/transports/stdio.ts";
 import { type LogLevel, logLevels } from "../policy/schema.ts";
 import type { HttpServeOptions } from "./add-serve-options.ts";
+import { refuseUsage } from "./refuse-usage.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configSources, logToStderr, say } from "./shell.ts";
 
 /** The options of `palimpsest serve`. */
@@ -80,5 +80,5 @@ function refuseHttpOptions(options: HttpServeOptions): void {
 	const { publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics } = options;
 	const given = [publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics];
 	if (given.every((one) => one === undefined)) return;
-	throw new PalimpsestError("invalid_argument", "Expected --http beside the options for serving over HTTP.");
+	refuseUsage("expected --http beside the options for serving over HTTP");
 }

@@ -1,4 +1,3 @@
-import { PalimpsestError } from "../errors.ts";
 import { cutOfCall } from "../pipeline/cut-of-call.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import type { TruncatePolicy } from "../policy/schema.ts";
@@ -30,10 +29,7 @@ export async function truncate(
 	file: string,
 	options: CommonOptions & ArchiveCommandOptions & LimitOptions & StrategyOptions,
 ): Promise<void> {
-	const { maxChars, maxTokens, focus } = options;
-	if (maxChars !== undefined && maxTokens !== undefined) {
-		throw new PalimpsestError("invalid_argument", "Expected either --max-chars or --max-tokens, and not both.");
-	}
+	const { focus } = options;
 	const { policy } = await configOf(options);
 	const log = logToStderr(() => policy.log_level);
 	const cut = cutOfCall(policy, options);

@@ -137,8 +137,6 @@ it("reads the conversation from a file, and leaves the file as it was", async ()
 describe("is refused", () => {
 	it.each([
 		["a request where nothing is to be summarised", 4, { request: true }, "There is nothing to summarise"],
-		["a request of what asks for none", 26, { request: true, strategy: "tool-result-hiding" }, "that summarises"],
-		["a token without a summary", 26, { summaryToken: "2-23-000000000000" }, "only together with --summary"],
 		["a token of its own making", 26, { summary: "summary.md", summaryToken: "last" }, "exactly as the request"],
 		["a summary that is not there", 26, { summary: "absent.md" }, "absent.md"],
 		["a summary of nothing", 26, { summary: "empty.md" }, "nothing that can be read"],

@@ -101,11 +101,12 @@ describe("palimpsest install", () => {
 	it.each([
 		[["install", "clude-code"], "Did you mean claude-code?"],
 		[["install", "windsurf", "--project"], "has no configuration for one project"],
-		[["install", "cursor", "--preset", "balancd"], "balanced"],
+		[["install", "cursor", "--preset", "balancd"], 'unknown --preset "balancd". Did you mean balanced?'],
+		[["install", "cursor", "--locale", "de"], 'unknown --locale "de"'],
 		[["uninstall", "emacs"], "Known: claude-desktop"],
 	])("refuses %j", async (parameters, expected) => {
 		const { code, lines } = await run(...parameters);
-		expect(code).toBe(1);
+		expect(code).toBe(2);
 		expect(lines.join()).toContain(expected);
 		expect(await readdir(folder)).toEqual([]);
 	});

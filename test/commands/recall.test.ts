@@ -64,9 +64,6 @@ describe("recall", () => {
 
 	it.each([
 		["what is not there", ["recall", "altered"], /^palimpsest: \[original_not_found\]/],
-		["nothing named", ["recall"], /\[invalid_argument\] Expected either REF or --tool-call-id/],
-		["both named", ["recall", "x", "--tool-call-id", "y"], /\[invalid_argument\] Expected either REF/],
-		["all of a part", ["recall", "x", "--all", "--head", "2"], /\[invalid_argument\] Expected --all without/],
 		["no archive", ["recall", "x", "--archive", "none"], /\[invalid_argument\] Expected an archive to read/],
 		["an archive that is none", ["recall", "x", "--archive", "nowhere"], /\[invalid_argument\] Expected the archive/],
 		["a namespace that is none", ["mask", "-", "--namespace", "../up"], /\[invalid_argument\] .*namespace/],

@@ -31,7 +31,7 @@ describe.concurrent("help", () => {
 		]) {
 			expect(text).toMatch(new RegExp(`^ {2}${command}\\b.*\\w`, "m"));
 		}
-		expect(text).toContain("Exit codes: 0 done, 1 refused input or something not found, 2 usage.");
+		expect(text).toContain("Exit codes: 0 done, 1 refused input or something not found, 2 usage, 70 a defect of ours.");
 		expect(text).toContain("- is standard input");
 	});
 
@@ -45,6 +45,18 @@ describe.concurrent("help", () => {
 		},
 	);
 
+	it("explains a command of a command, in either order", async () => {
+		for (const parameters of [
+			["help", "hook", "install"],
+			["hook", "help", "install"],
+			["hook", "install", "--help"],
+		]) {
+			const { code, text } = await run(...parameters);
+			expect([code, text]).toEqual([0, expect.stringMatching(/^Usage: palimpsest hook install /)]);
+		}
+		expect((await run("help")).text).toBe((await run("--help")).text);
+	});
+
 	it("tells the version", async () => {
 		expect(await run("--version")).toMatchObject({ code: 0, text: `${version}\n`, lines: [] });
 	});
@@ -57,6 +69,22 @@ describe.concurrent("wrong usage ends with 2, words on standard error and nothin
 		["an unknown command", ["nonsense"], /unknown command 'nonsense'/],
 		["a mistyped command", ["mas", "chat.json"], /unknown command 'mas'\. Did you mean mask\?/],
 		["a mistyped command of policy", ["policy", "chek"], /unknown command 'chek'/],
+		["help for no command", ["help", "mas"], /unknown command 'mas'\. Did you mean mask\?/],
+		["help for no command of policy", ["help", "policy", "chek"], /unknown command 'chek'\. Did you mean check\?/],
+		["an unknown preset", ["policy", "presets", "balancd"], /unknown preset "balancd"\. Did you mean balanced\?/],
+		["two limits", ["truncate", "-", "--max-chars", "9", "--max-tokens", "9"], /'--max-chars <count>' cannot be used/],
+		["two limits of a run", ["run", "--max-chars", "9", "--max-tokens", "9", "--", "ls"], /cannot be used with/],
+		["nothing to recall", ["recall"], /expected either REF or --tool-call-id/],
+		["two things to recall", ["recall", "ref", "--tool-call-id", "id"], /expected either REF or --tool-call-id/],
+		["all and a part", ["recall", "ref", "--all", "--tail", "9"], /'--all' cannot be used with option '--tail/],
+		["a token without its summary", ["compact", "-", "--summary-token", "x"], /only together with --summary/],
+		[
+			"a request of what asks for none",
+			["compact", "-", "--request", "--strategy", "tool-result-hiding"],
+			/only with a strategy that summarises/,
+		],
+		["a window without room", ["guard", "-", "--context-window", "0"], /whole number, 1 or more/],
+		["HTTP's options without it", ["serve", "--stateless"], /expected --http/],
 		["options before the command", ["--set", "locale=en", "mask", "chat.json"], /expected the command first/],
 		["no file to mask", ["mask"], /missing required argument 'file'/],
 		["no file to guard", ["guard", "--context-window", "9000"], /missing required argument 'file'/],

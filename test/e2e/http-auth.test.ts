@@ -54,8 +54,8 @@ describe("the server beyond this machine", () => {
 
 	it("does not take what asks for authentication without HTTP", async () => {
 		const run = await runCli(["serve", "--auth-tokens", "tokens"], { folder: await scratchFolder() });
-		expect(run.code).toBe(1);
-		expect(run.lines.join("\n")).toContain("Expected --http");
+		expect(run.code).toBe(2);
+		expect(run.lines.join("\n")).toContain("expected --http");
 	});
 });
 

@@ -1,0 +1,10 @@
+import { quote } from "../policy/describe-value.ts";
+import { nearestName } from "../policy/nearest-name.ts";
+import { refuseUsage } from "./refuse-usage.ts";
+
+/** Refuses a name on the command line that is none of the known ones; `what` says of what, such as "host". */
+export function refuseUnknown(what: string, name: string, known: readonly string[]): never {
+	const near = nearestName(name, known);
+	const hint = near === null ? "" : ` Did you mean ${near}?`;
+	return refuseUsage(`unknown ${what} ${quote(name)}.${hint} Known: ${known.join(", ")}`);
+}
