@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 
@@ -38,15 +38,15 @@ export async function planChange(
 
 /**
  * Carries out a change: a file is there with its old text or with its new one, whatever happens, keeps its permissions,
- * and stays a link where it is one. What it was stands beside it, under the name that this answers with.
+ * and stays a link where it is one. What it was stands beside it, under the name that this answers with; a copy that
+ * is there already, of the file as it was before us, is never written over.
  *
  * @throws PalimpsestError `unwritable_file`.
  */
 export async function carryOutChange(file: string, { before, after }: FileChange): Promise<string | undefined> {
 	try {
 		const target = await realpath(file).catch(() => file);
-		const backup = before === undefined ? undefined : `${target}.before-palimpsest`;
-		if (backup !== undefined && after !== undefined) await copyFile(target, backup);
+		const backup = before === undefined || after === undefined ? undefined : await keepCopy(target);
 		if (after === undefined) {
 			await rm(target, { force: true });
 			return undefined;
@@ -64,5 +64,21 @@ export async function carryOutChange(file: string, { before, after }: FileChange
 	} catch (cause) {
 		const { code } = cause as NodeJS.ErrnoException;
 		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code}.`, { cause });
+	}
+}
+
+/** Copies a file beside itself, under the first name that is free, or that has a copy of the same bytes. */
+async function keepCopy(file: string): Promise<string> {
+	const bytes = await readFile(file);
+	for (let number = 1; ; number += 1) {
+		const copy = `${file}.before-palimpsest${number === 1 ? "" : `-${number}`}`;
+		try {
+			await copyFile(file, copy, constants.COPYFILE_EXCL);
+			return copy;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+			const there = await readFile(copy).catch(() => undefined);
+			if (there?.equals(bytes)) return copy;
+		}
 	}
 }

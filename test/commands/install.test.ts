@@ -40,6 +40,30 @@ describe("palimpsest install", () => {
 		expect(await readFile(file, "utf8")).toBe(commented);
 	});
 
+	it("never writes over a copy of what a file was before, and makes none twice", async () => {
+		const file = join(folder, ".mcp.json");
+		const copies = async () => (await readdir(folder)).filter((name) => name.includes("before-palimpsest")).toSorted();
+		await writeFile(file, commented);
+		await run("install", "claude-code", "--project");
+		const installed = await readFile(file, "utf8");
+		const uninstalled = await run("uninstall", "claude-code", "--project");
+		expect(uninstalled.lines.join()).toContain(`what the file was: ${file}.before-palimpsest-2`);
+		for (let times = 0; times < 2; times += 1) {
+			await run("install", "claude-code", "--project");
+			await run("uninstall", "claude-code", "--project");
+		}
+		expect(await copies()).toEqual([".mcp.json.before-palimpsest", ".mcp.json.before-palimpsest-2"]);
+		expect(await readFile(`${file}.before-palimpsest`, "utf8")).toBe(commented);
+		expect(await readFile(`${file}.before-palimpsest-2`, "utf8")).toBe(installed);
+		await run("install", "claude-code", "--project");
+		await run("install", "claude-code", "--project", "--preset", "context-guard");
+		await writeFile(file, "{}");
+		await run("install", "claude-code", "--project");
+		expect(await copies()).toHaveLength(3);
+		expect(await readFile(`${file}.before-palimpsest`, "utf8")).toBe(commented);
+		expect(await readFile(`${file}.before-palimpsest-3`, "utf8")).toBe("{}");
+	});
+
 	it("refuses a file that is no UTF-8, which it would write back as another", async () => {
 		const file = join(folder, ".mcp.json");
 		const latin = Buffer.from('{"mcpServers": {}, "name": "caf\u00e9"}', "latin1");
