@@ -116,6 +116,22 @@ describe("an option of a wrong type is refused, and never quoted", () => {
 	});
 });
 
+it("an archive keeps no original that is none, and takes no ref and no text that is none", async () => {
+	const empty = await built.openArchive({ where: "memory" });
+	const kept = { text: secret, kind: "result" };
+	for (const none of [undefined, {}, [7], [null], [{ ...kept, text: 7 }], [{ ...kept, kind: "all" }]]) {
+		await expectRefused(() => empty.put(none), "Expected a list of originals");
+	}
+	await expectRefused(() => empty.put([kept, { ...kept, toolCallId: 7 }]), "Expected a list of originals");
+	for (const none of [undefined, 7, null]) {
+		await expectRefused(() => empty.refOf(none), "Expected the text of `refOf` to be a string");
+		await expectRefused(() => empty.has(none), "Expected `ref` to be a string");
+		await expectRefused(() => empty.find(none), "Expected `toolCallId` to be a string");
+	}
+	await expectRefused(() => empty.read("ve798re306ji825wo179"), "Expected the consumer of `read` to be a function");
+	expect(await empty.stats()).toMatchObject({ originals: 0 });
+});
+
 it("takes undefined for an option that is left out, and what every call takes in each", async () => {
 	const nothing = { policy: undefined, archive: undefined, log: undefined };
 	const model = { ...nothing, model: undefined, contextWindow: 9_000, signal: undefined, strategy: undefined };

@@ -44,7 +44,8 @@ function parsed(json: string): Readonly<Record<string, unknown>> {
 	}
 }
 
-function isKind(value: unknown): value is OriginalKind {
+/** Whether a value is the kind of an original. */
+export function isKind(value: unknown): value is OriginalKind {
 	return kinds.has(value);
 }
 

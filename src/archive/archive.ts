@@ -112,8 +112,8 @@ export interface Archive {
 	 * Keeps originals; answers with their refs, in order, once all of them are stored. Where it throws, none counts as
 	 * kept, though some may be there. What is kept already is only marked as used.
 	 *
-	 * @throws PalimpsestError `ambiguous_reference` where another text with the same ref is kept: in practice only where
-	 * somebody spent 2^30 hashes to make two such texts.
+	 * @throws PalimpsestError `invalid_argument` for what is no list of originals; `ambiguous_reference` where another text
+	 * with the same ref is kept: in practice only where somebody spent 2^30 hashes to make two such texts.
 	 */
 	readonly put: (originals: readonly Original[]) => Promise<readonly Ref[]>;
 	/**

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 import { PalimpsestError } from "../errors.ts";
+import { checkArgument } from "../policy/check-options.ts";
+import { optionKinds } from "../policy/option-kinds.ts";
 import type { Archive, Listing, Original } from "./archive.ts";
+import { checkOriginals } from "./check-originals.ts";
 import type { About, Driver, Entry } from "./driver.ts";
 import { holdPieces } from "./hold-pieces.ts";
 import { nearRefs } from "./near-refs.ts";
@@ -85,8 +88,12 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 	const archive: Archive = {
 		namespace,
 		location: driver.location,
-		refOf: (text) => refOfHash(digestOf(redact(text).text).hash),
+		refOf(text) {
+			checkArgument(text, "the text of `refOf`", optionKinds.string);
+			return refOfHash(digestOf(redact(text).text).hash);
+		},
 		async put(originals) {
+			checkOriginals(originals);
 			const entries = originals.map(entryOf);
 			const refs = entries.map(({ hash }) => refOfHash(hash));
 			if (entries.length > 0) await driver.write(withoutRepeats(entries));
@@ -105,6 +112,7 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 			});
 		},
 		async has(ref) {
+			checkArgument(ref, "`ref`", optionKinds.string);
 			const prefix = hashPrefixOfRef(tidyRef(ref));
 			return prefix !== undefined && (await driver.hashesFrom(prefix)).length > 0;
 		},
@@ -117,6 +125,7 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 			return { ...listing, text: value };
 		},
 		async read(ref, consume) {
+			checkArgument(consume, "the consumer of `read`", optionKinds.function);
 			const hash = await resolve(ref);
 			const stored = await driver.read(hash);
 			if (stored === undefined) throw await nothingUnder(tidyRef(ref), true);
@@ -150,6 +159,7 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 			}
 		},
 		async find(toolCallId) {
+			checkArgument(toolCallId, "`toolCallId`", optionKinds.string);
 			const stored = await driver.find(toolCallId);
 			return stored
 				.map(({ hash, about }) => listingOf(hash, about))
