@@ -16,13 +16,18 @@ export interface PlanMemory {
 }
 
 /**
- * Remembers one kind of outcome by result, by the name of the tool that it is shown under, and by what else it depends on
- * of the messages before it.
+ * Remembers one kind of outcome by result, by the message that it stands in, by the name of the tool that it is shown under,
+ * and by what else it depends on of the messages before it.
  */
-export type ResultMemory = WeakMap<
-	ToolResult,
-	{ readonly toolName: string | undefined; readonly context: string | undefined; readonly outcome: unknown }
->;
+export type ResultMemory = WeakMap<ToolResult, RememberedOutcome>;
+
+interface RememberedOutcome {
+	/** The same value of a session is another message once a record before it became one, or is none any longer. */
+	readonly message: number;
+	readonly toolName: string | undefined;
+	readonly context: string | undefined;
+	readonly outcome: unknown;
+}
 
 export function createPlanMemory(): PlanMemory {
 	return {
@@ -41,10 +46,12 @@ export function planOnce<Outcome>(
 	plan: (paired: PairedResult) => Outcome,
 	context?: string,
 ): Outcome {
+	const { message } = paired;
 	const toolName = paired.call?.name;
 	const known = memory?.get(paired.result);
-	if (known && known.toolName === toolName && known.context === context) return known.outcome as Outcome;
+	const isSame = known?.message === message && known.toolName === toolName && known.context === context;
+	if (isSame) return known.outcome as Outcome;
 	const outcome = plan(paired);
-	memory?.set(paired.result, { toolName, context, outcome });
+	memory?.set(paired.result, { message, toolName, context, outcome });
 	return outcome;
 }

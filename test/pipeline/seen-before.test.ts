@@ -136,4 +136,31 @@ describe("a conversation that was seen before", () => {
 		expect(placeholders[1]).toContain("mentions=src/parts/part_3.ts");
 		expect(placeholders[2]).toBe(placeholders[0]);
 	});
+
+	it("gets edits that tell its messages, where a record before them is a message now and was none", async () => {
+		const turns = ["a", "b", "c"].flatMap((id) => [
+			{
+				role: "assistant",
+				content: null,
+				tool_calls: [{ id, type: "function", function: { name: "Shell", arguments: "{}" } }],
+			},
+			{ role: "tool", tool_call_id: id, content: "row ".repeat(900) },
+		]);
+		const session = (second: object) => [
+			{ role: "_checkpoint", id: 0 },
+			second,
+			{ role: "user", content: "Go." },
+			...turns,
+		];
+		const seen = session({ role: "_checkpoint", id: 1 });
+		const changed = session({ role: "system", content: "Be brief." });
+		for (const tool of ["mask", "guard"] as const) {
+			const memory = emptyMemory();
+			const one: Call = { tool, window: 1, budget: 100_000, share: 1 };
+			expect((await call(one, seen, memory)).edits.map(({ message }) => message)).toContain(2);
+			const again = await call(one, changed, memory);
+			expect(again).toEqual(await call(one, changed));
+			expect(again.edits.map(({ message }) => message)).toContain(3);
+		}
+	});
 });
