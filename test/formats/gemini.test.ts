@@ -158,7 +158,21 @@ describe("Google Gemini: parts", () => {
 		expect(failed({ error: "No such file." })?.isError).toBe(true);
 		expect(failed({ error: { code: 5 }, output: "" })?.isError).toBe(true);
 		expect(failed({ error: "", output: "x" })?.isError).toBeUndefined();
+		expect(failed({ error: null })?.isError).toBeUndefined();
 		expect(failed({ error: { code: 5 } })?.whole).toBeUndefined();
+	});
+
+	it("an error is one still where the guard leaves nothing of its text", async () => {
+		const conversation = [
+			user("Go."),
+			model(call("ls")),
+			answers({ functionResponse: { name: "ls", response: { error: "No such file." } } }),
+			user("Go on."),
+		];
+		const policy = policyOf({ guard: { max_tool_result_chars: 0, truncate_head_chars: 0, truncate_tail_chars: 5 } });
+		const outcome = await guardConversation({ conversation, policy, contextWindow: 100_000 });
+		expect(outcome.error).toBeUndefined();
+		expect(outcome.edits).toMatchObject([{ path: "/2/parts/0/functionResponse/response/error", replacement: "" }]);
 	});
 
 	it("an image in a response gives way to a file of plain text, the only text that can stand there", async () => {

@@ -5,6 +5,7 @@ import { isMcpFailure } from "../mcp-result.ts";
 import { readInlineMedia } from "../media/inline-media.ts";
 import { readMedia } from "../media/read-media.ts";
 import { addResult, type MessageDraft } from "../message-draft.ts";
+import { onlyMember } from "../wrapped-text.ts";
 import { readWrappedValue } from "../wrapped-value.ts";
 
 /** What a part can be. `thought` and `thoughtSignature` stand beside one of these. */
@@ -83,7 +84,9 @@ function readResponse(response: JsonObject, path: Path, callId: string | undefin
 
 function hasFailed(value: unknown): boolean {
 	if (!isJsonObject(value)) return false;
-	return (Object.hasOwn(value, "error") && Boolean(value.error)) || [value, value.result].some(isMcpFailure);
+	const error = Object.hasOwn(value, "error") ? value.error : undefined;
+	// An error of which nothing was left where it was cut is one all the same.
+	return Boolean(error) || (error === "" && onlyMember(value) === "error") || [value, value.result].some(isMcpFailure);
 }
 
 function readGeminiMedia(part: JsonObject, path: Path): MediaNode | undefined {
