@@ -2,6 +2,7 @@ import type { MaskPolicy, Prices } from "../../policy/schema.ts";
 import { findStale } from "../use/staleness.ts";
 import { startBreakEven } from "./break-even.ts";
 import type { ReplayHistory } from "./history.ts";
+import { type PlaceholdersMet, startPlaceholdersMet } from "./placeholders-met.ts";
 import { startSelector } from "./selector.ts";
 import { patienceOf } from "./thrift.ts";
 import { findUses } from "./uses.ts";
@@ -43,7 +44,8 @@ export function replay(
 		uses: byUse ? findUses(history.transcript) : undefined,
 		stale: byUse ? findStale(history.transcript) : undefined,
 	});
-	const cadence = startCadence({ history, mask, prices, view, turns: selector.turns });
+	const placeholders = startPlaceholdersMet(history, mask);
+	const cadence = startCadence({ history, mask, prices, view, placeholders, turns: selector.turns });
 	let ceiling = budget;
 	walk(history, {
 		beforeAnswer(index) {
@@ -62,6 +64,7 @@ export function replay(
 		append(index) {
 			view.append(index);
 			selector.append(index);
+			placeholders.append(index);
 		},
 	});
 	return schedule;
@@ -80,9 +83,10 @@ function startCadence(what: {
 	readonly mask: MaskPolicy;
 	readonly prices: Prices;
 	readonly view: View;
+	readonly placeholders: PlaceholdersMet;
 	readonly turns: () => number;
 }): Cadence {
-	const { history, mask, prices, view, turns } = what;
+	const { history, mask, prices, view, placeholders, turns } = what;
 	switch (mask.cadence) {
 		case "every_turn":
 			return { choose: (candidates) => candidates(), called() {} };
@@ -94,7 +98,9 @@ function startCadence(what: {
 					const boundary = turns() - mask.window_turns;
 					if (boundary - last < mask.stride_turns && !isTooMuch) return none;
 					const leaving = candidates();
-					if (leaving.length > 0) last = boundary;
+					// Of a history that is the answer of an earlier call, what would go here has gone then.
+					const hadGone = placeholders.haveGone(turns());
+					if (leaving.length > 0 || hadGone) last = boundary;
 					return leaving;
 				},
 				called() {},
