@@ -90,9 +90,10 @@ function nameOf(
 	return (toolName === undefined ? "" : cleanValue(toolName)) || unknownTool;
 }
 
-/** A recognised placeholder: the reference that it gives, where it gives one. */
+/** A recognised placeholder: the reference and the number of characters that it gives, where it gives them. */
 export interface ReadPlaceholder {
 	readonly ref: string | undefined;
+	readonly originalChars: number | undefined;
 }
 
 /**
@@ -116,17 +117,21 @@ export function placeholderReader(templates: readonly string[]): (text: string) 
 		const longest = template.length + variables * 2 * longestMedia + forDigest;
 		// What stands before the first variable tells most texts apart without the pattern.
 		const opening = template.split(/\{\w+\}/, 1)[0] ?? "";
-		return { pattern: templatePattern(template, grammar), longest, opening };
+		// Where another value or a digit stands beside it, nobody can tell where the number ends.
+		const tellsCharacters = /(^|[^\d}])\{original_chars\}($|[^\d{])/.test(template);
+		return { pattern: templatePattern(template, grammar), longest, opening, tellsCharacters };
 	});
 	// Every old result is asked about, and hardly one is a placeholder: its first character tells.
 	const startsAnyhow = readers.some(({ opening }) => opening === "");
 	const firsts = new Set(readers.map(({ opening }) => opening.charCodeAt(0)));
 	return (text) => {
 		if (!startsAnyhow && !firsts.has(text.charCodeAt(0))) return undefined;
-		for (const { pattern, longest, opening } of readers) {
+		for (const { pattern, longest, opening, tellsCharacters } of readers) {
 			if (text.length > longest || !text.startsWith(opening)) continue;
 			const found = pattern.exec(text);
-			if (found) return { ref: refIn(found.groups?.ref) };
+			if (!found) continue;
+			const { ref, original_chars: chars } = found.groups ?? {};
+			return { ref: refIn(ref), originalChars: tellsCharacters && chars ? Number(chars) : undefined };
 		}
 		return undefined;
 	};

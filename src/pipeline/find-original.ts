@@ -46,7 +46,7 @@ export function createOriginalFinder(what: {
 	return async (standing) => {
 		const placeholder = readPlaceholder(standing.text);
 		if (placeholder?.ref !== undefined) return byRef(placeholder.ref, standing, () => true);
-		if (placeholder) return byCall(standing, () => true);
+		if (placeholder) return byCall(standing, (one) => hasCharacters(one, placeholder.originalChars));
 		for (const marker of findMarkers(standing.text)) {
 			const isWhole = ({ text }: Found) => isCutFrom(marker, text);
 			const found =
@@ -129,6 +129,14 @@ function editsOf({ places }: Places, paths: readonly Path[], text: string): Valu
 /** How much speaks for these being the places of this very result; of two spellings of one text the later is likelier. */
 function likeness({ record, tool_call_id }: Places, standing: Standing): number {
 	return (record === standing.record.at(-1) ? 2 : 0) + (tool_call_id === standing.callId ? 1 : 0);
+}
+
+/** Whether a placeholder that tells so many characters can stand for an original: calls share ids. */
+function hasCharacters({ text, redactions }: Found, characters: number | undefined): boolean {
+	// What redaction took counts no more; the texts of a list stand a line apart, which no placeholder counts.
+	if (characters === undefined || redactions > 0) return true;
+	const apart = text.length - characters;
+	return apart >= 0 && apart < text.split("\n").length;
 }
 
 function isCutFrom({ head, tail }: FoundMarker, text: string): boolean {
