@@ -64,8 +64,8 @@ describe("metrics", () => {
 		const { url } = await httpServer();
 		expect((await send(`${url}/metrics`)).status).toBe(404);
 		const run = await runCli(["serve", "--metrics"], { folder: await scratchFolder() });
-		expect(run).toMatchObject({ code: 1 });
-		expect(run.lines.join("\n")).toContain("Expected --http");
+		expect(run).toMatchObject({ code: 2 });
+		expect(run.lines.join("\n")).toContain("expected --http");
 	});
 
 	it("need a token where calls do", async () => {
