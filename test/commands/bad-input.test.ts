@@ -52,11 +52,6 @@ describe.concurrent("refused input ends with 1, one line on standard error and n
 		["no context window", ["guard", "chat.json"], /^\[context_window_unknown\] /],
 		["an unknown model", ["guard", "chat.json", "--model", "nope-9"], /^\[context_window_unknown\] .*"nope-9"/],
 		[
-			"a window of nothing",
-			["guard", "chat.json", "--context-window", "0"],
-			/^\[invalid_argument\] .*1 or more; got 0/,
-		],
-		[
 			"a missing policy file",
 			["mask", "chat.json", "--policy", "no.toml"],
 			/^\[unreadable_file\] .*no\.toml: there is/,
@@ -79,7 +74,6 @@ describe.concurrent("refused input ends with 1, one line on standard error and n
 		],
 		["a template with an unknown variable", ["policy", "check", "template.toml"], /unknown variable \{tool\}; known: /],
 		["a missing file to check", ["policy", "check", "no.toml"], /^\[unreadable_file\] .*there is no such file/],
-		["an unknown preset", ["policy", "presets", "nope"], /^\[invalid_argument\] No such preset\. Known: observation-/],
 		["a setting without a value", ["policy", "show", "--set", "locale"], /^\[invalid_policy\] .*expected key=value/],
 		["a setting of nothing known", ["policy", "show", "--set", "mask.windw=1"], /^\[invalid_policy\] .*unknown key/],
 		["a bad policy for a server", ["serve", "--set", "locale=de"], /^\[invalid_policy\] .*locale: expected/],
