@@ -80,6 +80,17 @@ export function plainReplay(given: PlainHistory, policy: Policy, budget = Number
 	const rule = startBreakEven(history, { view, prices, patience: patienceOf(mask) });
 	let carried: readonly number[] = [];
 	let lastBoundary = 0;
+	/** Placeholders that the history came with, as far as a stride went by them. */
+	const metGone = new Set<number>();
+	const meetGone = (index: number, turns: number): boolean => {
+		const before = metGone.size;
+		history.results.forEach(({ message, turn, toolName = "", outcome }, place) => {
+			const isAlways = Object.hasOwn(mask.tools, toolName) && mask.tools[toolName] === "always";
+			const isPlaceholder = message < index && turn !== undefined && outcome === "already_masked";
+			if (isPlaceholder && turn < turns - (isAlways ? 1 : mask.window_turns)) metGone.add(place);
+		});
+		return metGone.size > before;
+	};
 	walk(history, {
 		beforeAnswer(index) {
 			const candidates = plainCandidates(given, policy, index, gone);
@@ -89,7 +100,10 @@ export function plainReplay(given: PlainHistory, policy: Policy, budget = Number
 			if (mask.cadence === "break_even" && candidates.length > 0) first = rule.choose(candidates, isTooMuch);
 			if (mask.cadence === "stride" && boundary - lastBoundary < mask.stride_turns && !isTooMuch) {
 				first = candidates.length;
-			} else if (candidates.length > 0) lastBoundary = boundary;
+			} else {
+				const hadGone = meetGone(index, boundary + mask.window_turns);
+				if (candidates.length > 0 || hadGone) lastBoundary = boundary;
+			}
 			carried = candidates.slice(0, first);
 			for (const place of candidates.slice(first)) {
 				schedule[place] = index;
