@@ -21,8 +21,6 @@ export interface ServeOptions extends CommonOptions, ArchiveCommandOptions, Http
 /** `palimpsest serve`: an MCP server on standard input and output, or over HTTP. */
 export async function serve(options: ServeOptions): Promise<void> {
 	if (options.http === undefined) refuseHttpOptions(options);
-	// Whoever reads the log may go away; calls are answered all the same.
-	process.stderr.on("error", () => undefined);
 	const location = archiveLocation({ ...options, environment: process.env });
 	let level: () => LogLevel = () => "warning";
 	const { log, onCallEnd, announce } = createOperatorLog({
