@@ -14,7 +14,7 @@ const floors: readonly (readonly string[])[] = [
 	["mcp", "hooks", "pages", "hosts"],
 	["commands", "cli.ts", "index.ts", "library.ts", "library-options.ts"],
 ];
-const longest = 250;
+const longest = 400;
 
 interface Import {
 	/** Path within src, or the name of a package. */
