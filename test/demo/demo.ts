@@ -8,7 +8,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { getDefaultEnvironment, StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { type Answers, callTools, type ShownReport } from "./call-tools.js";
+import { type Answers, callTools } from "./call-tools.js";
 import { checkGuarded, checkMasked } from "./check-promises.js";
 import { type ChatMessage, recordSession } from "./record-session.js";
 
@@ -20,7 +20,7 @@ const contextWindow = 18_000;
 // What is masked here is kept in a folder of the demonstration's own, which goes when it is over.
 const archive = mkdtempSync(join(tmpdir(), "palimpsest-demo-"));
 process.once("exit", () => rmSync(archive, { recursive: true, force: true }));
-const env = { ...getDefaultEnvironment(), PALIMPSEST_ARCHIVE: archive };
+const env = { ...getDefaultEnvironment(), PALIMPSEST_ARCHIVE: archive, PALIMPSEST_LOCALE: "en" };
 
 async function withClient(transport: Transport, messages: readonly ChatMessage[]): Promise<Answers> {
 	const client = new Client({ name: "palimpsest-demo", version: "1.0.0" });
@@ -55,9 +55,10 @@ function row(name: string, cells: readonly (string | number)[]): string {
 	return `${name.padEnd(22)}${cells.map((cell, index) => String(cell).padStart(widths[index] ?? 0)).join("")}`;
 }
 
-function reportRow(name: string, report: ShownReport): string {
-	const { messages, tool_results: results, masked_tool_results: masked, truncated_tool_results: cut } = report;
+function reportRow(name: string, { report, messages: left }: Pick<Answers["mask"], "report" | "messages">): string {
+	const { messages, masked_tool_results: masked, truncated_tool_results: cut } = report;
 	const { chars, tokens, dropped_messages: dropped, fits } = report;
+	const results = left.filter(({ role }) => role === "tool").length;
 	const whole = `${results} (-${masked} -${cut})`;
 	return row(name, [
 		messages.after,
@@ -74,13 +75,13 @@ function printTable({ mask, guard, compact, truncate }: Answers): void {
 	const lines = [
 		row("", ["messages", "tool results", "characters", "tokens", "dropped", "fits"]),
 		row("before", [messages.before, results, chars.before, tokens.before, "", ""]),
-		reportRow("mask_conversation", mask.report),
-		reportRow(`guard_context ${contextWindow}`, guard.report),
-		reportRow("compact_conversation", compact.report),
+		reportRow("mask_conversation", mask),
+		reportRow(`guard_context ${contextWindow}`, guard),
+		reportRow("compact_conversation", compact),
 		row("largest output", ["", "", truncate.chars.before, truncate.tokens.before, "", ""]),
 		row("truncate_output", ["", "", truncate.chars.after, truncate.tokens.after, "", ""]),
 	];
-	process.stdout.write(`\n${lines.join("\n")}\n(-a -b): a results masked, b truncated\n`);
+	process.stdout.write(`\n${lines.join("\n")}\ntool results: how many are left (of these, -a masked, -b truncated)\n`);
 }
 
 function check(messages: readonly ChatMessage[], { mask, guard, compact, truncate, recalled, policy }: Answers): void {

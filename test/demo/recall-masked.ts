@@ -29,7 +29,7 @@ export async function recallMasked(
 	const recalled: Recalled[] = [];
 	for (const [index, { content }] of after.entries()) {
 		if (content === before[index]?.content) continue;
-		const [, ref] = /réf=(\w+)/.exec(content ?? "") ?? [];
+		const [, ref] = /ref=(\w+)/.exec(content ?? "") ?? [];
 		assert.ok(ref, "a placeholder names its original");
 		let [text, introduction, calls] = ["", "", 0];
 		let parameters: Readonly<Record<string, unknown>> | null = { ref, max_tokens: 20_000 };

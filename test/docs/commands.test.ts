@@ -66,6 +66,13 @@ beforeAll(async () => {
 	reference = /ref=(\w+)/.exec(output)?.[1] ?? "";
 });
 
+/** Puts the `export` lines of the command's page before the line. */
+function exported(command: string, line: string): string {
+	const page = pages.find((one) => commandsOf(one).includes(command));
+	const exports = page ? commandsOf(page).filter((other) => other.startsWith("export ")) : [];
+	return [...exports, line].join("\n");
+}
+
 /** Runs a line in a shell; a server is ended once it says that it listens. */
 function runIn(line: string): Promise<{ code: number | null; output: string; errors: string }> {
 	const child = spawn("bash", ["-c", line], { cwd: home, env: environment });
@@ -99,7 +106,8 @@ describe("the commands of the documentation", () => {
 
 	it.each(here)("%s", async (command) => {
 		if (command.startsWith("palimpsest recall")) await runIn(masking);
-		const { code, errors } = await runIn(placed(command));
+		const { code, output, errors } = await runIn(exported(command, placed(command)));
+		if (command.startsWith("palimpsest mask chat.json")) expect(output).toContain("[Observation masked: ");
 		expect([code, code === (otherCodes[command] ?? 0) ? "" : errors]).toEqual([otherCodes[command] ?? 0, ""]);
 		ran.push(command);
 	});

@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 
 const root = resolve(import.meta.dirname, "../..");
 
@@ -17,10 +20,25 @@ const { mcpServers } = JSON.parse(readFileSync(resolve(root, "mcp.json.example")
 };
 
 describe("mcp.json.example", () => {
-	it("starts the server as written, after a build", async () => {
-		const { command, args, env = {} } = mcpServers.palimpsest as ServerEntry;
+	let home: string;
+	let environment: Record<string, string>;
+
+	// README: "`npm run build && npm link` puts the command `palimpsest` on your PATH".
+	beforeAll(async () => {
+		home = await scratchFolder();
+		const { PALIMPSEST_ARCHIVE: _, ...clean } = cleanEnvironment(home);
+		environment = { ...clean, PATH: `${join(home, "bin")}:${process.env.PATH}` };
+		await promisify(execFile)("npm", ["link", "--offline", "--no-audit", "--no-fund"], {
+			cwd: root,
+			env: { ...process.env, npm_config_prefix: home },
+		});
+	});
+
+	it("starts the server of the linked checkout from any folder", async () => {
+		const { command, args, env = {} } = mcpServers["palimpsest-from-checkout"] as ServerEntry;
 		const client = new Client({ name: "test", version: "1" });
-		await client.connect(new StdioClientTransport({ command, args, env, cwd: root, stderr: "ignore" }));
+		const entry = { command, args, env: { ...environment, ...env }, cwd: home, stderr: "ignore" } as const;
+		await client.connect(new StdioClientTransport(entry));
 		const { tools } = await client.listTools();
 		const { contents } = await client.readResource({ uri: "policy://current" });
 		await client.close();
@@ -37,7 +55,7 @@ describe("mcp.json.example", () => {
 
 	it("shows the form for the published package, as the README does", () => {
 		const { name, bin } = JSON.parse(readFileSync(resolve(root, "package.json"), "utf8"));
-		expect(Object.values(mcpServers)).toContainEqual(expect.objectContaining({ command: "npx", args: ["-y", name] }));
+		expect(mcpServers.palimpsest).toMatchObject({ command: "npx", args: ["-y", name] });
 		expect(Object.keys(bin)).toEqual(["palimpsest"]);
 		const block = /```json\n(\{\n {2}"mcpServers"[\s\S]*?)```/.exec(
 			readFileSync(resolve(root, "README.md"), "utf8"),
