@@ -65,7 +65,10 @@ function addHookCommands(program: Command, aboveZero: CommandMakers["aboveZero"]
 			.exitOverride();
 	answering("claude-code", "Answer a PostToolUse event of Claude Code on standard input.");
 	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
-	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.");
+	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.").option(
+		"--saved-in <file>",
+		"the host has cut the text and saved the whole in this file",
+	);
 	hook
 		.command("opencode")
 		.description("Print the plugin file for opencode.")

@@ -1,9 +1,7 @@
-import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { answerHook, type HookHost } from "../hooks/answer-hook.ts";
+import type { HookShell } from "../hooks/hook-context.ts";
 import type { HookContext, ToolEvent } from "../hooks/tool-event.ts";
-import type { UsualPolicy } from "../hooks/usual-policy.ts";
-import type { Policy } from "../policy/schema.ts";
 import { ownCommandLine } from "./own-command.ts";
 
 /** Characters of a tool's result that is left whole, where nothing else is said: some 4 000 tokens. */
@@ -15,7 +13,7 @@ const mostEventBytes = 64 * 1024 * 1024;
 
 /** The options of a hook, unchecked: a mistake in a host's settings must not fail the host. */
 export type HookOptions = Readonly<
-	Partial<Record<"max-chars" | "policy" | "archive" | "namespace", string | boolean>>
+	Partial<Record<"max-chars" | "policy" | "archive" | "namespace" | "saved-in", string | boolean>>
 > & {
 	/** The first parameter that means nothing here. */
 	readonly unknown?: string | undefined;
@@ -78,28 +76,18 @@ function answerEvent(host: HookHost) {
 		});
 }
 
-function shortenInput(text: string, mostChars: number, options: HookOptions): Promise<string | undefined> {
+function shortenInput(text: string, most: number, options: HookOptions): Promise<string | undefined> {
+	const { "saved-in": file } = options;
+	const savedIn = typeof file === "string" ? file : undefined;
 	return withShell(options, async (shell) => {
-		const [{ shortenText }, { charsCheck }] = await Promise.all([
-			import("../pipeline/stream/shorten-whole.ts"),
-			import("../pipeline/stream/limit-check.ts"),
-		]);
-		const { hookShortening } = await import("../hooks/hook-shortening.ts");
-		return shortenText({ text, ...(await shell()), check: charsCheck(mostChars), how: hookShortening });
+		const { shortenPassed } = await import("../hooks/hook-context.ts");
+		return shortenPassed({ ...(await shell()), text, most, savedIn });
 	});
 }
 
-interface Shell {
-	/** How a shell calls this program. */
-	readonly command: string;
-	readonly policy: UsualPolicy;
-	readonly wholePolicy: () => Promise<Policy>;
-	readonly archive: Archive | undefined;
-}
-
 /** Does something with policy and archive, which are loaded once they are asked for, and closes the archive. */
-async function withShell<T>(options: HookOptions, work: (shell: () => Promise<Shell>) => Promise<T>): Promise<T> {
-	let opening: Promise<Shell> | undefined;
+async function withShell<T>(options: HookOptions, work: (shell: () => Promise<HookShell>) => Promise<T>): Promise<T> {
+	let opening: Promise<HookShell> | undefined;
 	const shell = () => {
 		opening ??= openShell(options);
 		return opening;
@@ -111,7 +99,7 @@ async function withShell<T>(options: HookOptions, work: (shell: () => Promise<Sh
 	}
 }
 
-async function openShell(options: HookOptions): Promise<Shell> {
+async function openShell(options: HookOptions): Promise<HookShell> {
 	const [{ isPolicyUsual, usualPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
 		import("../hooks/usual-policy.ts"),
 		import("../config/archive-location.ts"),

@@ -4,7 +4,8 @@ import { version } from "../version.ts";
  * The text of a plugin file for opencode: after each tool, a large output is shortened by the command, which reads it from
  * standard input; whatever goes wrong, it stays as it is.
  *
- * Source: https://opencode.ai/docs/plugins (`tool.execute.after`; the output is changed in place).
+ * Sources: https://opencode.ai/docs/plugins (`tool.execute.after`; the output is changed in place) and opencode's
+ * `tool/truncate.ts` and `tool/shell.ts` (`metadata.outputPath`).
  */
 export function opencodePlugin(how: {
 	/** The command and its first arguments. */
@@ -25,9 +26,11 @@ const leftAlone =
 const ownCommand =
 	/\\bpalimpsest\\b[\\w./"' -]*\\s(?:recall|run|truncate|restore)\\b|\\bdist[\\\\/]+cli\\.js["']?\\s+recall\\s/;
 
-function shorten(text) {
+// opencode itself cuts an output over 50 kB, and names the file that holds the whole.
+function shorten(text, savedIn) {
 	return new Promise((resolve) => {
-		const child = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "ignore"], timeout: timeoutMs });
+		const parameters = typeof savedIn === "string" ? ["--saved-in=" + savedIn] : [];
+		const child = spawn(command[0], [...command.slice(1), ...parameters], { stdio: ["pipe", "pipe", "ignore"], timeout: timeoutMs });
 		const pieces = [];
 		child.stdout.on("data", (piece) => pieces.push(piece));
 		child.stdin.on("error", () => {});
@@ -46,7 +49,7 @@ export const Palimpsest = async () => ({
 			if (leftAlone.test(input.tool) || ownCommand.test(String(input.args?.command ?? ""))) return;
 			if (typeof output.output === "string" && output.output.length > mostChars) {
 				const whole = output.output;
-				output.output = await shorten(whole);
+				output.output = await shorten(whole, output.metadata?.outputPath);
 				// What the user is shown.
 				if (output.metadata?.output === whole) output.metadata.output = output.output;
 			}

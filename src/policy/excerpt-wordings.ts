@@ -14,6 +14,8 @@ export interface ExcerptWordings {
 	readonly recall: string;
 	/** The same where only the beginning is. Variables: {command}, {ref}, {kept_bytes}. */
 	readonly recallPart: string;
+	/** The same where a host had cut the output before it came. Variables: {command}, {ref}, {received_chars}. */
+	readonly recallReceived: string;
 	/** In the gap. Variables: {first}, {last}. */
 	readonly lines: string;
 	/** In a gap within a line. Variables: {start}, {end}. */
@@ -39,6 +41,7 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		signal: "Terminé par {signal} (code de sortie {code})",
 		recall: " Le tout : {command} recall {ref}]",
 		recallPart: " Les {kept_bytes} premiers octets : {command} recall {ref}]",
+		recallReceived: " L'hôte l'avait déjà coupée ; les {received_chars} caractères reçus : {command} recall {ref}]",
 		lines: "[... lignes {first}-{last} omises ...]",
 		chars: "[... caractères {start}-{end} omis ...]",
 		failures: "[... des lignes {first}-{last}, seulement ce qui signale un échec :]",
@@ -54,6 +57,7 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		signal: "Ended by {signal} (exit code {code})",
 		recall: " All of it: {command} recall {ref}]",
 		recallPart: " Its first {kept_bytes} bytes: {command} recall {ref}]",
+		recallReceived: " The host had cut it already; the {received_chars} characters that came: {command} recall {ref}]",
 		lines: "[... lines {first}-{last} left out ...]",
 		chars: "[... characters {start}-{end} left out ...]",
 		failures: "[... of lines {first}-{last}, only what tells of failures:]",
@@ -69,6 +73,7 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		signal: "被 {signal} 终止（退出码 {code}）",
 		recall: "全文：{command} recall {ref}]",
 		recallPart: "前 {kept_bytes} 字节：{command} recall {ref}]",
+		recallReceived: "宿主此前已将其截断；收到的 {received_chars} 个字符：{command} recall {ref}]",
 		lines: "[... 省略第 {first}-{last} 行 ...]",
 		chars: "[... 省略第 {start}-{end} 个字符 ...]",
 		failures: "[... 第 {first}-{last} 行中仅列出表明失败的内容：]",

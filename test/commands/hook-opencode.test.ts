@@ -1,7 +1,7 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { beforeAll, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { logOf } from "../support/hook-events.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -56,6 +56,56 @@ it("shortens the texts among the blocks of a server's tool", async () => {
 	await after({ tool: "logs_read" }, output);
 	expect(output.content?.[0]?.text?.length).toBeLessThanOrEqual(16_000);
 	expect(output.content?.[1]).toEqual({ type: "image", data: "AAAA" });
+});
+
+describe("an output that opencode has cut", () => {
+	const whole = logOf(2_000, { 1990: "FATAL: the disk is on fire" });
+	const hint = (file: string) =>
+		`The tool call succeeded but the output was truncated. Full output saved to: ${file}\nUse Grep to search the full content or Read with offset/limit to view specific sections.`;
+	const head = (file: string) => `${whole.slice(0, 40_000)}\n\n...9 bytes truncated...\n\n${hint(file)}`;
+	const note = "\n\n<shell_metadata>\nUser aborted the command\n</shell_metadata>";
+	const tail = (file: string) =>
+		`...output truncated...\n\nFull output saved to: ${file}\n\n${whole.slice(-40_000)}${note}`;
+
+	async function shortened(text: (file: string) => string, saved: string | undefined) {
+		const file = join(folder, "tool-output", "tool_f1");
+		await mkdir(join(folder, "tool-output"), { recursive: true });
+		if (saved !== undefined) await writeFile(file, saved);
+		const outputPath = saved === undefined ? join(folder, "tool-output", "gone") : file;
+		const came = text(outputPath);
+		const output: Output = { output: came, metadata: { output: "the last lines", truncated: true, outputPath } };
+		await after({ tool: "bash", args: { command: "npm test" } }, output);
+		const shown = output.output ?? "";
+		const ref = / recall ([a-z0-9]+)\]/.exec(shown)?.[1] ?? "";
+		const archive = join(folder, "archive");
+		const recalled = await runCli(["recall", ref, "--all", "--archive", archive], { folder });
+		return { came, shown, recalled: recalled.text };
+	}
+
+	it("at its end is archived and shortened as the file that opencode names holds it", async () => {
+		const { shown, recalled } = await shortened(head, whole);
+		expect(recalled === whole).toBe(true);
+		expect(shown.length).toBeLessThanOrEqual(16_000);
+		expect(shown).toMatch(/\nFATAL: the disk is on fire\n/);
+		expect(shown.split("\n", 1)[0]).toMatch(new RegExp(` sur ${whole.length}\\)\\. Le tout : `));
+	});
+
+	it("at its beginning too, with the note of how the command ended", async () => {
+		const { shown, recalled } = await shortened(tail, whole);
+		expect(recalled === whole).toBe(true);
+		expect(shown.length).toBeLessThanOrEqual(16_000);
+		expect(shown.endsWith(note)).toBe(true);
+	});
+
+	it.each([
+		["is gone", undefined],
+		["holds another text", `KEY=secret\n${"y".repeat(90_000)}`],
+	])("is archived as it came where the file %s, and the notice says so", async (_, saved) => {
+		const { came, shown, recalled } = await shortened(head, saved);
+		expect(recalled === came).toBe(true);
+		expect(shown).toContain(`L'hôte l'avait déjà coupée ; les ${came.length} caractères reçus : `);
+		expect(shown).not.toMatch(/Le tout|secret/);
+	});
 });
 
 it.each([

@@ -18,6 +18,8 @@ export interface KeptOutput {
 	readonly ref: string;
 	/** Bytes of its beginning that are kept; `undefined` where all are. */
 	readonly firstBytes?: number | undefined;
+	/** Characters that are kept of an output that a host had cut before it came; `undefined` where none had. */
+	readonly receivedChars?: number | undefined;
 	/** How a shell calls this program; by default by its name. */
 	readonly command?: string | undefined;
 }
@@ -36,8 +38,9 @@ export function excerptNotices(what: {
 /** How to read what is archived; where nothing is, the bracket that closes the notice. */
 export function recallNotice(locale: LocaleName, kept: KeptOutput | undefined): string {
 	if (kept === undefined) return "]";
-	const { recall, recallPart } = excerptWordings[locale];
-	const { ref, firstBytes, command = "palimpsest" } = kept;
+	const { recall, recallPart, recallReceived } = excerptWordings[locale];
+	const { ref, firstBytes, receivedChars, command = "palimpsest" } = kept;
+	if (receivedChars !== undefined) return fillTemplate(recallReceived, { command, ref, received_chars: receivedChars });
 	return firstBytes === undefined
 		? fillTemplate(recall, { command, ref })
 		: fillTemplate(recallPart, { command, ref, kept_bytes: firstBytes });

@@ -52,6 +52,8 @@ async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> 
  */
 export async function shortenText(what: {
 	readonly text: string;
+	/** Whether a host had cut the text before it came, so that the archive holds only the part that came. */
+	readonly isCut?: boolean;
 	readonly policy: Pick<Policy, "locale" | "on_archive_failure">;
 	readonly check: LimitCheck;
 	readonly archive?: Archive | undefined;
@@ -60,14 +62,14 @@ export async function shortenText(what: {
 	readonly command?: StreamRequest["command"];
 	readonly how?: HeldShortening | undefined;
 }): Promise<string | undefined> {
-	const { text, policy, check, archive, toolCall, ending, command, how } = what;
+	const { text, isCut = false, policy, check, archive, toolCall, ending, command, how } = what;
 	if (check.fits(text)) return undefined;
 	const ref = await keep(archive, policy, { text, toolCall });
 	return shortenHeld({
 		text,
 		check,
 		locale: policy.locale,
-		kept: ref === undefined ? undefined : { ref, command },
+		kept: ref === undefined ? undefined : { ref, command, receivedChars: isCut ? text.length : undefined },
 		ending: await ending?.(),
 		input: toolCall?.input,
 		how,
