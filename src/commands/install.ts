@@ -5,7 +5,7 @@ import { planChange } from "../hooks/change-file.ts";
 import { enterServer, removeServer } from "../hosts/enter-server.ts";
 import { entryByHand } from "../hosts/entry-by-hand.ts";
 import type { Host } from "../hosts/host.ts";
-import { hostState } from "../hosts/host-state.ts";
+import { hostStates, presentFiles } from "../hosts/host-state.ts";
 import { hosts } from "../hosts/hosts.ts";
 import { isWritable } from "../hosts/is-writable.ts";
 import { serverStart } from "../hosts/server-start.ts";
@@ -41,36 +41,53 @@ export async function install(name: string | undefined, options: InstallServerOp
 	const { platform } = process;
 	const start = serverStart({ preset, locale, archive, platform, command: options.local ? ownCommand() : undefined });
 	const host = hostOf(name);
-	const file = fileOf(host, options);
+	const files = filesOf(host, options);
 	if (!isWritable(host)) {
 		process.stdout.write(entryByHand(host, start));
-		say(`put these lines into ${file}: its comments would be lost if we did. ${host.afterwards}`);
+		say(`put these lines into ${files.join(", ")}: its comments would be lost if we did. ${host.afterwards}`);
 		return;
 	}
-	const change = await planChange(file, (text) => enterServer(text ?? "", host, start));
-	const isNew = await showChange({ file, change, dryRun: options.dryRun, done: "installed" });
+	const enter = (text: string | undefined) => enterServer(text ?? "", host, start);
+	const isNew = await changeFiles({ files, change: enter, dryRun: options.dryRun, done: "installed" });
 	if (isNew && !options.dryRun) say(host.afterwards);
 }
 
 /** `palimpsest uninstall HOST`: takes the server out again. */
 export async function uninstall(name: string, options: InstallServerOptions): Promise<void> {
 	const host = hostOf(name);
-	const file = fileOf(host, options);
+	const files = filesOf(host, options);
 	if (!isWritable(host)) {
-		say(`take the lines below ${host.key.join(": ")}: out of ${file}`);
+		say(`take the lines below ${host.key.join(": ")}: out of ${files.join(", ")}`);
 		return;
 	}
-	const change = await planChange(file, (text) => (text === undefined ? undefined : removeServer(text, host)));
-	await showChange({ file, change, dryRun: options.dryRun, done: "uninstalled" });
+	const remove = (text: string | undefined) => (text === undefined ? undefined : removeServer(text, host));
+	await changeFiles({ files, change: remove, dryRun: options.dryRun, done: "uninstalled" });
+}
+
+/** Changes files and prints the changes; answers with whether there are any. Where one cannot be changed, none is. */
+async function changeFiles(what: {
+	readonly files: readonly string[];
+	readonly change: (text: string | undefined) => string | undefined;
+	readonly dryRun: boolean | undefined;
+	/** Said of each file that was changed, such as "installed". */
+	readonly done: string;
+}): Promise<boolean> {
+	const { files, dryRun, done } = what;
+	const planned = await Promise.all(files.map(async (file) => ({ file, change: await planChange(file, what.change) })));
+	let isNew = false;
+	for (const one of planned) {
+		const isChanged = await showChange({ ...one, dryRun, done: files.length > 1 ? `${done} in ${one.file}` : done });
+		isNew ||= isChanged;
+	}
+	return isNew;
 }
 
 async function list(options: InstallServerOptions): Promise<void> {
 	const width = Math.max(...hosts.map(({ name }) => name.length));
 	for (const host of hosts) {
-		const file = host.file(surroundings(options));
-		if (file === undefined) continue;
-		const state = await hostState(host, surroundings(options));
-		process.stdout.write(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${file}\n`);
+		for (const { file, state } of await hostStates(host, surroundings(options))) {
+			process.stdout.write(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${file}\n`);
+		}
 	}
 	say("palimpsest install HOST [--project] [--dry-run] enters the server there");
 }
@@ -85,9 +102,9 @@ function hostOf(name: string): Host {
 	);
 }
 
-function fileOf(host: Host, options: InstallServerOptions): string {
-	const file = host.file(surroundings(options));
-	if (file !== undefined) return file;
+function filesOf(host: Host, options: InstallServerOptions): readonly string[] {
+	const files = presentFiles(host, surroundings(options));
+	if (files.length > 0) return files;
 	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);
 }
 

@@ -7,6 +7,14 @@ export interface HostSurroundings {
 	readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
+/** A program of a host that has several, such as an editor's extension and a command. */
+export interface HostProgram {
+	/** Its configuration file. */
+	readonly file: string;
+	/** The folder that is there where the program is. */
+	readonly folder: string;
+}
+
 /** How a host starts the server. */
 export interface ServerStart {
 	readonly command: string;
@@ -26,6 +34,8 @@ export interface Host {
 	readonly key: readonly string[];
 	/** Its configuration file; `undefined` where it has none for a project, or none on this platform. */
 	readonly file: (where: HostSurroundings) => string | undefined;
+	/** Its programs, where it has several with a file each; `file` is that of the first. */
+	readonly programs?: (where: HostSurroundings) => readonly HostProgram[];
 	readonly entry: (start: ServerStart) => unknown;
 	/** What has to be done so that it takes notice. */
 	readonly afterwards: string;

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { Host, HostSurroundings, ServerStart } from "./host.ts";
+import type { Host, HostProgram, HostSurroundings, ServerStart } from "./host.ts";
 import { settingsFolder } from "./settings-folder.ts";
 
 type Where = HostSurroundings;
@@ -105,11 +105,10 @@ export const hosts: readonly Host[] = [
 		title: "Cline",
 		format: "json",
 		key: servers,
-		file: ofUser((where) =>
-			path.join(codeFolder(where), "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"),
-		),
+		file: ofUser((where) => clineExtension(where).file),
+		programs: (where) => (where.projectFolder === undefined ? [clineExtension(where), clineCommand(where)] : []),
 		entry: (start) => ({ ...plain(start), disabled: false }),
-		afterwards: "Cline starts it at once; its MCP Servers panel shows it.",
+		afterwards: "The extension starts it at once, and its MCP Servers panel shows it; start the Cline CLI again.",
 		source: "https://docs.cline.bot/mcp/adding-and-configuring-servers",
 	},
 	{
@@ -193,6 +192,19 @@ export const hosts: readonly Host[] = [
 		source: "https://block.github.io/goose/docs/getting-started/using-extensions",
 	},
 ];
+
+function clineExtension(where: Where): HostProgram {
+	const folder = path.join(codeFolder(where), "globalStorage", "saoudrizwan.claude-dev");
+	return { folder, file: path.join(folder, "settings", "cline_mcp_settings.json") };
+}
+
+/** Source: https://github.com/cline/cline/blob/main/sdk/packages/shared/src/storage/paths.ts (`resolveMcpSettingsPath`). */
+function clineCommand({ homeFolder, environment }: Where): HostProgram {
+	const folder = environment.CLINE_DIR || path.join(homeFolder, ".cline");
+	const data = environment.CLINE_DATA_DIR || path.join(folder, "data");
+	const file = environment.CLINE_MCP_SETTINGS_PATH || path.join(data, "settings", "cline_mcp_settings.json");
+	return { folder: environment.CLINE_DATA_DIR || folder, file };
+}
 
 function zedFolder(where: Where): string {
 	return where.platform === "win32"

@@ -11,7 +11,8 @@ beforeEach(async () => {
 });
 // No folder of PATH has our command, and none of the user's own settings count.
 const environment = { PATH: "/nowhere", XDG_CONFIG_HOME: "", XDG_STATE_HOME: "", CODEX_HOME: "", COPILOT_HOME: "" };
-const run = (...parameters: string[]) => runCli(parameters, { folder, environment });
+const ofCline = { CLINE_DIR: "", CLINE_DATA_DIR: "", CLINE_MCP_SETTINGS_PATH: "" };
+const run = (...parameters: string[]) => runCli(parameters, { folder, environment: { ...environment, ...ofCline } });
 
 const commented = '{\n  // mine\n  "mcpServers": { "other": { "command": "x" } }\n}\n';
 
@@ -142,5 +143,64 @@ describe("palimpsest install", () => {
 		const { code, lines } = await run("install", "cursor");
 		expect([code, await readFile(file, "utf8")]).toEqual([1, "{ broken"]);
 		expect(lines.join()).toContain("left as it is");
+	});
+});
+
+describe.skipIf(process.platform !== "linux")("palimpsest install cline", () => {
+	const name = "cline_mcp_settings.json";
+	const extension = () => join(folder, ".config/Code/User/globalStorage/saoudrizwan.claude-dev");
+	const ofExtension = () => join(extension(), "settings", name);
+	const ofCommand = () => join(folder, ".cline/data/settings", name);
+	const isIn = async (file: string) => (await readFile(file, "utf8").catch(() => "none")).includes("palimpsest-mcp");
+	const installed = async () => [await isIn(ofExtension()), await isIn(ofCommand())];
+
+	it("reaches the command line where only its folder is there", async () => {
+		await mkdir(join(folder, ".cline"));
+		expect((await run("install", "cline")).code).toBe(0);
+		expect(await installed()).toEqual([false, true]);
+		const { mcpServers } = JSON.parse(await readFile(ofCommand(), "utf8"));
+		expect(mcpServers.palimpsest).toMatchObject({ command: "npx", disabled: false });
+	});
+
+	it("reaches the extension where the command line is not there", async () => {
+		await run("install", "cline");
+		expect(await installed()).toEqual([true, false]);
+	});
+
+	it("reaches both where both are there, names each file, and is undone in both", async () => {
+		await mkdir(extension(), { recursive: true });
+		await mkdir(join(folder, ".cline/data/settings"), { recursive: true });
+		await writeFile(ofCommand(), commented);
+		const { code, text, lines } = await run("install", "cline");
+		expect([code, await installed()]).toEqual([0, [true, true]]);
+		for (const file of [ofExtension(), ofCommand()]) {
+			expect(text).toContain(`${file}\n`);
+			expect(lines.filter((line) => line.includes(`installed in ${file}`))).toHaveLength(1);
+		}
+		expect((await run("install")).text.match(/^cline +installed /gm)).toHaveLength(2);
+		const again = await run("install", "cline");
+		expect(again.lines.filter((line) => line.includes("nothing to change"))).toHaveLength(2);
+		expect((await run("uninstall", "cline")).code).toBe(0);
+		expect(await installed()).toEqual([false, false]);
+		expect(await readFile(ofCommand(), "utf8")).toBe(commented);
+	});
+
+	it("changes neither where one cannot be read", async () => {
+		await mkdir(extension(), { recursive: true });
+		await mkdir(join(folder, ".cline/data/settings"), { recursive: true });
+		await writeFile(ofCommand(), "{ broken");
+		const { code, lines } = await run("install", "cline");
+		expect([code, lines.join()]).toEqual([1, expect.stringContaining("left as it is")]);
+		expect([await installed(), await readFile(ofCommand(), "utf8")]).toEqual([[false, false], "{ broken"]);
+	});
+
+	it("takes the file that the command line is told to take", async () => {
+		const file = join(folder, "elsewhere.json");
+		await writeFile(file, "{}");
+		const { code } = await runCli(["install", "cline"], {
+			folder,
+			environment: { ...environment, ...ofCline, CLINE_MCP_SETTINGS_PATH: file },
+		});
+		expect([code, await isIn(file), await installed()]).toEqual([0, true, [false, false]]);
 	});
 });

@@ -1,14 +1,14 @@
 import type { HostSurroundings } from "../../hosts/host.ts";
-import { hostState } from "../../hosts/host-state.ts";
+import { hostStates } from "../../hosts/host-state.ts";
 import { hosts } from "../../hosts/hosts.ts";
 import type { Finding } from "./finding.ts";
 
 /** Which hosts are on this machine, and which of them know the server. */
 export async function checkHosts(where: HostSurroundings): Promise<Finding> {
 	const states = await Promise.all(
-		hosts.map(async (host) => ({ host: host.name, state: await hostState(host, where) })),
+		hosts.map(async (host) => (await hostStates(host, where)).map(({ state }) => ({ host: host.name, state }))),
 	);
-	const present = states.filter(({ state }) => state !== "no file");
+	const present = states.flat().filter(({ state }) => state !== "no file");
 	const found = present.map(({ host, state }) => `${host}: ${state}`).join(", ");
 	if (present.some(({ state }) => state === "installed")) return { name: "hosts", state: "ok", found };
 	const [first] = present;
