@@ -53,6 +53,7 @@ function addHookCommands(program: Command, aboveZero: CommandMakers["aboveZero"]
 		.exitOverride();
 	const installs = () => import("./hook-install.ts");
 	const maxChars = "characters up to which a result is left whole, if not 16000";
+	const locale = "language of the notices, if not that of the host's server entry";
 	// Here for their help: a call is answered before commands are made, in `hook-call.ts`.
 	const answering = (name: string, description: string) =>
 		hook
@@ -62,17 +63,18 @@ function addHookCommands(program: Command, aboveZero: CommandMakers["aboveZero"]
 			.option("--policy <file>", "policy file; by default palimpsest.toml here, else in the configuration folder")
 			.option("--archive <where>", "where originals are kept: files (the default), none, redis://…, or a folder")
 			.option("--namespace <name>", "under which name, if not default")
+			.option("--locale <locale>", locale)
 			.exitOverride();
 	answering("claude-code", "Answer a PostToolUse event of Claude Code on standard input.");
 	answering("gemini-cli", "Answer an AfterTool event of Gemini CLI on standard input.");
-	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.").option(
-		"--saved-in <file>",
-		"the host has cut the text and saved the whole in this file",
-	);
+	answering("shorten", "Print the text on standard input shortened, or nothing where it fits.")
+		.option("--host <host>", "the agent program whose server entry sets the language")
+		.option("--saved-in <file>", "the host has cut the text and saved the whole in this file");
 	hook
 		.command("opencode")
 		.description("Print the plugin file for opencode.")
 		.option("--max-chars <count>", maxChars, aboveZero)
+		.option("--locale <locale>", locale)
 		.exitOverride()
 		.action(async (options) => (await installs()).printOpencodePlugin(options));
 	const changing = (name: string, description: string) =>
@@ -85,6 +87,7 @@ function addHookCommands(program: Command, aboveZero: CommandMakers["aboveZero"]
 			.exitOverride();
 	changing("install", "Enter the hook in a program's settings.")
 		.option("--max-chars <count>", maxChars, aboveZero)
+		.option("--locale <locale>", locale)
 		.action(async (host, options) => (await installs()).installHook(host, options));
 	changing("uninstall", "Take the hook out of a program's settings.").action(async (host, options) =>
 		(await installs()).uninstallHook(host, options),

@@ -16,7 +16,8 @@ export async function answerHookCall(parameters: readonly string[]): Promise<boo
 
 function optionsIn(args: string[]): HookOptions {
 	const text = { type: "string" } as const;
-	const options = { "max-chars": text, policy: text, archive: text, namespace: text, "saved-in": text };
+	const ofAll = { "max-chars": text, policy: text, archive: text, namespace: text, locale: text };
+	const options = { ...ofAll, host: text, "saved-in": text };
 	const parsed = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
 	const unknown = parsed.tokens.find((token) => token.kind !== "option" || !Object.hasOwn(options, token.name));
 	return { ...parsed.values, ...(unknown && { unknown: unknown.kind === "option" ? unknown.rawName : "an argument" }) };

@@ -5,6 +5,7 @@ import { type HookTarget, hookTarget, type InstallHost } from "../hooks/hook-tar
 import { opencodePlugin } from "../hooks/opencode-plugin.ts";
 import { usualHookChars } from "./hook.ts";
 import { ownCommand } from "./own-command.ts";
+import { checkLocale } from "./refuse-unknown.ts";
 import { showChange } from "./show-change.ts";
 
 /** The options of `palimpsest hook install` and `hook uninstall`. */
@@ -15,6 +16,8 @@ export interface InstallOptions {
 	readonly dryRun?: boolean;
 	/** Characters up to which a result is left whole. */
 	readonly maxChars?: number;
+	/** Language of the notices, if not that of the host's server entry. */
+	readonly locale?: string;
 }
 
 /** `palimpsest hook install HOST`: enters the hook in the host's settings and prints what changed. */
@@ -40,16 +43,17 @@ export async function uninstallHook(host: InstallHost, options: InstallOptions):
 }
 
 /** `palimpsest hook opencode`: prints the plugin file. */
-export function printOpencodePlugin({ maxChars = usualHookChars }: Pick<InstallOptions, "maxChars">): void {
-	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars }));
+export function printOpencodePlugin({ maxChars = usualHookChars, locale }: InstallOptions): void {
+	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
 }
 
-function targetOf(host: InstallHost, { project, maxChars = usualHookChars }: InstallOptions): HookTarget {
+function targetOf(host: InstallHost, { project, maxChars = usualHookChars, locale }: InstallOptions): HookTarget {
 	return hookTarget(host, {
 		homeFolder: homedir(),
 		projectFolder: project ? process.cwd() : undefined,
 		environment: process.env,
 		command: ownCommand(),
 		mostChars: maxChars,
+		locale: checkLocale(locale),
 	});
 }

@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { PalimpsestError } from "../errors.ts";
 import { answerHook, type HookHost } from "../hooks/answer-hook.ts";
 import type { HookShell } from "../hooks/hook-context.ts";
@@ -13,7 +14,7 @@ const mostEventBytes = 64 * 1024 * 1024;
 
 /** The options of a hook, unchecked: a mistake in a host's settings must not fail the host. */
 export type HookOptions = Readonly<
-	Partial<Record<"max-chars" | "policy" | "archive" | "namespace" | "saved-in", string | boolean>>
+	Partial<Record<"max-chars" | "policy" | "archive" | "namespace" | "locale" | "host" | "saved-in", string | boolean>>
 > & {
 	/** The first parameter that means nothing here. */
 	readonly unknown?: string | undefined;
@@ -60,7 +61,7 @@ export async function hook(name: HookName, options: HookOptions): Promise<void> 
 
 function answerEvent(host: HookHost) {
 	return (json: string, mostChars: number, options: HookOptions): Promise<string | undefined> =>
-		withShell(options, async (shell) => {
+		withShell({ ...options, host }, async (shell) => {
 			const contextOf = (event: ToolEvent): HookContext => {
 				const loaded = async () =>
 					(await import("../hooks/hook-context.ts")).hookContext({ event, ...(await shell()) });
@@ -100,22 +101,30 @@ async function withShell<T>(options: HookOptions, work: (shell: () => Promise<Ho
 }
 
 async function openShell(options: HookOptions): Promise<HookShell> {
-	const [{ isPolicyUsual, usualPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
-		import("../hooks/usual-policy.ts"),
-		import("../config/archive-location.ts"),
-		import("../archive/open-archive-of-policy.ts"),
-	]);
-	const [file, where, namespace] = [options.policy, options.archive, options.namespace].map((value) =>
-		typeof value === "string" ? value : undefined,
-	);
-	const wholePolicy = async () => {
-		const { configOf } = await import("./shell.ts");
-		return (await configOf(file === undefined ? {} : { policy: file })).policy;
+	const [{ isPolicyUsual, usualPolicyIn }, { languageOfServer }, { archiveLocation }, { openArchiveOfPolicy }] =
+		await Promise.all([
+			import("../hooks/usual-policy.ts"),
+			import("../hosts/server-language.ts"),
+			import("../config/archive-location.ts"),
+			import("../archive/open-archive-of-policy.ts"),
+		]);
+	const named = (name: "policy" | "archive" | "namespace" | "locale" | "host") => {
+		const value = options[name];
+		return typeof value === "string" ? value : undefined;
 	};
-	const surroundings = { environment: process.env, workingDirectory: process.cwd() };
-	const isUsual = file === undefined && (await isPolicyUsual(surroundings));
-	const policy = isUsual ? usualPolicy : await wholePolicy();
-	const location = archiveLocation({ archive: where, namespace, environment: process.env });
+	const [policyFile, locale, hostName = ""] = [named("policy"), named("locale"), named("host")];
+	const { env, platform } = process;
+	const here = { environment: env, workingDirectory: process.cwd() };
+	const ofServer = await languageOfServer({ ...here, hostName, platform, homeFolder: homedir() });
+	const wholePolicy = async () => {
+		const { loadConfig } = await import("../config.ts");
+		const settings = locale === undefined ? [] : [`locale=${locale}`];
+		return (await loadConfig({ ...here, policyFile, settings, environment: { ...env, ...ofServer } })).policy;
+	};
+	const isUsual = policyFile === undefined && (await isPolicyUsual(here));
+	const usual = isUsual ? usualPolicyIn({ ...ofServer, ...(locale && { PALIMPSEST_LOCALE: locale }) }) : undefined;
+	const policy = usual ?? (await wholePolicy());
+	const location = archiveLocation({ archive: named("archive"), namespace: named("namespace"), environment: env });
 	return { command: ownCommandLine(), policy, wholePolicy, archive: await openArchiveOfPolicy(location, policy) };
 }
 

@@ -1,5 +1,6 @@
 import { quote } from "../policy/describe-value.ts";
 import { nearestName } from "../policy/nearest-name.ts";
+import { localeNames } from "../policy/schema.ts";
 import { refuseUsage } from "./refuse-usage.ts";
 
 /** Refuses a name on the command line that is none of the known ones; `what` says of what, such as "host". */
@@ -7,4 +8,10 @@ export function refuseUnknown(what: string, name: string, known: readonly string
 	const near = nearestName(name, known);
 	const hint = near === null ? "" : ` Did you mean ${near}?`;
 	return refuseUsage(`unknown ${what} ${quote(name)}.${hint} Known: ${known.join(", ")}`);
+}
+
+/** A `--locale` that is one, or none at all. */
+export function checkLocale(locale: string | undefined): string | undefined {
+	const isKnown = locale === undefined || localeNames.some((known) => known === locale);
+	return isKnown ? locale : refuseUnknown("--locale", locale, localeNames);
 }

@@ -17,6 +17,8 @@ export interface InstallSurroundings {
 	readonly command: readonly string[];
 	/** Characters up to which a result is left whole. */
 	readonly mostChars: number;
+	/** Language of the notices, if not that of the host's server entry. */
+	readonly locale?: string | undefined;
 }
 
 /** What is installed: an entry in a settings file, or a file of its own. */
@@ -37,15 +39,17 @@ const matchers = {
  * https://opencode.ai/docs/plugins.
  */
 export function hookTarget(host: InstallHost, where: InstallSurroundings): HookTarget {
-	const { homeFolder, projectFolder, environment, command, mostChars } = where;
+	const { homeFolder, projectFolder, environment, command, mostChars, locale } = where;
 	const base = projectFolder ?? homeFolder;
 	if (host === "opencode") {
 		const configuration = environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config");
 		const folder = projectFolder ? path.join(projectFolder, ".opencode") : path.join(configuration, "opencode");
 		const file = path.join(folder, "plugins", "palimpsest.js");
-		return { kind: "file", file, text: opencodePlugin({ command, mostChars }) };
+		return { kind: "file", file, text: opencodePlugin({ command, mostChars, locale }) };
 	}
-	const line = [...command, "hook", host, "--max-chars", String(mostChars)].map(shellArgument).join(" ");
+	const ofLocale = locale === undefined ? [] : ["--locale", locale];
+	const parameters = ["hook", host, "--max-chars", String(mostChars), ...ofLocale];
+	const line = [...command, ...parameters].map(shellArgument).join(" ");
 	const isOwn = (one: string) => /palimpsest|cli\.js/i.test(one) && one.includes(` hook ${host}`);
 	const matcher = matchers[host];
 	if (host === "gemini-cli") {

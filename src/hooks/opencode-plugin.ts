@@ -12,8 +12,11 @@ export function opencodePlugin(how: {
 	readonly command: readonly string[];
 	/** Characters up to which an output is left whole. */
 	readonly mostChars: number;
+	/** Language of the notices, if not that of the server's entry. */
+	readonly locale?: string | undefined;
 }): string {
-	const parameters = ["hook", "shorten", "--max-chars", String(how.mostChars)];
+	const ofLocale = how.locale === undefined ? [] : ["--locale", how.locale];
+	const parameters = ["hook", "shorten", "--host", "opencode", "--max-chars", String(how.mostChars), ...ofLocale];
 	return `// Shortens large tool outputs. Written by palimpsest ${version}; delete this file to undo it.
 import { spawn } from "node:child_process";
 
@@ -27,10 +30,14 @@ const ownCommand =
 	/\\bpalimpsest\\b[\\w./"' -]*\\s(?:recall|run|truncate|restore)\\b|\\bdist[\\\\/]+cli\\.js["']?\\s+recall\\s/;
 
 // opencode itself cuts an output over 50 kB, and names the file that holds the whole.
-function shorten(text, savedIn) {
+function shorten(text, { cwd, savedIn }) {
 	return new Promise((resolve) => {
 		const parameters = typeof savedIn === "string" ? ["--saved-in=" + savedIn] : [];
-		const child = spawn(command[0], [...command.slice(1), ...parameters], { stdio: ["pipe", "pipe", "ignore"], timeout: timeoutMs });
+		const child = spawn(command[0], [...command.slice(1), ...parameters], {
+			cwd,
+			stdio: ["pipe", "pipe", "ignore"],
+			timeout: timeoutMs,
+		});
 		const pieces = [];
 		child.stdout.on("data", (piece) => pieces.push(piece));
 		child.stdin.on("error", () => {});
@@ -43,18 +50,18 @@ function shorten(text, savedIn) {
 	});
 }
 
-export const Palimpsest = async () => ({
+export const Palimpsest = async ({ directory: cwd } = {}) => ({
 	"tool.execute.after": async (input, output) => {
 		try {
 			if (leftAlone.test(input.tool) || ownCommand.test(String(input.args?.command ?? ""))) return;
 			if (typeof output.output === "string" && output.output.length > mostChars) {
 				const whole = output.output;
-				output.output = await shorten(whole, output.metadata?.outputPath);
+				output.output = await shorten(whole, { cwd, savedIn: output.metadata?.outputPath });
 				// What the user is shown.
 				if (output.metadata?.output === whole) output.metadata.output = output.output;
 			}
 			for (const block of Array.isArray(output.content) ? output.content : []) {
-				if (block?.type === "text" && block.text.length > mostChars) block.text = await shorten(block.text);
+				if (block?.type === "text" && block.text.length > mostChars) block.text = await shorten(block.text, { cwd });
 			}
 		} catch {
 			// A hook never fails its host.

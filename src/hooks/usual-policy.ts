@@ -1,5 +1,7 @@
 import { findPolicyFile } from "../config/find-policy-file.ts";
-import type { Policy } from "../policy/schema.ts";
+import { excerptWordings } from "../policy/excerpt-wordings.ts";
+import { presets } from "../policy/presets.ts";
+import type { LocaleName, Policy, PresetName } from "../policy/schema.ts";
 
 /** What of a policy counts for the result of one call. */
 export type UsualPolicy = Pick<Policy, "locale" | "on_archive_failure" | "archive">;
@@ -16,6 +18,21 @@ export const usualPolicy: UsualPolicy = {
 		redact_credentials: false,
 	},
 };
+
+/**
+ * The usual policy in the language that a preset or a locale sets; a preset changes nothing else of it. `undefined` for
+ * names that are none: the schema then says what is wrong.
+ */
+export function usualPolicyIn(named: {
+	readonly PALIMPSEST_PRESET?: string;
+	readonly PALIMPSEST_LOCALE?: string;
+}): UsualPolicy | undefined {
+	const { PALIMPSEST_PRESET: preset, PALIMPSEST_LOCALE: given } = named;
+	if (preset !== undefined && !Object.hasOwn(presets, preset)) return undefined;
+	const ofPreset = preset === undefined ? undefined : presets[preset as PresetName].policy.locale;
+	const locale = given ?? ofPreset ?? usualPolicy.locale;
+	return Object.hasOwn(excerptWordings, locale) ? { ...usualPolicy, locale: locale as LocaleName } : undefined;
+}
 
 /** Variables of ours that set no field of a policy. */
 const others = /^PALIMPSEST_(?:ARCHIVE|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
