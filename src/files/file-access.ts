@@ -6,7 +6,7 @@ import { PalimpsestError } from "../errors.ts";
 import { isInside, realFolders } from "./allowed-roots.ts";
 import { type HeldFolder, holdFolder } from "./hold-folder.ts";
 import { pathOfOpened } from "./path-of-opened.ts";
-import { writeNewFile } from "./write-new-file.ts";
+import { type NewFile, writeNewFile } from "./write-new-file.ts";
 
 /** Files that a caller may name by path. */
 export interface FileAccess {
@@ -22,6 +22,22 @@ export interface FileAccess {
 	 * @throws PalimpsestError `path_not_allowed`, `file_exists`, `unwritable_file`.
 	 */
 	readonly write: (file: string, text: string, overwrite: boolean) => Promise<string>;
+	/**
+	 * Writes a new file beside another one, with a word before the ending: beside `chat.json`, and with `masked`, the file
+	 * `chat.masked.json`; where that is taken, `chat.masked-2.json`, and so on. Answers with its real path.
+	 *
+	 * @throws PalimpsestError `path_not_allowed`, `file_exists`, `unwritable_file`.
+	 */
+	readonly writeBeside: (file: string, word: ResultWord, text: string) => Promise<string>;
+}
+
+/** What was done to the conversation of a file: part of the name of the file that holds the result. */
+export type ResultWord = (typeof resultWords)[number];
+const resultWords = ["masked", "guarded", "compacted"] as const;
+
+/** Whether a file has the name of one that `writeBeside` wrote. */
+export function isResultName(file: string): boolean {
+	return new RegExp(`.\\.(?:${resultWords.join("|")})(?:-\\d+)?$`).test(path.parse(file).name);
 }
 
 /** Where files may stand. */
@@ -69,6 +85,25 @@ export function createFileAccess({ workingDirectory, folders = [], roots }: File
 		throw new PalimpsestError("path_not_allowed", `The file at ${shown(given)} changed place while it was opened.`);
 	};
 
+	const writeAt = async (given: string, what: Omit<NewFile, "file">): Promise<string> => {
+		const file = absolute(given, workingDirectory);
+		let folder: HeldFolder | undefined;
+		try {
+			folder = await holdFolder(path.dirname(file)).catch(async (error) => {
+				await refuseMissing(file, given);
+				throw error;
+			});
+			// A name that is not given but found must not lead out of a folder that is allowed.
+			await requireAllowed(what.otherNames ? folder.real : path.join(folder.real, path.basename(file)), given);
+			const written = await writeNewFile({ ...what, file: path.join(folder.base, path.basename(file)) });
+			return path.join(folder.real, path.basename(written));
+		} catch (error) {
+			throw asPalimpsestError(error, "unwritable_file", `Cannot write ${shown(given)}`);
+		} finally {
+			await folder?.release();
+		}
+	};
+
 	return {
 		async read(given, maxBytes) {
 			const file = absolute(given, workingDirectory);
@@ -89,26 +124,22 @@ export function createFileAccess({ workingDirectory, folders = [], roots }: File
 				await handle?.close();
 			}
 		},
-		async write(given, text, overwrite) {
-			const file = absolute(given, workingDirectory);
-			const name = path.basename(file);
-			let folder: HeldFolder | undefined;
-			try {
-				folder = await holdFolder(path.dirname(file)).catch(async (error) => {
-					await refuseMissing(file, given);
-					throw error;
-				});
-				const real = path.join(folder.real, name);
-				await requireAllowed(real, given);
-				await writeNewFile({ file: path.join(folder.base, name), text, overwrite });
-				return real;
-			} catch (error) {
-				throw asPalimpsestError(error, "unwritable_file", `Cannot write ${shown(given)}`);
-			} finally {
-				await folder?.release();
-			}
+		write: (given, text, overwrite) => writeAt(given, { text, overwrite }),
+		writeBeside(given, word, text) {
+			const [name = "", ...otherNames] = namesBeside(given, word);
+			return writeAt(path.join(path.dirname(given), name), { text, overwrite: false, otherNames });
 		},
 	};
+}
+
+/** Files that are written beside one, before a caller has to name the next itself. */
+const mostBeside = 1_000;
+
+function namesBeside(file: string, word: ResultWord): readonly string[] {
+	const { name, ext } = path.parse(file);
+	// Of a file that was written so, the next number.
+	const stem = name.replace(new RegExp(`(.)\\.${word}(?:-\\d+)?$`), "$1");
+	return Array.from({ length: mostBeside }, (_, index) => `${stem}.${word}${index === 0 ? "" : `-${index + 1}`}${ext}`);
 }
 
 function absolute(given: string, workingDirectory: string): string {

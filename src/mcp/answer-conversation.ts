@@ -39,5 +39,6 @@ function requireFittingArguments({
 	if (output_path === undefined && overwrite !== undefined) refuse("Expected `overwrite` only with `output_path`.");
 	if (output_path === undefined) return;
 	if (path === undefined) refuse("Expected `output_path` only with `path`: what was passed inline is answered inline.");
-	if (respond_with !== "messages") refuse('Expected `output_path` only with respond_with "messages".');
+	if (respond_with === undefined || respond_with === "messages") return;
+	refuse('Expected `output_path` without `respond_with`, or with respond_with "messages".');
 }

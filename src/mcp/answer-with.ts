@@ -14,7 +14,7 @@ export function tellRounded(conversation: unknown, outcome: EditedConversation):
 }
 
 /** Picks what the caller asked for; an outcome that would have broken a promise becomes its error. */
-export function answerWith({ respond_with }: ConversationArguments, outcome: EditedConversation): Answer {
+export function answerWith({ respond_with = "messages" }: ConversationArguments, outcome: EditedConversation): Answer {
 	const { conversation, edits, report, error, context } = outcome;
 	if (error) throw error;
 	// Edits name their originals themselves.

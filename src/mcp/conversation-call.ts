@@ -1,3 +1,4 @@
+import type { ResultWord } from "../files/file-access.ts";
 import type { SpellingsOf } from "../pipeline/archive-originals.ts";
 import type { Outcome } from "../pipeline/mask-conversation.ts";
 import type { ContextReport } from "../pipeline/report/context-report.ts";
@@ -34,4 +35,6 @@ export interface ConversationCall {
 	readonly context: ToolContext;
 	readonly policy: Policy;
 	readonly edit: EditConversation;
+	/** It names the file for the result where the caller names none. */
+	readonly done: ResultWord;
 }

@@ -18,9 +18,9 @@ export const conversationInput = {
 	path: z.string().optional().describe("File with them (JSON, JSONL)."),
 	respond_with: z
 		.enum(["messages", "edits", "report"])
-		.default("messages")
-		.describe("`edits`: only what changed, by JSON Pointer. `report`: only numbers."),
-	output_path: z.string().optional().describe("With `path`: new file for it."),
+		.optional()
+		.describe("`edits`: changes by JSON Pointer. `report`: numbers. Default with `path`: a new file."),
+	output_path: z.string().optional().describe("New file for the result."),
 	overwrite: z.boolean().optional(),
 };
 
@@ -28,7 +28,8 @@ export const conversationInput = {
 export interface ConversationArguments {
 	readonly messages?: unknown;
 	readonly path?: string | undefined;
-	readonly respond_with: "messages" | "edits" | "report";
+	/** By default `messages`; with `path`, the report and the path of a file that holds the result. */
+	readonly respond_with?: "messages" | "edits" | "report" | undefined;
 	readonly output_path?: string | undefined;
 	readonly overwrite?: boolean | undefined;
 }

@@ -30,6 +30,19 @@ describe("the conversations to replay", () => {
 		]);
 	});
 
+	it("are not the results that our tools wrote beside a session, but where they are named", async () => {
+		for (const name of ["b.masked.jsonl", "b.guarded-2.jsonl", "a.compacted.json", "unmasked.json"]) {
+			await writeFile(join(folder, "sessions", name), "[]");
+		}
+		expect(await found("sessions", "sessions/b.masked.jsonl")).toEqual([
+			["sessions/a.json", false],
+			["sessions/b.jsonl", false],
+			["sessions/old/c.JSON", false],
+			["sessions/unmasked.json", false],
+			["sessions/b.masked.jsonl", true],
+		]);
+	});
+
 	it.skipIf(process.platform === "win32")(
 		"are each found once, however many links lead round in a circle",
 		async () => {

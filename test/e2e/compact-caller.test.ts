@@ -149,9 +149,16 @@ describe("a conversation in a file", () => {
 	const source = JSON.stringify(messages, null, "\t");
 
 	it("is asked for and compacted by its path", async () => {
-		const request = await requested({ path: "chat.json" });
+		const request = await requested({ path: "chat.json", respond_with: "messages" });
 		const { messages: after } = contentOf(await answered(request));
 		expect(summaryAt2(after)).toBe(handover);
+	});
+
+	it("is written beside it where the first call said nothing", async () => {
+		const request = await requested({ path: "chat.json" });
+		const { output_path: written, messages: inline } = contentOf(await answered(request));
+		expect([written, inline]).toEqual([join(session.folder, "chat.compacted.json"), undefined]);
+		expect(summaryAt2(JSON.parse(await readFile(String(written), "utf8")))).toBe(handover);
 	});
 
 	it("is written where the first call said, by the second call alone", async () => {

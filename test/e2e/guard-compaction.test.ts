@@ -112,7 +112,7 @@ describe("auto_compact", () => {
 		const parameters = { messages: undefined, path: "chat.json" };
 		await guard(compacting, { ...parameters, output_path: "guarded.json" });
 		const text = await readFile(join(session.folder, "guarded.json"), "utf8");
-		const { messages: whole } = await guard(compacting, parameters);
+		const { messages: whole } = await guard(compacting, { ...parameters, respond_with: "messages" });
 		expect(JSON.parse(text)).toEqual(whole);
 		const summary = text.indexOf("{", text.indexOf("Read it all."));
 		expect(text.slice(0, summary)).toBe(source.slice(0, summary));

@@ -21,7 +21,7 @@ async function isGone(path: string): Promise<boolean> {
 it.each(["by path", "inline"])("an answer too large to send is a link to a file with all of it: %s", async (way) => {
 	const session = await pathSession();
 	await writeFile(join(session.working, "chat.json"), JSON.stringify(large));
-	const given = way === "inline" ? { messages: large } : { path: "chat.json" };
+	const given = way === "inline" ? { messages: large } : { path: "chat.json", respond_with: "messages" };
 	const result = await session.call("mask_conversation", { policy, ...given });
 	const [told, link] = result.content;
 	if (link?.type !== "resource_link") throw new Error("Expected a link.");
@@ -43,11 +43,16 @@ it.each(["by path", "inline"])("an answer too large to send is a link to a file 
 it("no part of a conversation of 8 MB is in the answer when it is written to a file", async () => {
 	const session = await pathSession();
 	await writeFile(join(session.working, "chat.json"), JSON.stringify(large));
-	const result = await session.call("mask_conversation", { policy, path: "chat.json", output_path: "out.json" });
-	expect(result.content).toHaveLength(1);
-	expect(firstText(result).length).toBeLessThan(5_000);
 	const expected = await mask(large, { policy });
-	expect(await readFile(join(session.working, "out.json"), "utf8")).toBe(JSON.stringify(expected.conversation));
+	for (const [given, name] of [
+		[{ output_path: "out.json" }, "out.json"],
+		[{}, "chat.masked.json"],
+	] as const) {
+		const result = await session.call("mask_conversation", { policy, path: "chat.json", ...given });
+		expect(result.content).toHaveLength(1);
+		expect(firstText(result).length).toBeLessThan(5_000);
+		expect(await readFile(join(session.working, name), "utf8")).toBe(JSON.stringify(expected.conversation));
+	}
 });
 
 it("an answer too deep to send is a link to a file with all of it", async () => {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -30,11 +30,8 @@ async function serveHttp(folder: string, parameters: readonly string[]) {
 	client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: uriOf(folder) }] }));
 	await client.connect(new StreamableHTTPClientTransport(new URL(url)) as never);
 	onTestFinished(() => client.close());
-	return async (path: string) =>
-		(await client.callTool({
-			name: "mask_conversation",
-			arguments: { path, respond_with: "report" },
-		})) as CallToolResult;
+	return async (path: string, more: Record<string, unknown> = { respond_with: "report" }) =>
+		(await client.callTool({ name: "mask_conversation", arguments: { path, ...more } })) as CallToolResult;
 }
 
 it("over HTTP no path is allowed, whatever the client offers as its roots", async () => {
@@ -55,4 +52,10 @@ it("over HTTP the paths under --allow-path are allowed", async () => {
 	const mask = await serveHttp(folder, ["--allow-path", join(folder, "allowed")]);
 	expect((await mask("allowed/chat.json")).structuredContent).toMatchObject({ report: { changed: true } });
 	expect(firstText(await mask("chat.json"))).toMatch(/^\[path_not_allowed\]/);
+	const { structuredContent } = await mask("allowed/chat.json", {});
+	const written = join(folder, "allowed", "chat.masked.json");
+	expect(structuredContent).toEqual({ report: expect.anything(), output_path: written });
+	expect(await readFile(written, "utf8")).toContain("Observation masquée");
+	expect(firstText(await mask("chat.json", {}))).toMatch(/^\[path_not_allowed\]/);
+	expect(await readdir(folder)).toEqual(["allowed", "chat.json"]);
 });

@@ -18,7 +18,7 @@ describe("a conversation by path", () => {
 	it("is masked as if it had been passed in", async () => {
 		const session = await pathSession();
 		await writeFile(join(session.working, "chat.json"), text);
-		const byPath = await mask(session, { path: "chat.json" });
+		const byPath = await mask(session, { path: "chat.json", respond_with: "messages" });
 		const inline = await mask(session, { messages: JSON.parse(text.slice(1)) });
 		expect(byPath.structuredContent).toEqual(inline.structuredContent);
 		expect(byPath.structuredContent).toMatchObject({ report: { masked_tool_results: 7, unsafe_integers: ["/0/id"] } });
@@ -148,5 +148,66 @@ describe("output_path", () => {
 		expect(told).toMatch(/^\[invalid_argument\]/);
 		expect(told).toMatch(words);
 		expect(await readdir(session.working)).toEqual(["chat.json"]);
+	});
+});
+
+describe("by default, the result of a file", () => {
+	it("goes into a new file beside it, and the answer is its path and the report", async () => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.jsonl"), lines);
+		const result = await mask(session, { path: "chat.jsonl" });
+		const written = join(session.working, "chat.masked.jsonl");
+		expect(result.structuredContent).toEqual({ report: expect.anything(), output_path: written });
+		expect(result.structuredContent).toMatchObject({ report: { masked_tool_results: 7 } });
+		expect(firstText(result)).toMatch(/^\{"output_path":/);
+		expect(firstText(result)).not.toContain(secret);
+		await mask(session, { path: "chat.jsonl", output_path: "named.jsonl" });
+		expect(await readFile(written, "utf8")).toBe(await readFile(join(session.working, "named.jsonl"), "utf8"));
+		expect((await stat(written)).mode & 0o777).toBe(0o600);
+		expect(await readFile(join(session.working, "chat.jsonl"), "utf8")).toBe(lines);
+	});
+
+	it("never takes the place of a file that is there", async () => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.json"), text);
+		await writeFile(join(session.working, "chat.masked.json"), "mine");
+		const writtenBy = async (path: string) => (await mask(session, { path })).structuredContent?.output_path;
+		expect(await writtenBy("chat.json")).toBe(join(session.working, "chat.masked-2.json"));
+		expect(await writtenBy("chat.json")).toBe(join(session.working, "chat.masked-3.json"));
+		expect(await writtenBy("chat.masked-2.json")).toBe(join(session.working, "chat.masked-4.json"));
+		expect(await readFile(join(session.working, "chat.masked.json"), "utf8")).toBe("mine");
+	});
+
+	it.each([
+		["guard_context", "chat.guarded.json", { context_window: 4_000, reserve_tokens: 300 }],
+		["compact_conversation", "chat.compacted.json", { force: true, strategy: "tool-result-hiding" }],
+	])("of %s is called %s", async (tool, name, parameters) => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.json"), text);
+		const { structuredContent } = await session.call(tool, { path: "chat.json", ...parameters });
+		const written = join(session.working, name);
+		expect(structuredContent).toEqual({ report: expect.anything(), output_path: written });
+		const whole = await session.call(tool, { path: "chat.json", ...parameters, respond_with: "messages" });
+		const parsed = JSON.parse((await readFile(written, "utf8")).slice(1));
+		expect(parsed).toEqual(whole.structuredContent?.messages);
+	});
+
+	it("is written nowhere where only the numbers or the edits are asked for", async () => {
+		const session = await pathSession();
+		await writeFile(join(session.working, "chat.json"), text);
+		for (const respond_with of ["report", "edits", "messages"]) {
+			const { structuredContent } = await mask(session, { path: "chat.json", respond_with });
+			expect(Object.keys(structuredContent ?? {})).not.toContain("output_path");
+		}
+		expect(await readdir(session.working)).toEqual(["chat.json"]);
+	});
+
+	it("is refused outside the allowed folders, with the way round", async () => {
+		const session = await pathSession({ roots: [] });
+		await writeFile(join(session.working, "chat.json"), text);
+		await symlink(join(session.working, "chat.json"), join(session.beside, "link.json"));
+		const refused = await mask(session, { path: join(session.beside, "link.json") });
+		expect(firstText(refused)).toMatch(/^\[path_not_allowed\] .*by `output_path`, or ask for respond_with "edits"/);
+		expect(await readdir(session.beside)).toEqual(["link.json"]);
 	});
 });

@@ -70,6 +70,46 @@ describe("a file is written", () => {
 	});
 });
 
+describe("a file is written beside another", () => {
+	const beside = (path: string) => folders.access.writeBeside(path, "masked", "new text é");
+
+	it.each([
+		["chat.json", "chat.masked.json"],
+		["session.v2.jsonl", "session.v2.masked.jsonl"],
+		["session", "session.masked"],
+		[".hidden", ".hidden.masked"],
+		["chat.masked-7.json", "chat.masked.json"],
+		[".masked.json", ".masked.masked.json"],
+	])("%s as %s", async (given, name) => {
+		expect(await beside(given)).toBe(at(name));
+		expect(await readFile(at(name), "utf8")).toBe("new text é");
+		expect((await stat(at(name))).mode & 0o777).toBe(0o600);
+	});
+
+	it("under the next name that is free, whatever has the one before", async () => {
+		await writeFile(at("chat.masked.json"), "kept");
+		await mkdir(at("chat.masked-2.json"));
+		await symlink(join(folders.outside, "new.json"), at("chat.masked-3.json"));
+		expect(await beside("chat.json")).toBe(at("chat.masked-4.json"));
+		expect(await readFile(at("chat.masked.json"), "utf8")).toBe("kept");
+		expect(await readdir(folders.outside)).toEqual(["chat.json"]);
+	});
+
+	it("under names of their own where several are written at once", async () => {
+		const written = await Promise.all(Array.from({ length: 20 }, () => beside("chat.json")));
+		expect(new Set(written).size).toBe(20);
+		expect(await readdir(folders.root)).toHaveLength(21);
+	});
+
+	it("only in an allowed folder, not where a file alone is allowed", async () => {
+		expect((await refusal(beside("../outside/chat.json"))).code).toBe("path_not_allowed");
+		const { createFileAccess } = await import("../../src/files/file-access.ts");
+		const access = createFileAccess({ workingDirectory: folders.root, roots: async () => [at("chat.json")] });
+		expect((await refusal(access.writeBeside("chat.json", "masked", "text"))).code).toBe("path_not_allowed");
+		expect(await readdir(folders.root)).toEqual(["chat.json"]);
+	});
+});
+
 describe("refused, with nothing written and nothing left behind", () => {
 	it.each<[string, string, (folders: Folders) => string | Promise<string>, boolean]>([
 		["a file that exists", "file_exists", () => "chat.json", false],

@@ -36,6 +36,7 @@ async function callOf(handle: Tool["handle"], parameters = {}): Promise<{ answer
 	const files: ToolContext["files"] = {
 		read: () => Promise.reject(new Error("No file here.")),
 		write: () => Promise.reject(new Error("No file here.")),
+		writeBeside: () => Promise.reject(new Error("No file here.")),
 	};
 	const server = new McpServer({ name: "test", version: "1.0.0" });
 	const contextOfCall = () => ({ layers: [], log: (event: LogEvent) => void log.push(event), files });

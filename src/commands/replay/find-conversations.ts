@@ -2,6 +2,7 @@ import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../../errors.ts";
+import { isResultName } from "../../files/file-access.ts";
 
 /** A file to replay. */
 export interface FoundFile {
@@ -12,7 +13,7 @@ export interface FoundFile {
 
 /**
  * The files behind the arguments, in order: those that are named, and of a folder every `.json` and `.jsonl` file in it
- * and below, by name. Links to folders are followed, but into no folder twice. Whether files can be read shows when they are.
+ * and below, by name, but for the results that our tools write beside a session. Links to folders are followed, but into no folder twice. Whether files can be read shows when they are.
  *
  * @throws PalimpsestError `unreadable_file` for a folder that cannot be listed.
  */
@@ -20,7 +21,8 @@ export async function findConversations(names: readonly string[]): Promise<reado
 	const lists = await Promise.all(
 		names.map(async (name): Promise<readonly FoundFile[]> => {
 			if (!(await isFolder(name))) return [{ file: name, isNamed: true }];
-			const files = (await filesBelow(name)).filter((file) => /\.jsonl?$/i.test(file)).sort();
+			const isSession = (file: string) => /\.jsonl?$/i.test(file) && !isResultName(file);
+			const files = (await filesBelow(name)).filter(isSession).sort();
 			return files.map((file) => ({ file, isNamed: false }));
 		}),
 	);

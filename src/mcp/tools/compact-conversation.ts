@@ -67,6 +67,6 @@ export const compactConversation = defineTool({
 				instead: summaryRequestAnswer({ request, report, tool, arguments: { ...conversation, ...repeated } }),
 			};
 		};
-		return answerConversation({ input, context, policy, edit });
+		return answerConversation({ input, context, policy, edit, done: "compacted" });
 	},
 });

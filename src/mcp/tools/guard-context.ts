@@ -54,6 +54,6 @@ export const guardContext = defineTool({
 			const known = isWindowKnown ? given : { ...given, model: reported.report.model ?? undefined };
 			return { ...(await guardWithCompaction({ ...one, ...known, ...shell, compaction })), context: reported };
 		};
-		return answerConversation({ input, context, policy, edit });
+		return answerConversation({ input, context, policy, edit, done: "guarded" });
 	},
 });

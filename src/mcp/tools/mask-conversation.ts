@@ -19,6 +19,6 @@ export const maskConversation = defineTool({
 		const policy = policyOfCall(context, input.policy);
 		const { log, archive } = context;
 		const edit: EditConversation = (given) => mask({ ...given, policy, archive, recall: "offered", log });
-		return answerConversation({ input, context, policy, edit });
+		return answerConversation({ input, context, policy, edit, done: "masked" });
 	},
 });
