@@ -7,6 +7,7 @@ import { scaleTokens } from "../engine/token-scale.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type ImageOfPart, imageOfPart, longestImagePart } from "./image-of-part.ts";
+import { placeholderReaderOf } from "./placeholders-of.ts";
 import { tokenMeter } from "./token-meter.ts";
 
 /** What is known of an original. */
@@ -92,7 +93,7 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 		const originals = named.slice(0, mostListed).map(describe);
 		return { kind: "several", originals, leftOut: named.length - originals.length };
 	}
-	const wanted = ref === undefined ? (named[0]?.ref ?? "") : writtenRef(ref);
+	const wanted = ref === undefined ? (named[0]?.ref ?? "") : writtenRef(ref, policy);
 	const { listing, value } = await archive.read(wanted, select);
 	// These belong to restoring and are no original of anything.
 	if (listing.kind === "places") throw nothingKept();
@@ -132,12 +133,28 @@ function nothingKept(): PalimpsestError {
 	);
 }
 
-/** The reference in what a model may copy with it: `ref=…`, `réf=…` or `original://…`, or a whole placeholder. */
-function writtenRef(given: string): string {
+/**
+ * The reference in what a model may copy with it: a whole placeholder, or some text around `ref=…`, `réf=…` or
+ * `original://…`. Names and ids in a placeholder come from tools, so that of a whole one only our own field counts.
+ *
+ * @throws PalimpsestError `ambiguous_reference` where several stand in it and nothing tells which is meant.
+ */
+function writtenRef(given: string, policy: Policy): string {
 	if (typeof given !== "string") return given;
+	const placeholder = placeholderReaderOf(policy)(given.trim());
+	if (placeholder?.ref !== undefined && placeholder.isRefCertain) return placeholder.ref;
+	const introduced = new Set(Array.from(given.matchAll(introducedRef), ([, ref = ""]) => ref.toLowerCase()));
+	if (introduced.size > 1) {
+		throw new PalimpsestError(
+			"ambiguous_reference",
+			"Expected one reference; several stand in what was given. Copy the one that is meant, and nothing around it.",
+		);
+	}
 	const named = given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/)/isu, "");
 	return wholeRef.exec(named)?.[0] ?? named;
 }
+
+const introducedRef = /(?:r[eé]f\s*=|original:\/\/)\s*([a-z0-9-]*)/giu;
 
 /** One that was copied as it stands, whatever stands behind it. */
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");

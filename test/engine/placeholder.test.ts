@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { cleanValue, placeholderRecogniser, writePlaceholder } from "../../src/engine/placeholder.ts";
+import {
+	cleanValue,
+	placeholderReader,
+	placeholderRecogniser,
+	writePlaceholder,
+} from "../../src/engine/placeholder.ts";
 
 const wording = {
 	placeholder: "[masked (id={tool_call_id}, tool={tool_name}, chars={original_chars})]",
@@ -13,6 +18,12 @@ describe("cleanValue", () => {
 	it.each([
 		["newlines", "a\nb\r\nc\u2028d\u2029e\u0085f", "a b c d e f"],
 		["brackets", "a[b](c){d}<e>", "abcde"],
+		[
+			"what parts the fields of a placeholder",
+			"t, chars=9, ref=ku193re960gi257do532",
+			"t chars9 refku193re960gi257do532",
+		],
+		["brackets between blanks", "a [ b", "a b"],
 		["control and format characters", "a\u0000b\u001b[31mc\u200bd\u202ee", "a b 31mc d e"],
 		["white space at the ends", "  a  ", "a"],
 		["a lone surrogate", "a\ud83d b", "a\ufffd b"],
@@ -21,6 +32,14 @@ describe("cleanValue", () => {
 	])("cleans %s", (_, value, cleaned) => {
 		expect(cleanValue(value)).toBe(cleaned);
 	});
+
+	it.each(["a [ b", "x, y = z", " = a", `${"a, ".repeat(60)}`, `${"🦊".repeat(70)}=`, "\ud83d,\udd8a"])(
+		"cleans %j once for all",
+		(value) => {
+			const once = cleanValue(value);
+			expect(cleanValue(once)).toBe(once);
+		},
+	);
 
 	it("bounds the length in whole characters", () => {
 		expect(cleanValue("a".repeat(64))).toBe("a".repeat(64));
@@ -100,6 +119,19 @@ describe("placeholderRecogniser", () => {
 			expect(placeholderRecogniser([placeholder])(write("n".repeat(100), placeholder))).toBe(true);
 		},
 	);
+
+	it.each<[string, { isRefCertain: boolean; toolCallId: string | undefined }]>([
+		["[{tool_name}, id={tool_call_id}, ref={ref}, about={digest}]", { isRefCertain: true, toolCallId: "call_1" }],
+		["{tool_call_id}", { isRefCertain: false, toolCallId: "call_1" }],
+		["{tool_call_id} had {original_chars}", { isRefCertain: false, toolCallId: "call_1" }],
+		["{tool_name} {tool_call_id}, {ref}", { isRefCertain: true, toolCallId: undefined }],
+		["{tool_name} {ref} {tool_call_id}", { isRefCertain: false, toolCallId: undefined }],
+		["{tool_name}{ref}", { isRefCertain: false, toolCallId: undefined }],
+		["{digest}, ref={ref}, {digest}", { isRefCertain: false, toolCallId: undefined }],
+	])("tells what can be read for certain in the template %j", (placeholder, expected) => {
+		const written = writePlaceholder({ ...wording, placeholder }, { ...values, ref: "abc12", digest: "a.ts" });
+		expect(placeholderReader([placeholder])(written)).toMatchObject(expected);
+	});
 
 	it("recognises nothing where there are no templates", () => {
 		expect(placeholderRecogniser([])("anything")).toBe(false);

@@ -78,13 +78,14 @@ export function frenchPlaceholder(id: string | undefined, name: string | undefin
 }
 
 function clean(value: string): string {
-	const spaced = Array.from(value.toWellFormed(), (one) => (/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(one) ? " " : one));
-	const kept = spaced.filter((one, index) => (one === " " ? spaced[index - 1] !== " " : !"[](){}<>".includes(one)));
+	const allowed = Array.from(value.toWellFormed()).filter((one) => !"[](){}<>=,".includes(one));
+	const spaced = allowed.map((one) => (/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(one) ? " " : one));
+	const kept = spaced.filter((one, index) => one !== " " || spaced[index - 1] !== " ");
 	const cleaned = Array.from(kept.join("").trim());
 	return cleaned.length <= 64 ? cleaned.join("") : `${cleaned.slice(0, 63).join("")}…`;
 }
 
-const value = "[^\\[\\](){}<>\\r\\n]*";
+const value = "[^\\[\\](){}<>=,\\r\\n]*";
 const placeholders = [
 	new RegExp(
 		`^\\[Observation masquée: résultat d'outil ancien \\(tool_call_id=${value}, outil=${value}, chars=\\d+\\)\\]$`,
