@@ -46,7 +46,7 @@ export interface LocaleWordings {
 		readonly digest_placeholder: string;
 		readonly media_placeholder: string;
 		readonly truncation_marker: string;
-		readonly notices: Pick<NoticeTemplates, "notice" | "whole" | "html">;
+		readonly notices: Pick<NoticeTemplates, "notice" | "whole" | "short" | "html">;
 	};
 	/** What follows a placeholder where whoever reads it is offered `recall_original`. */
 	readonly recall_hint: string;
@@ -87,6 +87,7 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				notice:
 					"[Sortie abrégée : {omitted_lines} lignes sur {total_lines} omises ({omitted_chars} caractères sur {total_chars}), réf={ref}]",
 				whole: "[Sortie abrégée : {omitted_chars} caractères omis sur {total_chars}, réf={ref}]",
+				short: "[abrégé : {omitted_chars} caractères omis, réf={ref}]",
 				html: "[HTML rendu en texte ; original : {total_chars} caractères, réf={ref}]",
 			},
 		},
@@ -125,6 +126,7 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				notice:
 					"[Output shortened: {omitted_lines} of {total_lines} lines left out ({omitted_chars} of {total_chars} characters), ref={ref}]",
 				whole: "[Output shortened: {omitted_chars} of {total_chars} characters left out, ref={ref}]",
+				short: "[shortened: {omitted_chars} characters left out, ref={ref}]",
 				html: "[HTML as text; the original has {total_chars} characters, ref={ref}]",
 			},
 		},
@@ -159,6 +161,7 @@ export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 				notice:
 					"[输出已缩短：共 {total_lines} 行，省略 {omitted_lines} 行（{total_chars} 个字符中的 {omitted_chars} 个）, ref={ref}]",
 				whole: "[输出已缩短：{total_chars} 个字符中省略 {omitted_chars} 个, ref={ref}]",
+				short: "[已缩短：省略 {omitted_chars} 个字符, ref={ref}]",
 				html: "[HTML 已转为文本；原文 {total_chars} 个字符, ref={ref}]",
 			},
 		},

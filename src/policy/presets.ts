@@ -11,6 +11,12 @@ export interface Preset {
 	readonly policy: PolicyLayer;
 }
 
+/** The marker of `context-trim` (task 4 of its document), and the same where the whole is archived. */
+export const trimMarker = {
+	plain: "\n\n[... contenu tronqué ...]\n\n",
+	archived: "\n\n[... contenu tronqué, réf={ref} ...]\n\n",
+} as const;
+
 /** The presets by name. */
 export const presets: Readonly<Record<PresetName, Preset>> = {
 	"observation-masking": {
@@ -66,7 +72,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				max_tool_result_chars: 2_000,
 				truncate_head_chars: 500,
 				truncate_tail_chars: 500,
-				marker_template: "\n\n[... contenu tronqué ...]\n\n",
+				marker_template: trimMarker.plain,
 				keep_last_messages: 4,
 				max_messages: 50,
 			},

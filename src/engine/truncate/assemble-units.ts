@@ -82,7 +82,8 @@ function writeNotice(
 	{ text, units, keptLines, keptChars }: { text: string; units: TextUnits; keptLines: number; keptChars: number },
 ): string {
 	if (kind === "none") return "";
-	const template = kind === "short" ? wording.short : ref === undefined ? wording.notice : wording.archived;
+	const full = ref === undefined ? wording.notice : wording.archived;
+	const template = kind === "short" ? shortNotice({ wording, ref }) : full;
 	return fillTemplate(template, {
 		omitted_lines: units.lines - keptLines,
 		total_lines: units.lines,
@@ -92,18 +93,24 @@ function writeNotice(
 	});
 }
 
+/** The notice for little room, with the reference filled in where there is one. Variable: {omitted_chars}. */
+export function shortNotice({ wording, ref }: Marks): string {
+	return ref === undefined ? wording.short : fillTemplate(wording.shortArchived, { ref });
+}
+
 /** Most characters that a notice and a mark can take, line feed included. */
 export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" | "marks">) {
 	const { wording, ref } = marks;
 	const [chars, lines] = [units.text.length, units.lines];
 	const most = { omitted_chars: chars, total_chars: chars, omitted_lines: lines, total_lines: lines };
 	const full = ref === undefined ? wording.notice : fillTemplate(wording.archived, { ref });
+	const short = shortNotice(marks);
 	const lengthOf = (template: string, values: Record<string, number>) => fillTemplate(template, values).length + 1;
 	const span = { from: lines, to: lines };
 	const gap = Math.max(lengthOf(wording.gap, span), lengthOf(wording.folded, span));
 	return {
 		full: lengthOf(full, most),
-		short: lengthOf(wording.short, most),
+		short: lengthOf(short, most),
 		gap,
 		inside: lengthOf(wording.inside, most),
 	};

@@ -1,4 +1,5 @@
 import { fillTemplate } from "../fill-template.ts";
+import { shortNotice } from "./assemble-units.ts";
 import { characterEdge } from "./character-edge.ts";
 import type { Draft, Marks, Shorten } from "./draft.ts";
 
@@ -20,7 +21,9 @@ export function describeData(
 	return (maxChars): Draft => {
 		const top = notice(0);
 		const hasTop = said.length + top.length + 1 <= maxChars - 20;
-		const heading = said.length <= maxChars ? said : fillTemplate(wording.short, { omitted_chars: text.length });
+		const short = fillTemplate(shortNotice(marks), { omitted_chars: text.length });
+		// A description names no reference, so that the short notice goes before it where the whole is archived.
+		const heading = said.length <= maxChars && (marks.ref === undefined || short.length > maxChars) ? said : short;
 		const shown = hasTop ? `${top}\n${said}` : heading.length <= maxChars ? heading : "";
 		const room = Math.min(longestSample, maxChars - shown.length - 1);
 		const start = readable?.index ?? 0;

@@ -1,4 +1,4 @@
-import { assembleUnits, longestMarks, type NoticeKind } from "./assemble-units.ts";
+import { assembleUnits, longestMarks, type NoticeKind, shortNotice } from "./assemble-units.ts";
 import { characterEdge } from "./character-edge.ts";
 import { chooseRuns } from "./choose-runs.ts";
 import type { Draft, Marks } from "./draft.ts";
@@ -159,14 +159,15 @@ function closeSmallGaps(
 }
 
 /** What can be kept where not even one unit fits with its marks: the start of the first that holds anything. */
-function bareStart({ text }: TextUnits, maxChars: number, { wording }: Marks): Draft {
+function bareStart({ text }: TextUnits, maxChars: number, marks: Marks): Draft {
 	const start = Math.max(0, text.search(/\S/));
-	const short = wording.short.replace("{omitted_chars}", `${text.length}`);
+	const notice = shortNotice(marks);
+	const short = notice.replace("{omitted_chars}", `${text.length}`);
 	const hasNotice = short.length < maxChars / 2;
 	const room = hasNotice ? maxChars - short.length - 1 : maxChars;
 	const end = characterEdge(text, start, Math.min(text.length, start + room));
 	const kept = text.slice(start, end);
-	const notices = hasNotice ? [wording.short.replace("{omitted_chars}", `${text.length - kept.length}`)] : [];
+	const notices = hasNotice ? [notice.replace("{omitted_chars}", `${text.length - kept.length}`)] : [];
 	// Where not even one character fits, there is at least a sign that there was something.
 	const body = kept === "" && !hasNotice ? "…".slice(0, maxChars) : kept;
 	const shown = [...notices, body].join("\n");

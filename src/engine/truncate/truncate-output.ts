@@ -1,4 +1,5 @@
 import { fillTemplate } from "../fill-template.ts";
+import { shortNotice } from "./assemble-units.ts";
 import { chooseStrategy } from "./choose-strategy.ts";
 import type { Draft } from "./draft.ts";
 import { fitBudget } from "./fit-budget.ts";
@@ -37,10 +38,10 @@ function whole(text: string): Draft {
 }
 
 /** What stands for a text of escape sequences alone: that they were left out, or a sign that there was something. */
-function nothing({ text, wording, budget }: TruncateOutputParameters): Draft {
+function nothing({ text, wording, ref, budget }: TruncateOutputParameters): Draft {
 	const fits = (one: string) =>
 		one.length < text.length && (budget.unit === "chars" ? one.length : budget.countTokens(one)) <= budget.max;
-	const said = fillTemplate(wording.short, { omitted_chars: text.length });
+	const said = fillTemplate(shortNotice({ wording, ref }), { omitted_chars: text.length });
 	const shown = [said, "…"].find(fits) ?? "";
 	return { text: shown, kept: [], notices: shown === "" ? [] : [shown] };
 }

@@ -68,5 +68,15 @@ function wordingOf(locale: LocaleName, kept: KeptOutput | undefined, ending: Run
 		`${before}${notice.slice(1, -1)}${kept === undefined ? "" : stop}${recallNotice(locale, kept)}`;
 	const [notice, whole, html] = [changed(notices.notice), changed(notices.whole), changed(notices.html)];
 	const short = `${before}${notices.short.slice(1)}`;
-	return { ...notices, notice, archived: notice, whole, wholeArchived: whole, html, htmlArchived: html, short };
+	return {
+		...notices,
+		notice,
+		archived: notice,
+		whole,
+		wholeArchived: whole,
+		html,
+		htmlArchived: html,
+		short,
+		shortArchived: changed(notices.short),
+	};
 }

@@ -24,7 +24,8 @@ describe("the notice", () => {
 	});
 
 	it("gives way where there is little room", () => {
-		expect(shorten(text, 150).notices[0]).toMatch(/^\[shortened: \d+ characters left out\]$/);
+		expect(shorten(text, 200).notices[0]).toMatch(/^\[shortened: \d+ characters left out, ref=\w+\]$/);
+		expect(shorten(text, 150, { ref: undefined }).notices[0]).toMatch(/^\[shortened: \d+ characters left out\]$/);
 		expect(shorten(text, 30).text).toBe(text.slice(0, 30));
 	});
 });
