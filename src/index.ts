@@ -10,7 +10,14 @@ export type {
 } from "./engine/compaction/strategy.ts";
 export { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "./errors.ts";
 export { compact, count, guard, mask, restore, truncate } from "./library.ts";
-export type { CallOptions, CompactOptions, CountOptions, GuardOptions, TruncateOptions } from "./library-options.ts";
+export type {
+	CallOptions,
+	CompactOptions,
+	CountOptions,
+	GuardOptions,
+	RestoreOptions,
+	TruncateOptions,
+} from "./library-options.ts";
 export type { CompactOutcome } from "./pipeline/compaction/compact-outcome.ts";
 export type { CallerRequest, CompactReport } from "./pipeline/compaction/compact-report.ts";
 export type { CompactionOptions } from "./pipeline/compaction/compaction-of-options.ts";

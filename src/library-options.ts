@@ -54,6 +54,15 @@ export interface CompactOptions extends Omit<GuardOptions, "lastResponse"> {
 	readonly summaryToken?: string | undefined;
 }
 
+/** What `restore` takes beside the conversation and the archive. */
+export interface RestoreOptions extends Pick<CallOptions, "policy"> {
+	/**
+	 * Also look up what names no reference by the id of its call, where the archive keeps one original of it. By default it
+	 * is left as it is, since another conversation may have used the same id; `report.restored_by_call_id` counts them.
+	 */
+	readonly byCallId?: boolean | undefined;
+}
+
 /** What `count` takes beside the text. */
 export interface CountOptions extends Pick<CallOptions, "policy"> {
 	/** Model whose tokenizer counts; without one, numbers are in o200k_base. */
@@ -103,6 +112,9 @@ export const compactKinds: OptionKinds<CompactOptions> = {
 	summary: string,
 	summaryToken: string,
 };
+
+/** What the options of `restore` take. */
+export const restoreKinds: OptionKinds<RestoreOptions & CallOptions> = { ...callKinds, byCallId: flag };
 
 /** What the options of `count` take. */
 export const countKinds: OptionKinds<CountOptions & CallOptions> = {

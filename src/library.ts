@@ -10,6 +10,8 @@ import {
 	countKinds,
 	type GuardOptions,
 	guardKinds,
+	type RestoreOptions,
+	restoreKinds,
 	type TruncateOptions,
 	truncateKinds,
 } from "./library-options.ts";
@@ -111,8 +113,8 @@ export async function compact<Conversation>(
 }
 
 /**
- * Puts what an archive keeps back in the place of placeholders and cut results: `restore(mask(x))` is `x`. Dropped groups
- * stay dropped; `report.dropped_groups` of the guarding names where each can be read.
+ * Puts what an archive keeps back in the place of placeholders and cut results: `restore(mask(x))` is `x`. The report names
+ * what stays cut or masked: what is missing, ambiguous, or names no reference (see `byCallId`). Dropped groups stay dropped; `report.dropped_groups` of the guarding names where each can be read.
  *
  * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`, `invalid_policy`, `invalid_argument` for values that
  * JSON can't hold.
@@ -120,11 +122,11 @@ export async function compact<Conversation>(
 export async function restore<Conversation>(
 	conversation: Conversation,
 	archive: Archive,
-	options: Pick<CallOptions, "policy"> = {},
+	options: RestoreOptions = {},
 ): Promise<{ readonly conversation: Conversation; readonly report: RestoreReport }> {
 	checkArgument(archive, "the archive of `restore`", optionKinds.archive);
-	checkOptions<CallOptions>(options, "restore", callKinds);
-	const request = { conversation, archive, policy: policyOf(options) };
+	checkOptions<RestoreOptions & CallOptions>(options, "restore", restoreKinds);
+	const request = { conversation, archive, policy: policyOf(options), byCallId: options.byCallId };
 	const restored = await refusingOtherThanJson(() => restoreWhole(request));
 	return restored as typeof restored & { conversation: Conversation };
 }

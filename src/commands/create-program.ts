@@ -105,9 +105,9 @@ export function createProgram(): Command {
 		.option("--json", "as JSON")
 		.action(async (ref, options) => (await import("./recall.ts")).recall(ref, options));
 
-	keeping("restore <file>", "Print the conversation in FILE with every archived original put back.").action(
-		async (file, options) => (await import("./restore.ts")).restore(file, options),
-	);
+	keeping("restore <file>", "Print the conversation in FILE with every archived original put back.")
+		.option("--by-call-id", "look up what names no reference by its tool_call_id, which other conversations may share")
+		.action(async (file, options) => (await import("./restore.ts")).restore(file, options));
 
 	command("report <file>", "Print what fills the context window, and what each preset would free and cost.")
 		.option("--model <name>", "model whose window and tokenizer count, if not as the conversation says")

@@ -1,11 +1,14 @@
 import type { Archive, Found } from "../archive/archive.ts";
 import type { ValueEdit } from "../documents/write-plan.ts";
 import type { Path } from "../engine/path.ts";
+import { cleanValue, type ReadPlaceholder } from "../engine/placeholder.ts";
 import { type FoundNotice, noticeFinder } from "../engine/truncate/find-notices.ts";
+import { isAlreadyCut } from "../engine/truncate/head-tail.ts";
 import { type FoundMarker, markerFinder } from "../engine/truncate/marker.ts";
 import { stripEscapes } from "../engine/truncate/strip-escapes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locales } from "../policy/locale.ts";
+import { trimMarker } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { placeholderReaderOf } from "./placeholders-of.ts";
@@ -21,62 +24,120 @@ export interface Standing {
 	readonly callId: string | undefined;
 }
 
-/** The original that a text stands for. `name` is what the text names it by: a reference, or the id of its call. */
+/**
+ * The original that a text stands for. `name` is what the text names it by: a reference, or the id of its call. `ambiguous`
+ * is what looks like ours and need not be, and what may stand for several originals; `unnamed` is cut or masked and names no
+ * reference.
+ */
 export type FoundOriginal =
 	| { readonly kind: "none" }
-	| { readonly kind: "missing" | "ambiguous"; readonly name: string }
+	| { readonly kind: "missing" | "ambiguous" | "unnamed"; readonly name: string }
 	| {
 			readonly kind: "found";
 			readonly name: string;
+			readonly by: "ref" | "call";
 			readonly edits: readonly ValueEdit[];
 			readonly isRedacted: boolean;
 	  };
 
-/** Finds originals in an archive, by the references of placeholders and markers, else by the id of the call. */
+/**
+ * Finds originals in an archive by the references of placeholders and markers; where a caller asks for it, those that
+ * name none by the id of their call. Another conversation may have used the same id, so that this may find its text.
+ */
 export function createOriginalFinder(what: {
 	readonly archive: Archive;
 	readonly policy: Policy;
 	readonly document: unknown;
+	readonly byCallId: boolean;
 }): (standing: Standing) => Promise<FoundOriginal> {
-	const { archive, policy, document } = what;
+	const { archive, policy, document, byCallId } = what;
 	const readPlaceholder = placeholderReaderOf(policy);
 	const findMarkers = markerFinder(markersOf(policy));
-	const findNotices = noticeFinder(archivedNotices);
+	const findNotices = noticeFinder([...archivedNotices, ...plainNotices]);
+	const looksCut = cutRecogniser(policy);
 
 	return async (standing) => {
-		const placeholder = readPlaceholder(standing.text);
-		if (placeholder?.ref !== undefined) return byRef(placeholder.ref, standing, () => true);
-		if (placeholder) return byCall(standing, (one) => hasCharacters(one, placeholder.originalChars));
-		for (const marker of findMarkers(standing.text)) {
-			const isWhole = ({ text }: Found) => isCutFrom(marker, text);
-			const found =
-				marker.ref === undefined ? await byCall(standing, isWhole) : await byRef(marker.ref, standing, isWhole);
-			// Any tool may print what looks like a marker; one that names a reference is ours.
-			if (found.kind === "none" || (found.kind === "missing" && marker.ref === undefined)) continue;
-			return found;
+		const { text } = standing;
+		const placeholder = readPlaceholder(text);
+		if (placeholder) return originalOfPlaceholder(placeholder, standing);
+		const content = cutContentOf(text);
+		const left: FoundOriginal[] = [];
+		// What was cut twice holds the marker of the first cut too, which fits no more.
+		for (const marker of findMarkers(content ?? text)) {
+			const fits = (whole: string) => isCutFrom(marker, content === undefined ? whole : (contentOf(whole) ?? ""));
+			const found = await originalOfMarker(marker, fits, standing);
+			if (found.kind === "found") return found;
+			left.push(found);
 		}
-		for (const notice of findNotices(standing.text)) {
-			const found = await byRef(notice.ref, standing, (one) => isLongAs(notice, one.text));
-			if (found.kind === "none" || (found.kind === "found" && !(await answersCall(notice.ref, standing)))) continue;
-			return found;
+		for (const notice of findNotices(text)) {
+			const found = await originalOfNotice(notice, standing);
+			if (found.kind === "found") return found;
+			left.push(found);
 		}
-		return { kind: "none" };
+		const told = left.find(({ kind }) => kind === "missing") ?? left.find(({ kind }) => kind === "ambiguous");
+		if (told) return told;
+		return looksCut(content ?? text) ? { kind: "unnamed", name: nameOf(standing) } : { kind: "none" };
 	};
 
-	/** Whether an original was taken from a result of that call: what quotes a notice of another result is no excerpt. */
+	/** A tool may print what looks like a placeholder, so that all that it tells has to fit the result that it stands in. */
+	async function originalOfPlaceholder(read: ReadPlaceholder, standing: Standing): Promise<FoundOriginal> {
+		const { ref, originalChars, toolCallId } = read;
+		const name = ref ?? nameOf(standing);
+		if (toolCallId !== undefined && toolCallId !== cleanValue(standing.callId ?? ""))
+			return { kind: "ambiguous", name };
+		if (ref === undefined) {
+			return byCallId ? byCall(standing, (one) => hasCharacters(one, originalChars)) : { kind: "unnamed", name };
+		}
+		const found = await getIfThere(archive, ref);
+		if (!found) return { kind: "missing", name };
+		const isItsOwn = hasCharacters(found, originalChars) && (await answersCall(ref, standing));
+		return isItsOwn ? put(found, standing, "ref") : { kind: "ambiguous", name };
+	}
+
+	async function originalOfMarker(
+		{ ref }: FoundMarker,
+		fits: (whole: string) => boolean,
+		standing: Standing,
+	): Promise<FoundOriginal> {
+		if (ref === undefined) {
+			const found = byCallId ? await byCall(standing, ({ text }) => fits(text)) : undefined;
+			// Any tool may print what looks like a marker without a reference.
+			return found === undefined || found.kind === "missing" ? { kind: "none" } : found;
+		}
+		const found = await getIfThere(archive, ref);
+		if (!found) return { kind: "missing", name: ref };
+		const isOfCall = standing.callId !== undefined && (await answersCall(ref, standing));
+		// What was redacted does not begin and end as it did.
+		const isItsOwn = fits(found.text) ? isOfCall || isOfNoCall(found) : isOfCall && found.redactions > 0;
+		if (isItsOwn) return put(found, standing, "ref");
+		// The marker of another call, in other text, is a quotation.
+		return isOfCall || fits(found.text) ? { kind: "ambiguous", name: ref } : { kind: "none" };
+	}
+
+	async function originalOfNotice(notice: FoundNotice, standing: Standing): Promise<FoundOriginal> {
+		const { ref, isAtTop, totalChars } = notice;
+		if (ref === undefined) {
+			const isTried = byCallId && isAtTop && totalChars !== undefined;
+			const found = isTried ? await byCall(standing, ({ text }) => isLongAs(notice, text)) : undefined;
+			return found === undefined || found.kind === "missing" ? { kind: "none" } : found;
+		}
+		const found = await getIfThere(archive, ref);
+		if (!found) return { kind: "missing", name: ref };
+		if (!isLongAs(notice, found.text)) return { kind: "none" };
+		if (await answersCall(ref, standing)) return put(found, standing, "ref");
+		// Further down it is a quotation.
+		return isAtTop ? { kind: "ambiguous", name: ref } : { kind: "none" };
+	}
+
+	/** Whether an original was taken from a result of that call; of a result without an id nobody can tell. */
 	async function answersCall(ref: string, { callId }: Standing): Promise<boolean> {
 		return callId === undefined || (await archive.find(callId)).some((listing) => listing.ref === ref);
 	}
 
-	async function byRef(ref: string, standing: Standing, fits: (found: Found) => boolean): Promise<FoundOriginal> {
-		const found = await getIfThere(archive, ref);
-		if (!found) return { kind: "missing", name: ref };
-		return fits(found) ? put(found, standing) : { kind: "none" };
-	}
-
 	async function byCall(standing: Standing, fits: (found: Found) => boolean): Promise<FoundOriginal> {
 		const { callId } = standing;
-		if (callId === undefined) return { kind: "missing", name: "a result without an id" };
+		const name = nameOf(standing);
+		if (callId === undefined) return { kind: "missing", name };
 		const listings = (await archive.find(callId)).filter(({ kind }) => kind === "result" || kind === "media");
 		const originals: Found[] = [];
 		for (const ref of new Set(listings.map((listing) => listing.ref))) {
@@ -84,12 +145,12 @@ export function createOriginalFinder(what: {
 			if (found && fits(found)) originals.push(found);
 		}
 		const [only, another] = originals;
-		if (!only) return { kind: "missing", name: callId };
-		return another ? { kind: "ambiguous", name: callId } : put(only, standing);
+		if (!only) return { kind: "missing", name };
+		return another ? { kind: "ambiguous", name } : put(only, standing, "call");
 	}
 
-	async function put(found: Found, standing: Standing): Promise<FoundOriginal> {
-		const done = { kind: "found", name: found.ref } as const;
+	async function put(found: Found, standing: Standing, by: "ref" | "call"): Promise<FoundOriginal> {
+		const done = { kind: "found", name: found.ref, by } as const;
 		const fitting: FittingPlaces[] = [];
 		let isRedacted = found.redactions > 0;
 		for (const { ref } of (await archive.find(placesKey(found.ref))).toReversed()) {
@@ -144,6 +205,8 @@ function isCutFrom({ head, tail }: FoundMarker, text: string): boolean {
 }
 
 function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
+	// The notice for little room does not tell.
+	if (totalChars === undefined) return true;
 	return text.length === totalChars || stripEscapes(text, textLibraries.stripAnsi).length === totalChars;
 }
 
@@ -158,17 +221,71 @@ async function getIfThere(archive: Archive, ref: string): Promise<Found | undefi
 	}
 }
 
+/** How a report names a result. */
+function nameOf({ callId }: Standing): string {
+	return callId === undefined ? "a result without an id" : cleanValue(callId);
+}
+
+/** The `content` of a JSON object of which that alone was cut; `undefined` for any other text. */
+function cutContentOf(text: string): string | undefined {
+	return /"_truncated"\s*:\s*true/.test(text) ? contentOf(text) : undefined;
+}
+
+function contentOf(text: string): string | undefined {
+	try {
+		const value: unknown = JSON.parse(text);
+		const content = typeof value === "object" && value !== null && "content" in value ? value.content : undefined;
+		return typeof content === "string" ? content : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/** Whether an original was kept without its call, as `truncate` keeps texts. */
+function isOfNoCall({ toolCallId }: Found): boolean {
+	return toolCallId === undefined;
+}
+
+/** Markers of ours without and with a reference: those of every locale and preset, whichever cut the text. */
+const plainMarkers = [...Object.values(locales).map(({ truncation_marker }) => truncation_marker), trimMarker.plain];
+const archivedMarkers = [
+	...Object.values(locales).map(({ archived }) => archived.truncation_marker),
+	trimMarker.archived,
+];
+
 function markersOf(policy: Policy): string[] {
 	const own = wordings(policy);
-	const ofLocales = Object.values(locales).flatMap(({ archived, truncation_marker }) => [
-		archived.truncation_marker,
-		truncation_marker,
-	]);
-	return [...new Set([...ofLocales, own.guardMarker, own.truncateMarker])];
+	return [...new Set([...archivedMarkers, ...plainMarkers, own.guardMarker, own.truncateMarker])];
 }
 
 const archivedNotices: readonly string[] = Object.values(locales).flatMap(({ archived: { notices } }) => [
 	notices.notice,
 	notices.whole,
+	notices.short,
 	notices.html,
 ]);
+const plainNotices: readonly string[] = Object.values(locales).flatMap(({ notices }) => [
+	notices.notice,
+	notices.whole,
+	notices.short,
+	notices.html,
+]);
+
+/**
+ * Recognises texts that were cut and do not say where the whole is. A marker of the policy's own, which may be no more
+ * than three dots, counts only where cutting by that policy puts it.
+ */
+function cutRecogniser(policy: Policy): (text: string) => boolean {
+	const { guardMarker, truncateMarker } = wordings(policy);
+	const { guard, truncate } = policy;
+	const ownCuts = [
+		{ headChars: guard.truncate_head_chars, tailChars: guard.truncate_tail_chars, marker: guardMarker },
+		{ headChars: truncate.head_chars, tailChars: truncate.tail_chars, marker: truncateMarker },
+	].filter(({ marker }) => !plainMarkers.includes(marker));
+	const findMarkers = markerFinder(plainMarkers);
+	const findNotices = noticeFinder(plainNotices);
+	return (text) =>
+		findMarkers(text).length > 0 ||
+		findNotices(text).some(({ isAtTop }) => isAtTop) ||
+		ownCuts.some((cut) => isAlreadyCut(text, cut));
+}

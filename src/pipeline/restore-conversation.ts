@@ -1,6 +1,7 @@
 import type { Archive } from "../archive/archive.ts";
 import type { ValueEdit } from "../documents/write-plan.ts";
 import { applyPlan } from "../engine/apply.ts";
+import { summaryOfMessage } from "../engine/compaction/summary-frame.ts";
 import type { Plan } from "../engine/edit.ts";
 import { jsonPointer, type Path } from "../engine/path.ts";
 import { readConversation } from "../formats/read-conversation.ts";
@@ -11,10 +12,19 @@ import { createOriginalFinder } from "./find-original.ts";
 export interface RestoreReport {
 	/** Results, images and cut texts that stand again as they were. */
 	readonly restored: number;
+	/** How many of these were found by the id of their call alone. */
+	readonly restored_by_call_id: number;
 	/** Placeholders and markers whose original is not in the archive, by what they name it. */
 	readonly missing: readonly string[];
-	/** Those for which the archive holds several originals and nothing tells which. */
+	/**
+	 * Those that need not be ours: what they tell does not fit the result that they stand in, so that a tool may have
+	 * printed them. Also those for which the archive holds several originals and nothing tells which.
+	 */
 	readonly ambiguous: readonly string[];
+	/** Those that name no reference, by the id of their call. */
+	readonly without_reference: readonly string[];
+	/** Summaries, by the reference of the messages that they stand for. Messages are not put back. */
+	readonly summaries: readonly string[];
 	/** Restored ones whose stored text had been redacted: these are not what they were byte for byte. */
 	readonly redacted: readonly string[];
 }
@@ -38,12 +48,15 @@ export async function restoreConversation(what: {
 	readonly conversation: unknown;
 	readonly archive: Archive;
 	readonly policy: Policy;
+	/** Whether what names no reference is looked up by the id of its call; by default it is left as it is. */
+	readonly byCallId?: boolean | undefined;
 }): Promise<Restored> {
-	const { conversation, archive, policy } = what;
+	const { conversation, archive, policy, byCallId = false } = what;
 	const { document, located, transcript } = readConversation(conversation);
-	const find = createOriginalFinder({ archive, policy, document });
+	const find = createOriginalFinder({ archive, policy, document, byCallId });
 	const edits: ValueEdit[] = [];
-	const [missing, ambiguous, redacted] = [new Set<string>(), new Set<string>(), new Set<string>()];
+	const names = { missing: new Set<string>(), ambiguous: new Set<string>(), unnamed: new Set<string>() };
+	const [summaries, redacted] = [new Set<string>(), new Set<string>()];
 	const settled = new Set<string>();
 	const around = new Set<string>();
 	const isSettled = (path: Path) => prefixes(path).some((pointer) => settled.has(pointer));
@@ -52,26 +65,39 @@ export async function restoreConversation(what: {
 		settled.add(jsonPointer(path));
 		for (const pointer of prefixes(path)) around.add(pointer);
 	};
-	let restored = 0;
+	let [restored, restoredByCallId] = [0, 0];
 	for (const message of transcript.messages) {
+		const summary = message.sent === false ? undefined : summaryOfMessage(message);
+		if (summary) summaries.add(summary.ref ?? "a summary without a reference");
 		for (const { callId, texts, copies } of message.results) {
 			for (const { path, text } of [...texts, ...copies]) {
 				if (isSettled(path)) continue;
 				const record = path.slice(0, located.base.length + 1);
 				const found = await find({ text, path, record, callId });
-				if (found.kind === "missing") missing.add(found.name);
-				if (found.kind === "ambiguous") ambiguous.add(found.name);
-				if (found.kind !== "found") continue;
+				if (found.kind === "none") continue;
+				if (found.kind !== "found") {
+					names[found.kind].add(found.name);
+					continue;
+				}
 				// What overlaps with another's places has its turn in the next round.
 				if (found.edits.some((edit) => overlaps(edit.path))) continue;
 				if (found.isRedacted) redacted.add(found.name);
 				restored += 1;
+				if (found.by === "call") restoredByCallId += 1;
 				edits.push(...found.edits);
 				for (const edit of found.edits) settle(edit.path);
 			}
 		}
 	}
-	const report = { restored, missing: [...missing], ambiguous: [...ambiguous], redacted: [...redacted] };
+	const report = {
+		restored,
+		restored_by_call_id: restoredByCallId,
+		missing: [...names.missing],
+		ambiguous: [...names.ambiguous],
+		without_reference: [...names.unnamed],
+		summaries: [...summaries],
+		redacted: [...redacted],
+	};
 	if (edits.length === 0) return { conversation, edits, report };
 	const size = { chars: 0, tokens: 0 };
 	const plan: Plan = edits.map(({ path, replacement }) => ({

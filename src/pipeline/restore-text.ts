@@ -15,13 +15,15 @@ export async function restoreText(what: {
 	readonly text: string;
 	readonly archive: Archive;
 	readonly policy: Policy;
+	/** Whether what names no reference is looked up by the id of its call. */
+	readonly byCallId?: boolean | undefined;
 	/** Whose text it is, for errors. */
 	readonly name: string;
 }): Promise<{ readonly text: string; readonly report: RestoreReport }> {
-	const { archive, policy, name } = what;
+	const { archive, policy, byCallId, name } = what;
 	const { last, report } = await restoreInRounds(what.text, async (text) => {
 		const document = readTextDocument(text, name);
-		const restored = await restoreConversation({ conversation: document.value, archive, policy });
+		const restored = await restoreConversation({ conversation: document.value, archive, policy, byCallId });
 		return { next: writeValues(document, restored.edits), report: restored.report };
 	});
 	return { text: last, report };

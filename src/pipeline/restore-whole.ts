@@ -12,10 +12,12 @@ export async function restoreWhole(what: {
 	readonly conversation: unknown;
 	readonly archive: Archive;
 	readonly policy: Policy;
+	/** Whether what names no reference is looked up by the id of its call. */
+	readonly byCallId?: boolean | undefined;
 }): Promise<{ readonly conversation: unknown; readonly report: RestoreReport }> {
-	const { archive, policy } = what;
+	const { archive, policy, byCallId } = what;
 	const { last, report } = await restoreInRounds(what.conversation, async (conversation) => {
-		const restored = await restoreConversation({ conversation, archive, policy });
+		const restored = await restoreConversation({ conversation, archive, policy, byCallId });
 		return { next: restored.conversation, report: restored.report };
 	});
 	return { conversation: last, report };

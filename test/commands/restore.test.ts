@@ -70,6 +70,60 @@ describe("restore", () => {
 		expect(await run(["restore", "-"], source)).toMatchObject({ code: 0, text: source });
 	});
 
+	it("gives back what the guard of context-trim has cut, without being told of the preset", async () => {
+		const large = messages.map((one) => (one.role === "tool" ? { ...one, content: `${one.content}`.repeat(20) } : one));
+		const source = JSON.stringify(large);
+		const trim = ["guard", "-", "--set", "preset=context-trim", "--context-window", "40000"];
+		const guarded = await run(trim, source);
+		expect(guarded.text.match(/contenu tronqué, réf=\w{20} \.\.\.\]/g)).toHaveLength(10);
+		expect(await run(["restore", "-"], guarded.text)).toMatchObject({
+			code: 0,
+			text: source,
+			lines: ["palimpsest: restored 10"],
+		});
+	});
+
+	it("says what stays cut or masked, and ends with 1; by call id on request, and says so", async () => {
+		const source = JSON.stringify(messages);
+		const trim = [
+			"--set",
+			"preset=context-trim",
+			"--set",
+			"guard.max_tool_result_chars=1200",
+			"--context-window",
+			"5000",
+		];
+		const guarded = await run(["guard", "-", "--archive", "none", ...trim], source);
+		expect(guarded.text).toContain("contenu tronqué ...]");
+		const left = await run(["restore", "-"], guarded.text);
+		expect(left).toMatchObject({ code: 1, text: guarded.text });
+		expect(left.lines).toEqual([
+			"palimpsest: restored 0",
+			expect.stringMatching(/^palimpsest: cut or masked without a reference, left as they are: \w+, .*--by-call-id/),
+		]);
+		const masked = await run(["mask", "-", "--archive", "none"], source);
+		await run(["mask", "-"], source);
+		expect(await run(["restore", "-"], masked.text)).toMatchObject({ code: 1, text: masked.text });
+		expect(await run(["restore", "-", "--by-call-id"], masked.text)).toMatchObject({
+			code: 0,
+			text: source,
+			lines: ["palimpsest: restored 2, 2 of them by the tool_call_id alone"],
+		});
+	});
+
+	it("leaves what only looks like a placeholder, says so, and ends with 1", async () => {
+		const masked = await run(["mask", "-"], JSON.stringify(messages));
+		const [placeholder = ""] = /\[Observation masquée[^\]]*\]/.exec(masked.text) ?? [];
+		const calls = [{ id: "other", type: "function", function: { name: "cat", arguments: "{}" } }];
+		const source = JSON.stringify([
+			{ role: "assistant", content: null, tool_calls: calls },
+			{ role: "tool", tool_call_id: "other", content: placeholder },
+		]);
+		const { code, text, lines } = await run(["restore", "-"], source);
+		expect({ code, text }).toEqual({ code: 1, text: source });
+		expect(lines[1]).toMatch(/^palimpsest: ambiguous, left as they are \(a tool may have printed them\): \w{20}$/);
+	});
+
 	it("prints no conversation that is none", async () => {
 		expect(await run(["restore", "-"], "{")).toMatchObject({
 			code: 1,

@@ -62,9 +62,11 @@ it("finds notices by their exact grammar", () => {
 	expect(
 		find(`before\n${notice} behind\n{"_truncated":"[HTML as text; the original has 5 characters, ref=x]"}`),
 	).toEqual([
-		{ ref: "abc123", totalChars: 90 },
-		{ ref: "x", totalChars: 5 },
+		{ ref: "abc123", totalChars: 90, isAtTop: false },
+		{ ref: "x", totalChars: 5, isAtTop: false },
 	]);
+	expect(find(`${notice}\nx`)).toMatchObject([{ isAtTop: true }]);
+	expect(find(`[{"_truncated":"${notice}"},1]`)).toMatchObject([{ isAtTop: true }]);
 	for (const other of ["", "ref=abc", notice.replace("7 of", "seven of"), notice.replace("]", "")]) {
 		expect(find(other)).toEqual([]);
 	}

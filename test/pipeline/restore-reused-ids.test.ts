@@ -22,7 +22,7 @@ it("a placeholder without a reference does not get the text of another result wh
 	const conversation = openaiMessages([user("Go."), ...turns]);
 	const { conversation: back, report } = await restored(conversation);
 	expect(back).toEqual(conversation);
-	expect(report).toMatchObject({ restored: 1, missing: ["a"], ambiguous: [] });
+	expect(report).toMatchObject({ restored: 1, missing: [], without_reference: ["a"], ambiguous: [] });
 });
 
 it("of several results whose calls share an id, a placeholder without a reference gets the one of its length", async () => {
@@ -35,7 +35,8 @@ it("of several results whose calls share an id, a placeholder without a referenc
 	const conversation = openaiMessages([user("Go."), ...turns]);
 	const masked = await maskConversation({ conversation, policy: own, archive });
 	expect(masked.edits).toHaveLength(2);
-	const back = await restoreConversation({ conversation: masked.conversation, archive, policy: own });
+	const request = { conversation: masked.conversation, archive, policy: own };
+	const back = await restoreConversation({ ...request, byCallId: true });
 	expect(back.conversation).toEqual(conversation);
-	expect(back.report).toMatchObject({ restored: 2, missing: [], ambiguous: [] });
+	expect(back.report).toMatchObject({ restored: 2, restored_by_call_id: 2, missing: [], ambiguous: [] });
 });

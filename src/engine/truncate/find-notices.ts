@@ -1,4 +1,4 @@
-import { refGrammar } from "../placeholder.ts";
+import { refGrammar, refIn } from "../placeholder.ts";
 import { templateFinder } from "../template-pattern.ts";
 
 const count = "\\d+";
@@ -6,13 +6,19 @@ const grammar = { omitted_lines: count, total_lines: count, omitted_chars: count
 
 /** A notice found in a shortened text. */
 export interface FoundNotice {
-	/** Where the whole text is archived. */
-	readonly ref: string;
-	/** Characters of the whole, escape sequences of terminals aside. */
-	readonly totalChars: number;
+	/** Where the whole text is archived; `undefined` where the notice does not say. */
+	readonly ref: string | undefined;
+	/** Characters of the whole, escape sequences of terminals aside; `undefined` where the notice does not say. */
+	readonly totalChars: number | undefined;
+	/** Whether it stands where a strategy writes it: at the top of the text, or first in its JSON. */
+	readonly isAtTop: boolean;
 }
 
-/** Finds the notices of any of the templates, which name a reference, in a text. */
+const longestBeforeTop = 100;
+/** What stands before a notice at the top of a text: nothing, or the opening of JSON. */
+const beforeTop = /^(?:\[?\s*\{\s*"_+truncated"\s*:\s*")?$/;
+
+/** Finds the notices of any of the templates in a text. */
 export function noticeFinder(templates: readonly string[]): (text: string) => FoundNotice[] {
 	const finders = templates.map((template) => {
 		const opening = template.split(/\{\w+\}/, 1)[0] ?? "";
@@ -23,9 +29,10 @@ export function noticeFinder(templates: readonly string[]): (text: string) => Fo
 			// Most texts hold no notice, which its opening tells at once.
 			.filter(({ opening }) => text.includes(opening))
 			.flatMap(({ finder }) =>
-				Array.from(text.matchAll(finder), ({ groups }) => ({
-					ref: groups?.ref ?? "",
-					totalChars: Number(groups?.total_chars),
+				Array.from(text.matchAll(finder), ({ groups, index }) => ({
+					ref: refIn(groups?.ref),
+					totalChars: groups?.total_chars === undefined ? undefined : Number(groups.total_chars),
+					isAtTop: index < longestBeforeTop && beforeTop.test(text.slice(0, index)),
 				})),
 			);
 }

@@ -94,7 +94,10 @@ function startOfTail(text: string, start: number): number {
 }
 
 /** Whether `cut` has made the text of a longer one: then a marker stands exactly where head and tail end. */
-function isAlreadyCut(text: string, { headChars, tailChars, marker }: HeadTailLimits): boolean {
+export function isAlreadyCut(
+	text: string,
+	{ headChars, tailChars, marker }: Omit<HeadTailLimits, "maxChars">,
+): boolean {
 	const pattern = templatePattern(marker, markerGrammar);
 	// A surrogate pair at the edge makes the head or the tail one shorter.
 	for (const head of [headChars, Math.max(0, headChars - 1)]) {
