@@ -4,11 +4,11 @@ import type { Path } from "../engine/path.ts";
 import { cleanValue, type ReadPlaceholder } from "../engine/placeholder.ts";
 import { type FoundNotice, noticeFinder } from "../engine/truncate/find-notices.ts";
 import { isAlreadyCut } from "../engine/truncate/head-tail.ts";
-import { type FoundMarker, markerFinder } from "../engine/truncate/marker.ts";
+import { type FoundMarker, longestLiteral, markerFinder } from "../engine/truncate/marker.ts";
 import { stripEscapes } from "../engine/truncate/strip-escapes.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locales } from "../policy/locale.ts";
-import { trimMarker } from "../policy/presets.ts";
+import { presets, trimMarker } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { placeholderReaderOf } from "./placeholders-of.ts";
@@ -272,20 +272,29 @@ const plainNotices: readonly string[] = Object.values(locales).flatMap(({ notice
 ]);
 
 /**
- * Recognises texts that were cut and do not say where the whole is. A marker of the policy's own, which may be no more
- * than three dots, counts only where cutting by that policy puts it.
+ * Recognises texts that were cut and do not say where the whole is. Claude Code cuts with the words of our English marker,
+ * and a marker of the policy's own may be no more than three dots: these count only where this policy or a preset puts them.
  */
 function cutRecogniser(policy: Policy): (text: string) => boolean {
 	const { guardMarker, truncateMarker } = wordings(policy);
-	const { guard, truncate } = policy;
-	const ownCuts = [
-		{ headChars: guard.truncate_head_chars, tailChars: guard.truncate_tail_chars, marker: guardMarker },
-		{ headChars: truncate.head_chars, tailChars: truncate.tail_chars, marker: truncateMarker },
-	].filter(({ marker }) => !plainMarkers.includes(marker));
-	const findMarkers = markerFinder(plainMarkers);
+	const english = locales.en.truncation_marker;
+	const distinct = plainMarkers.filter((marker) => marker !== english);
+	const placed = new Set([english, guardMarker, truncateMarker].filter((marker) => !distinct.includes(marker)));
+	const ends = keptEnds(policy);
+	const isPlaced = (text: string, marker: string) =>
+		text.includes(longestLiteral(marker)) && ends.some((one) => isAlreadyCut(text, { ...one, marker }));
+	const findMarkers = markerFinder(distinct);
 	const findNotices = noticeFinder(plainNotices);
 	return (text) =>
 		findMarkers(text).length > 0 ||
 		findNotices(text).some(({ isAtTop }) => isAtTop) ||
-		ownCuts.some((cut) => isAlreadyCut(text, cut));
+		[...placed].some((marker) => isPlaced(text, marker));
+}
+
+/** How much of head and tail cutting keeps by a policy, and by each preset. */
+function keptEnds(policy: Policy): readonly { readonly headChars: number; readonly tailChars: number }[] {
+	return [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
+		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
+		{ headChars: truncate?.head_chars ?? 2_000, tailChars: truncate?.tail_chars ?? 2_000 },
+	]);
 }

@@ -109,6 +109,15 @@ it("what was redacted and cut comes back as it was kept", async () => {
 	expect(report.redacted).toHaveLength(1);
 });
 
+it("a result that its host has cut, in the words of our English marker, is none of ours", async () => {
+	const cut = `${textOfLength(5_000)}\n\n... [2374 characters truncated] ...\n\n${textOfLength(5_000)}`;
+	const given = openaiMessages(user("Go."), toolTurn("a", cut));
+	for (const byCallId of [false, true]) {
+		const back = await restoreWhole({ conversation: given, archive, policy: policyOf({ locale: "en" }), byCallId });
+		expect(back.report).toMatchObject({ ...clean, restored: 0 });
+	}
+});
+
 it("a marker of the policy's own without a reference counts only where cutting puts it", async () => {
 	const guard = { max_tool_result_chars: 1_000, truncate_head_chars: 200, truncate_tail_chars: 200 };
 	const policy = policyOf({ guard: { ...guard, marker_template: "..." } });

@@ -15,10 +15,7 @@ export interface FoundMarker {
 /** Finds the markers of any of the templates in a text, in order. */
 export function markerFinder(templates: readonly string[]): (text: string) => FoundMarker[] {
 	const finders = templates.map((template) => {
-		const literal = template
-			.split(/\{\w+\}/)
-			.reduce((longest, part) => (part.length > longest.length ? part : longest));
-		return { finder: templateFinder(template, markerGrammar), literal };
+		return { finder: templateFinder(template, markerGrammar), literal: longestLiteral(template) };
 	});
 	return (text) =>
 		finders
@@ -31,4 +28,9 @@ export function markerFinder(templates: readonly string[]): (text: string) => Fo
 					ref: refIn(found.groups?.ref),
 				})),
 			);
+}
+
+/** The longest part of a template that stands in every text made of it. */
+export function longestLiteral(template: string): string {
+	return template.split(/\{\w+\}/).reduce((longest, part) => (part.length > longest.length ? part : longest));
 }
