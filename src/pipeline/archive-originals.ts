@@ -1,10 +1,11 @@
-import type { Archive, Original } from "../archive/archive.ts";
+import type { Archive, Listing, Original } from "../archive/archive.ts";
 import { compactJson } from "../engine/compact-json.ts";
-import type { Edit, EditedResult, Plan, TakenOut } from "../engine/edit.ts";
+import type { Edit, Plan, TakenOut } from "../engine/edit.ts";
 import { jsonPointer, type Path, valueAt } from "../engine/path.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 import { droppedGroups } from "./dropped-groups.ts";
-import { type Place, type Places, placesKey } from "./places.ts";
+import { getIfThere } from "./find-original.ts";
+import { orderOf, type Place, type Places, parsePlaces, placesBut, placesKey } from "./places.ts";
 
 /** How values are spelled in the text of a conversation, where that is not compact JSON. */
 export type SpellingsOf = (paths: readonly Path[]) => ReadonlyMap<Path, string>;
@@ -31,23 +32,31 @@ export async function archiveOriginals(what: {
 	const { archive, source, plan } = what;
 	const spellings = what.spellingsOf?.(plan.filter(isTakenOut).map(({ path }) => path)) ?? new Map<Path, string>();
 	const originals: Original[] = [];
-	const results = byResult(plan);
+	const results = byResult(plan, source);
 	const needing = results.filter(({ main, edits }) => needsPlaces(main, edits, source, spellings));
-	const placed = new Set(needing.map(({ main }) => main.takenOut.ref));
-	if (what.spellingsOf) for (const ref of await placedBefore(archive, results)) placed.add(ref);
+	const needed = new Set(needing.map(({ main }) => main.takenOut.ref));
+	const readPlaces = placesReader(archive);
+	const before = await placesBefore(archive, what.spellingsOf ? results.map(({ main }) => main.takenOut.ref) : needed);
 	for (const { main, edits } of results) {
 		const { takenOut, result } = main;
 		const { kind, text, ref } = takenOut;
-		originals.push({ kind, text, toolCallId: result?.toolCallId, toolName: result?.toolName });
-		// Where the same text stood elsewhere in another spelling, that would be taken for this one's.
-		if (placed.has(ref)) {
-			const places: Places = {
-				record: Number(main.path[source.located.base.length]),
-				tool_call_id: result?.toolCallId,
-				places: placesOf(edits, source, spellings),
-			};
-			originals.push({ kind: "places", text: JSON.stringify(places), toolCallId: placesKey(ref) });
+		const call = { toolCallId: result?.toolCallId, toolName: result?.toolName };
+		originals.push({ kind, text, ...call });
+		// The marker in a copy names the whole of the copy.
+		for (const copy of edits) {
+			if (copy !== main && isMain(copy))
+				originals.push({ kind: copy.takenOut.kind, text: copy.takenOut.text, ...call });
 		}
+		// Where the same text stood elsewhere in another spelling, that would be taken for this one's.
+		const earlier = before.get(ref) ?? [];
+		if (!needed.has(ref) && earlier.length === 0) continue;
+		const places: Places = {
+			record: Number(main.path[source.located.base.length]),
+			tool_call_id: result?.toolCallId,
+			places: placesOf(edits, source, spellings),
+		};
+		const latest = await makeLatest({ places, earlier, refOf: archive.refOf, read: readPlaces });
+		originals.push({ kind: "places", text: JSON.stringify(latest), toolCallId: placesKey(ref) });
 	}
 	for (const { takenOut } of plan) {
 		if (takenOut?.kind === "group") originals.push({ kind: "group", text: takenOut.text });
@@ -61,6 +70,7 @@ export async function archiveOriginals(what: {
 type TakenFromResult = TakenOut & { readonly kind: "result" | "media" };
 type MainEdit = Edit & { readonly kind: "replace"; readonly takenOut: TakenFromResult };
 
+/** A text that is taken out of a result. */
 interface ResultEdits {
 	readonly main: MainEdit;
 	/** The main edit and those of the copies that a record keeps beside it. */
@@ -75,25 +85,73 @@ function isMain(edit: Edit): edit is MainEdit {
 	return edit.kind === "replace" && edit.takenOut !== undefined && edit.takenOut.kind !== "group";
 }
 
-/** The edits of each result: a text taken out, and behind it the copies that go with it. */
-function byResult(plan: Plan): ResultEdits[] {
-	const found: { main: MainEdit; edits: Edit[] }[] = [];
-	const latest = new Map<EditedResult | undefined, { main: MainEdit; edits: Edit[] }>();
-	for (const edit of plan) {
-		if (isMain(edit)) {
-			const started = { main: edit, edits: [edit] };
-			found.push(started);
-			latest.set(edit.result, started);
-		} else if (edit.reason === "mask") latest.get(edit.result)?.edits.push(edit);
+/**
+ * What is taken out of each result, with the edits of the copies that its record keeps. They are told by where they
+ * stand: a guard may cut a text and mask its copy, and a copy that is cut short looks like none when it is read again.
+ */
+function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
+	const found: ResultEdits[] = [];
+	const editsOf = new Map(plan.filter(isTakenOut).map((edit) => [jsonPointer(edit.path), edit]));
+	const placesIn = (nodes: readonly { readonly path: Path }[]) =>
+		nodes.flatMap(({ path }) => editsOf.get(jsonPointer(path)) ?? []);
+	for (const message of new Set(plan.map((edit) => edit.message))) {
+		for (const { whole, texts, media, copies } of transcript.messages[message]?.results ?? []) {
+			const places = new Set(placesIn([...(whole ? [whole] : []), ...texts, ...media]));
+			const mains = [...places].filter(isMain);
+			const ofCopies = placesIn(copies).filter((edit) => !places.has(edit));
+			// The copies go with the last text.
+			const last = mains.findLast(({ takenOut }) => takenOut.kind === "result") ?? mains.at(-1);
+			for (const main of mains) found.push({ main, edits: main === last ? [main, ...ofCopies] : [main] });
+		}
 	}
+	// No reference may name what is not kept, whatever a format says of the places of its results.
+	const settled = new Set(found.flatMap(({ edits }) => edits));
+	found.push(...plan.filter(isMain).flatMap((main) => (settled.has(main) ? [] : { main, edits: [main] })));
 	return found;
 }
 
-/** The texts of which places are kept already. */
-async function placedBefore(archive: Archive, results: readonly ResultEdits[]): Promise<readonly string[]> {
-	const refs = [...new Set(results.map(({ main }) => main.takenOut.ref))];
-	const found = await Promise.all(refs.map((ref) => archive.find(placesKey(ref))));
-	return refs.filter((_, index) => found[index]?.length !== 0);
+/** The places that are kept already, by the reference of their text. */
+async function placesBefore(
+	archive: Archive,
+	refs: Iterable<string>,
+): Promise<ReadonlyMap<string, readonly Listing[]>> {
+	const found = await Promise.all(
+		Array.from(new Set(refs), async (ref) => [ref, await archive.find(placesKey(ref))] as const),
+	);
+	return new Map(found);
+}
+
+/** Reads places once each: many results may have one text. */
+function placesReader(archive: Archive): (ref: string) => Promise<Places | undefined> {
+	const known = new Map<string, Promise<Places | undefined>>();
+	return (ref) => {
+		const read = known.get(ref) ?? getIfThere(archive, ref).then((stored) => stored && parsePlaces(stored.text));
+		known.set(ref, read);
+		return read;
+	};
+}
+
+/**
+ * Numbers places so that they are later than the ones that differ from them in spelling alone: the same session may be
+ * masked as one program writes it, then as another does, then as the first does again.
+ */
+async function makeLatest(what: {
+	readonly places: Places;
+	readonly earlier: readonly Listing[];
+	readonly refOf: Archive["refOf"];
+	readonly read: (ref: string) => Promise<Places | undefined>;
+}): Promise<Places> {
+	const { places, earlier, refOf, read } = what;
+	const own = refOf(JSON.stringify(places));
+	if (earlier.every(({ ref }) => ref === own)) return places;
+	const where = placesBut(places, "spelling");
+	let latest: Places | undefined;
+	for (const { ref } of earlier) {
+		const one = await read(ref);
+		if (one && placesBut(one, "spelling") === where && orderOf(one) >= orderOf(latest)) latest = one;
+	}
+	if (!latest) return places;
+	return placesBut(latest, "order") === placesBut(places, "order") ? latest : { ...places, order: orderOf(latest) + 1 };
 }
 
 /** Whether the text alone would not bring back what stood there, byte for byte. */

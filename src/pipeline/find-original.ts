@@ -12,7 +12,7 @@ import { presets, trimMarker } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import { placeholderReaderOf } from "./placeholders-of.ts";
-import { type Places, parsePlaces, pathsOfPlaces, placesKey } from "./places.ts";
+import { orderOf, type Places, parsePlaces, pathsOfPlaces, placesKey } from "./places.ts";
 import { textLibraries } from "./text-libraries.ts";
 
 /** A text of a result that may stand for an original. */
@@ -162,7 +162,9 @@ export function createOriginalFinder(what: {
 			// What redaction has left of places may fit nowhere any more; what then comes back is less than what was there.
 			else if (stored && stored.redactions > 0) isRedacted = true;
 		}
-		const [best] = fitting.sort((a, b) => likeness(b.places, standing) - likeness(a.places, standing));
+		const [best] = fitting.sort(
+			(a, b) => likeness(b.places, standing) - likeness(a.places, standing) || orderOf(b.places) - orderOf(a.places),
+		);
 		if (best) return { ...done, edits: best.edits, isRedacted: found.redactions > 0 || best.isRedacted };
 		if (found.kind === "media") return { kind: "missing", name: found.ref };
 		return { ...done, edits: [{ kind: "replace", path: standing.path, replacement: found.text }], isRedacted };
@@ -210,7 +212,8 @@ function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
 	return text.length === totalChars || stripEscapes(text, textLibraries.stripAnsi).length === totalChars;
 }
 
-async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {
+/** What is kept under a reference; `undefined` where nothing is. */
+export async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {
 	try {
 		// A conversation may name thousands that have expired, and of each that is missing `get` would look for the nearest.
 		return (await archive.has(ref)) ? await archive.get(ref) : undefined;

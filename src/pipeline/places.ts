@@ -10,6 +10,8 @@ export interface Places {
 	readonly record: number;
 	readonly tool_call_id?: string | undefined;
 	readonly places: readonly Place[];
+	/** Of the places that differ in spelling alone, the one with the highest number was kept last; absent: 0. */
+	readonly order?: number;
 }
 
 /** One replaced value. */
@@ -27,6 +29,16 @@ export interface Place {
 /** The name under which the places of an original are found; no tool call has such an id in practice. */
 export function placesKey(ref: string): string {
 	return `places:${ref}`;
+}
+
+export function orderOf(places: Places | undefined): number {
+	return Number.isSafeInteger(places?.order) ? (places?.order ?? 0) : 0;
+}
+
+/** Places as text, to compare them but for their order, or but for their order and what stood there. */
+export function placesBut({ order: _, ...rest }: Places, what: "order" | "spelling"): string {
+	if (what === "order") return JSON.stringify(rest);
+	return JSON.stringify({ ...rest, places: rest.places.map(({ was: _spelling, ...place }) => place) });
 }
 
 /** Reads archived places; `undefined` for any other text. */
