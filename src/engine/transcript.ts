@@ -1,4 +1,4 @@
-import type { Path } from "./path.ts";
+import { type Path, samePath } from "./path.ts";
 
 /**
  * What a message is for, whatever a format calls it: `developer` is `system`, `model` is `assistant`. `other` is a
@@ -69,6 +69,11 @@ export interface ToolResult {
 	/** Further copies of the text that a record keeps beside the message. They are sent to no model and cost no tokens. */
 	readonly copies: readonly TextNode[];
 	readonly media: readonly MediaNode[];
+	/**
+	 * Values equal to the one that holds the result, where a session has a record more than once: what is edited here is
+	 * edited there likewise. Their paths are as long as that of the value. Absent: none.
+	 */
+	readonly repeats?: readonly Path[];
 	/** The format's own error flag; `undefined` where the format has none or it is not set. */
 	readonly isError: boolean | undefined;
 }
@@ -103,6 +108,17 @@ export interface Transcript {
 	readonly opensWithUser: boolean;
 	/** Whether it wants user and assistant in turn, and refuses two user messages one after the other. */
 	readonly inTurn?: boolean;
+}
+
+/** The places of the values that repeat a result's which correspond to a place in it; none for a place of its copies. */
+export function repeatedPlaces(result: ToolResult, path: Path): Path[] {
+	const { repeats = [] } = result;
+	if (repeats.length === 0) return [];
+	const own = (result.whole ?? result.texts[0] ?? result.media[0])?.path;
+	return repeats.flatMap(({ length }, index): Path[] => {
+		const isWithin = own !== undefined && samePath(own.slice(0, length), path.slice(0, length));
+		return isWithin ? [[...(repeats[index] ?? []), ...path.slice(length)]] : [];
+	});
 }
 
 /** The text of a result whose texts belong together, for reading (never for editing). */

@@ -1,7 +1,7 @@
 import type { Edit, Plan } from "./edit.ts";
 import { jsonPointer, type Path, samePath } from "./path.ts";
 import { takesMessageOut } from "./takes-message-out.ts";
-import type { Message, Transcript } from "./transcript.ts";
+import { type Message, repeatedPlaces, type ToolResult, type Transcript } from "./transcript.ts";
 import type { Violation } from "./violation.ts";
 
 /** Checks that a plan goes to tool results, reasoning blocks, whole messages and ties between records, and nothing else. */
@@ -63,13 +63,20 @@ function editablePlaces(): (message: Message, path: Path) => boolean {
 
 function hasFewPlaces({ results }: Message): boolean {
 	if (results.length > few) return false;
-	for (const { texts, copies, media } of results) if (texts.length + copies.length + media.length > few) return false;
+	for (const { texts, copies, media, repeats } of results) {
+		if (repeats || texts.length + copies.length + media.length > few) return false;
+	}
 	return true;
 }
 
 /** The paths that hold what tools answered. */
 function editable(message: Message): Path[] {
-	return message.results.flatMap(({ texts, whole, copies, media }) =>
-		[...texts, ...copies, ...media, ...(whole ? [whole] : [])].map(({ path }) => path),
-	);
+	return message.results.flatMap(editablePaths);
+}
+
+/** The paths of a result that may be edited: its own, and those of what is kept of it a second time. */
+export function editablePaths(result: ToolResult): Path[] {
+	const { texts, whole, copies, media } = result;
+	const own = [...texts, ...media, ...(whole ? [whole] : [])].map(({ path }) => path);
+	return [...own, ...copies.map(({ path }) => path), ...own.flatMap((path) => repeatedPlaces(result, path))];
 }

@@ -48,6 +48,11 @@ export interface Format {
 	readonly probe: (located: LocatedMessages) => Fit;
 	/** Reads messages that fit. Never throws: what it does not know is opaque. */
 	readonly read: (located: LocatedMessages) => Transcript;
+	/**
+	 * The ids of all calls that anything in the list answers, read without looking at how its records are tied, so that
+	 * the verifier notices a result that reading has lost. Absent where each value of the list is read as a message.
+	 */
+	readonly answeredCalls?: (located: LocatedMessages) => readonly string[];
 	/** How the records of a session are tied to each other. Absent where a format has no such ties. */
 	readonly links?: RecordLinks;
 	/** How a message of plain text is written: a summary, a request to go on. */

@@ -2,6 +2,7 @@ import type { Archive, Listing, Original } from "../archive/archive.ts";
 import { compactJson } from "../engine/compact-json.ts";
 import type { Edit, Plan, TakenOut } from "../engine/edit.ts";
 import { jsonPointer, type Path, valueAt } from "../engine/path.ts";
+import { editablePaths } from "../engine/verify-targets.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 import { droppedGroups } from "./dropped-groups.ts";
 import { getIfThere } from "./find-original.ts";
@@ -92,13 +93,13 @@ function isMain(edit: Edit): edit is MainEdit {
 function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	const found: ResultEdits[] = [];
 	const editsOf = new Map(plan.filter(isTakenOut).map((edit) => [jsonPointer(edit.path), edit]));
-	const placesIn = (nodes: readonly { readonly path: Path }[]) =>
-		nodes.flatMap(({ path }) => editsOf.get(jsonPointer(path)) ?? []);
+	const editsAt = (paths: readonly Path[]) => paths.flatMap((path) => editsOf.get(jsonPointer(path)) ?? []);
 	for (const message of new Set(plan.map((edit) => edit.message))) {
-		for (const { whole, texts, media, copies } of transcript.messages[message]?.results ?? []) {
-			const places = new Set(placesIn([...(whole ? [whole] : []), ...texts, ...media]));
-			const mains = [...places].filter(isMain);
-			const ofCopies = placesIn(copies).filter((edit) => !places.has(edit));
+		for (const result of transcript.messages[message]?.results ?? []) {
+			const copies = new Set(result.copies.map(({ path }) => jsonPointer(path)));
+			const all = [...new Set(editsAt(editablePaths(result)))];
+			const mains = all.filter(isMain).filter(({ path }) => !copies.has(jsonPointer(path)));
+			const ofCopies = all.filter((edit) => !mains.some((main) => main === edit));
 			// The copies go with the last text.
 			const last = mains.findLast(({ takenOut }) => takenOut.kind === "result") ?? mains.at(-1);
 			for (const main of mains) found.push({ main, edits: main === last ? [main, ...ofCopies] : [main] });

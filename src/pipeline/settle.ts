@@ -6,6 +6,7 @@ import type { Transcript } from "../engine/transcript.ts";
 import { verify } from "../engine/verify.ts";
 import type { Violation } from "../engine/violation.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { Format } from "../formats/format.ts";
 import { locateMessages, type ReadConversation } from "../formats/read-conversation.ts";
 import { readEdited } from "../formats/read-edited.ts";
 import { linkRecogniser } from "../formats/sessions/relink.ts";
@@ -60,7 +61,24 @@ function check(source: ReadConversation, edited: unknown, { plan, countTokens }:
 	const transcript = readEdited(source, edited, plan);
 	const before = { document: source.document, transcript: source.transcript };
 	const isLink = linkRecogniser(source.format, source.located);
-	return verify(before, { document: edited, transcript }, { plan, countTokens, isLink });
+	return [
+		...verify(before, { document: edited, transcript }, { plan, countTokens, isLink }),
+		...verifyAnswers(source.format, edited, transcript),
+	];
+}
+
+/** Checks that no call has lost its result by how the records were read: before and after are read alike. */
+function verifyAnswers(format: Format, edited: unknown, { messages }: Transcript): Violation[] {
+	if (!format.answeredCalls) return [];
+	const results = new Set(messages.flatMap((message) => message.results.map(({ callId }) => callId)));
+	const answered = format.answeredCalls(locateMessages(edited)).filter((id) => !results.has(id));
+	if (answered.length === 0) return [];
+	const lost = new Set(answered);
+	return messages.flatMap(({ calls }, index): Violation[] =>
+		calls.some(({ id }) => id !== undefined && lost.has(id))
+			? [{ promise: "pairing_kept", detail: `call in message ${index}, its result was not read` }]
+			: [],
+	);
 }
 
 /** What somebody else's strategy wrote is read as a whole. */

@@ -172,6 +172,95 @@ describe("Claude Code sessions", () => {
 			expect(JSON.stringify(twice.conversation)).not.toContain("one line");
 		});
 
+		it("a repeated record stays equal to the first, whatever is edited in it", async () => {
+			const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "A".repeat(4_000) } };
+			const parts = [outputOf("one"), "short", outputOf("two")].map((text) => ({ type: "text", text }));
+			for (const content of [parts, [...parts, image], "长".repeat(60)]) {
+				const old = result("r1", "a2", "t1", content, { toolUseResult: outputOf("one") });
+				const resumed = { ...old, sessionId: "s2", timestamp: "2026-02-02T00:00:00.000Z" };
+				const records = [...parallel.slice(0, 6), old, resumed, ...parallel.slice(7)];
+				const policy = policyOf({ media: "mask", mask: { window_turns: 1 } });
+				const guard = { max_tool_result_chars: 500, truncate_head_chars: 50, truncate_tail_chars: 50 };
+				const small = policyOf({ guard: { ...guard, ladder: ["truncate"] } });
+				for (const outcome of [
+					await maskConversation({ conversation: records, policy }),
+					await guardConversation({ conversation: records, policy: small, contextWindow: 100_000 }),
+				]) {
+					expect(outcome.error).toBeUndefined();
+					const [first, second] = (outcome.conversation as Record_[]).filter(({ uuid }) => uuid === "r1");
+					expect(second?.message).toEqual(first?.message);
+					if (typeof content !== "string") expect(first?.message).not.toEqual(old.message);
+				}
+			}
+		});
+
+		describe("different records under one uuid", () => {
+			const shared = [
+				...parallel.slice(0, 6),
+				result("r", "a2", "t1", outputOf("one")),
+				result("r", "a3", "t2", outputOf("two")),
+				answer("a4", "r", "msg2", call("t3")),
+				result("r3", "a4", "t3", "ok"),
+			];
+
+			it("are read both, so that no call loses its result", async () => {
+				expect(read(shared).messages.flatMap(({ results }) => results.map(({ callId }) => callId))).toEqual([
+					"t1",
+					"t2",
+					"t3",
+				]);
+				const { conversation, report, edits } = await maskConversation({ conversation: shared, policy: masking });
+				expect(report.masked_tool_results).toBe(2);
+				expect(edits.map(({ tool_call_id }) => tool_call_id)).toEqual(["t1", "t2"]);
+				expect(JSON.stringify(conversation)).not.toMatch(/one line|two line/);
+			});
+
+			it("are part of the conversation both, with what each hangs at", () => {
+				const prompts = [
+					user("u", null, "Go."),
+					user("u", null, "Go, please."),
+					answer("a1", "u", "msg1", { type: "text", text: "First." }),
+					user("x", "a1", "One way."),
+					answer("a2", "u", "msg2", { type: "text", text: "Second." }),
+					user("x", "a2", "Another way."),
+					answer("a3", "x", "msg3", { type: "text", text: "Done." }),
+				];
+				const all = ["Go.", "Go, please.", "First.", "One way.", "Second.", "Another way.", "Done."];
+				expect(textsOf(prompts)).toEqual(all);
+				const inCircle = [user("a", "a", "One."), user("a", "a", "Two."), user("a", "a", "Three.")];
+				expect(textsOf(inCircle)).toEqual(["One.", "Two.", "Three."]);
+			});
+
+			it("are not sent where a compaction took the place of one", () => {
+				const summary = user("s", null, "So far: nothing.", { isCompactSummary: true });
+				const records = [user("u", null, "Before."), summary, user("u", "s", "After.")];
+				expect(textsOf(records)).toEqual(["So far: nothing.", "After."]);
+			});
+
+			it("of which one is dropped stay tied to the other", async () => {
+				const policy = policyOf({ guard: { ladder: ["drop"], keep_last_messages: 1, reserve_tokens: 0 } });
+				const records = [
+					user("u1", null, "Go."),
+					user("x", "u1", outputOf("long")),
+					user("x", "u1", "Short."),
+					answer("a1", "x", "msg1", { type: "text", text: "Done." }),
+				];
+				for (const conversation of [records, [records[0], records[2], records[1], records[3]]]) {
+					const outcome = await guardConversation({ conversation, policy, contextWindow: 60 });
+					expect(outcome.error).toBeUndefined();
+					expect(textsOf(outcome.conversation as Record_[])).toContain("Go.");
+					expect(textsOf(outcome.conversation as Record_[])).toContain("Done.");
+				}
+			});
+
+			it("in great number take no longer than others", () => {
+				const many = Array.from({ length: 30_000 }, (_, index) => user("same", "same", `${index}`));
+				const started = performance.now();
+				expect(read(many).messages).toHaveLength(30_000);
+				expect(performance.now() - started).toBeLessThan(15_000);
+			});
+		});
+
 		it("a head that was cut off leaves nothing before", () => {
 			expect(textsOf([user("u5", "gone", "Go."), user("u6", "u5", "On.")])).toEqual(["Go.", "On."]);
 		});

@@ -22,6 +22,8 @@ interface Answer {
 	readonly spelling: "plain" | "escaped" | "escaped copy" | "escaped upper";
 	/** Whether the tool said the very same as the one before it. */
 	readonly again: boolean;
+	/** Whether its record stands in the file twice. */
+	readonly twice: boolean;
 }
 
 const words = fc.constantFrom("é", "naïve", "🦊", "/usr/bin", "line", '"quoted"', "中文", "x", "0", "Error: ", "\\");
@@ -37,6 +39,7 @@ const answers: fc.Arbitrary<Answer> = fc.record({
 	copy: fc.constantFrom("none", "same", "error", "error", "stdout", "blocks", "longer"),
 	spelling: fc.constantFrom("plain", "escaped", "escaped copy", "escaped upper"),
 	again: fc.integer({ min: 0, max: 3 }).map((number) => number === 0),
+	twice: fc.integer({ min: 0, max: 5 }).map((number) => number === 0),
 });
 
 function copyOf({ text, copy }: Answer): { toolUseResult?: unknown } {
@@ -93,6 +96,7 @@ function sessionOf(given: readonly Answer[]): string {
 		const heard = { role: "user", content: [result] };
 		const record = { parentUuid: `a${index}`, uuid: `r${index}`, type: "user", message: heard, ...copyOf(answer) };
 		lines.push(spelled(record, answer.spelling));
+		if (answer.twice) lines.push(spelled(record, "plain"));
 		parentUuid = `r${index}`;
 	}
 	return `${lines.join("\n")}\n`;

@@ -1,8 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { readTextDocument } from "../../src/documents/text-document.ts";
 import type { Edit } from "../../src/engine/edit.ts";
 import type { Path } from "../../src/engine/path.ts";
+import type { Message } from "../../src/engine/transcript.ts";
+import type { LocatedMessages } from "../../src/formats/format.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
 import { settle } from "../../src/pipeline/settle.ts";
+import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { roughCount } from "../support/rough-count.ts";
 import { outputOf } from "../support/sample-text.ts";
@@ -68,5 +72,22 @@ describe("settle", () => {
 			countTokens: roughCount,
 		});
 		expect(settled.kind === "broken_promise" && settled.error.message).toMatch(/ and 4 more, so /);
+	});
+
+	it("notices a result that was not read, though it was not read before either", () => {
+		const { value } = readTextDocument(claudeCodeSession(3), "the session");
+		const whole = readConversation(value);
+		const without = (messages: readonly Message[]) =>
+			messages.filter(({ results }) => results[0]?.callId !== "toolu_1");
+		const losesOne = (located: LocatedMessages) => {
+			const transcript = whole.format.read(located);
+			return { ...transcript, messages: without(transcript.messages) };
+		};
+		const lossy = { ...whole, format: { ...whole.format, read: losesOne }, transcript: losesOne(whole.located) };
+		const plan = [replace([2, "message", "content", 0, "content"])].map((edit) => ({ ...edit, message: 2 }));
+		expect(settle({ source: whole, plan, countTokens: roughCount }).kind).toBe("kept_promises");
+		const settled = settle({ source: lossy, plan, countTokens: roughCount });
+		expect(settled).toMatchObject({ kind: "broken_promise", document: value });
+		expect(settled).toHaveProperty("error.message", expect.stringContaining("pairing_kept (call in message 3,"));
 	});
 });

@@ -6,6 +6,7 @@ import { type CountTokens, sizeOf, sizeOfMedia, sizeOfResult } from "../measure.
 import type { PairedResult } from "../pairing.ts";
 import { writeMediaPlaceholder, writePlaceholder } from "../placeholder.ts";
 import { resultText } from "../transcript.ts";
+import { withRepeats } from "./mark-unsent.ts";
 
 /** Why a result outside the window was left as it is. */
 export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its_tool" | "error" | "not_smaller";
@@ -40,7 +41,7 @@ export function maskResult(paired: PairedResult, parameters: MaskResultParameter
 	if (result.texts.some((node) => isPlaceholder(node.text))) return "already_masked";
 	if (policy.keep_errors && (parameters.isError ?? looksLikeError)(paired)) return "error";
 	const edits = result.whole ? maskText(paired, parameters) : maskMedia(paired, parameters);
-	return edits.length > 0 ? edits : "not_smaller";
+	return edits.length > 0 ? withRepeats(result, edits) : "not_smaller";
 }
 
 function looksLikeError({ result }: PairedResult): boolean {

@@ -9,7 +9,7 @@ import { resultCharacters, resultText, type ToolResult, type Transcript } from "
 import { type HeadTailLimits, truncateHeadTail } from "../truncate/head-tail.ts";
 import { truncateOutput } from "../truncate/truncate-output.ts";
 import type { TruncateOutputParameters } from "../truncate/truncation-types.ts";
-import { markUnsent } from "./mark-unsent.ts";
+import { markUnsent, withRepeats } from "./mark-unsent.ts";
 
 /** How results are shortened otherwise than to head and tail. */
 export type ByStrategy = Pick<
@@ -92,7 +92,7 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		const [before, after] = [text, cut].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];
 		edits.push({ ...base, path, replacement: cut, before, after, unsent: true, ...takeOut(text, archiving) });
 	}
-	return edits;
+	return withRepeats(result, edits);
 }
 
 /** A list of nothing but texts cut as one text; `undefined` where it stays, or is no such list. */

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
-import { type RecordTies, recordChain } from "../sessions/record-chain.ts";
+import { type RecordTies, recordChain, repeatedRecords } from "../sessions/record-chain.ts";
 
 /** A record of a session that holds a user's or an assistant's message. */
 export interface SpeechRecord {
@@ -107,7 +107,11 @@ function chainOf(records: readonly unknown[], main: readonly SpeechRecord[], tie
 
 /** The messages of the main agent in a session, and how its records are tied. */
 function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[]; ties: RecordTies } {
-	const speech = withoutRepeats(records.flatMap((record, index) => readSpeech(record, index) ?? []));
+	const repeats = repeatedRecords(records, "uuid", contentOf);
+	const speech = withoutRepeats(
+		records.flatMap((record, index) => readSpeech(record, index) ?? []),
+		repeats,
+	);
 	// In a subagent's own file every record is a sidechain; elsewhere a sidechain is another agent's conversation.
 	const isOwnFile = speech.every(({ record }) => isSidechain(record));
 	const isMain = (record: JsonObject) => isOwnFile || !isSidechain(record);
@@ -115,26 +119,36 @@ function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[];
 	const isSpeech = new Set(main.map(({ index }) => index));
 	const isNode = (index: number) => {
 		const record = records[index];
-		return isJsonObject(record) && isMain(record) && (isSpeech.has(index) || typeof record.uuid === "string");
+		if (!isJsonObject(record) || repeats.has(index)) return false;
+		return isMain(record) && (isSpeech.has(index) || typeof record.uuid === "string");
 	};
 	const isStart = (index: number) => replacesHistory(records[index]);
 	return { main, ties: { id: "uuid", parent: "parentUuid", isNode, isStart } };
 }
 
+/** Of a message what it says; who resumes a session writes the time and the folder of the copy anew. */
+function contentOf(record: JsonObject): unknown {
+	const speech = readSpeech(record, 0);
+	return speech ? [record.type, isSidechain(record), speech.message] : record;
+}
+
 /** Records that stand in the file more than once are taken where they stand first, with the others beside them. */
-function withoutRepeats(speech: readonly SpeechRecord[]): SpeechRecord[] {
-	const first = new Map<string, SpeechRecord[]>();
-	return speech.flatMap((one) => {
-		const uuid = stringAt(one.record, "uuid");
-		const repeats = uuid === undefined ? undefined : first.get(uuid);
-		if (repeats) {
-			repeats.push(one);
-			return [];
-		}
-		const own: SpeechRecord[] = [];
-		if (uuid !== undefined) first.set(uuid, own);
-		return [{ ...one, repeats: own }];
-	});
+function withoutRepeats(speech: readonly SpeechRecord[], repeats: ReadonlyMap<number, number>): SpeechRecord[] {
+	const others = new Map<number, SpeechRecord[]>();
+	for (const one of speech) {
+		const first = repeats.get(one.index);
+		if (first === undefined) continue;
+		const known = others.get(first);
+		if (known) known.push(one);
+		else others.set(first, [one]);
+	}
+	return speech.flatMap((one) => (repeats.has(one.index) ? [] : { ...one, repeats: others.get(one.index) ?? [] }));
+}
+
+/** The ids of all calls that a record of the main agent answers, whichever branch it stands on. */
+export function answeredCalls(records: readonly unknown[]): readonly string[] {
+	const ids = readTree(records).main.flatMap(({ message }) => idsOf(message, "tool_result", "tool_use_id"));
+	return [...new Set(ids)];
 }
 
 function isSidechain(record: JsonObject): boolean {

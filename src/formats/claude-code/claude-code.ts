@@ -6,6 +6,7 @@ import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { outputCopies } from "../sessions/output-copies.ts";
 import { readAttachment } from "./claude-code-attachments.ts";
 import {
+	answeredCalls,
 	apiMessageId,
 	conversationChain,
 	conversationRecords,
@@ -39,6 +40,7 @@ export const claudeCode: Format = {
 			opensWithUser: true,
 		};
 	},
+	answeredCalls: ({ messages }) => answeredCalls(messages),
 	links: { id: ["uuid"], parent: ["parentUuid"], chain: ({ messages }) => conversationChain(messages) },
 	write: { message: writeClaudeCode, appends: false },
 };
@@ -153,13 +155,15 @@ function join(parts: readonly Message[]): Message {
 /** A record with those that repeat it: what it holds is sent once, and edited in all of them. */
 function joinRepeats(first: Message, repeats: readonly Message[]): Message {
 	if (repeats.length === 0) return first;
+	const paths = repeats.flatMap((repeat) => repeat.paths);
 	return {
 		...first,
-		paths: [first, ...repeats].flatMap((one) => one.paths),
-		results: first.results.map((result, index) => {
-			const again = repeats.flatMap((repeat) => repeat.results[index] ?? []);
-			return { ...result, copies: [...result.copies, ...again.flatMap(({ texts, copies }) => [...texts, ...copies])] };
-		}),
+		paths: [...first.paths, ...paths],
+		results: first.results.map((result, index) => ({
+			...result,
+			copies: [...result.copies, ...repeats.flatMap((repeat) => repeat.results[index]?.copies ?? [])],
+			repeats: paths.map((path) => [...path, "message"]),
+		})),
 		thinking: [first, ...repeats].flatMap((one) => one.thinking),
 	};
 }

@@ -49,9 +49,15 @@ export function followPiSession({ messages: records, base }: LocatedMessages): P
 
 /** The records on the way from the last one back to the beginning. */
 export function piChain(records: readonly unknown[]): readonly number[] {
+	const firstOf = new Map<unknown, number>();
+	records.forEach((record, index) => {
+		if (isJsonObject(record) && !firstOf.has(record.id)) firstOf.set(record.id, index);
+	});
 	const isNode = (index: number) => {
 		const record = records[index];
-		return isJsonObject(record) && record.type !== "session";
+		if (!isJsonObject(record) || record.type === "session") return false;
+		// A record that stands in the file a second time is no other one.
+		return typeof record.id !== "string" || firstOf.get(record.id) === index;
 	};
 	const last = records.findLastIndex((_, index) => isNode(index));
 	return last === -1 ? [] : recordChain(records, last, { id: "id", parent: "parentId", isNode, isStart: () => false });

@@ -15,8 +15,11 @@ export function planRelink(format: Format, located: LocatedMessages, plan: Plan)
 	const isDropped = (index: number) => dropped.has(jsonPointer([...base, index]));
 
 	const parentOfDropped = new Map<unknown, unknown>();
+	const staying = new Set(messages.flatMap((record, index) => (isDropped(index) ? [] : [valueAt(record, links.id)])));
 	messages.forEach((record, index) => {
-		if (isDropped(index)) parentOfDropped.set(valueAt(record, links.id), valueAt(record, links.parent));
+		const id = valueAt(record, links.id);
+		// Another record of that name still stands.
+		if (isDropped(index) && !staying.has(id)) parentOfDropped.set(id, valueAt(record, links.parent));
 	});
 	const tie = (index: number, place: Path, replacement: unknown): ReplaceEdit => {
 		const same = { chars: 0, tokens: 0 };
