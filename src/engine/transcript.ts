@@ -17,6 +17,8 @@ export interface WholeContent {
 	readonly path: Path;
 	/** The JSON value that holds `text` in the shape of this content: a string, or a list with one text part. */
 	readonly write: (text: string) => unknown;
+	/** Set where its one text is never replaced alone: what is left of it has to stand in another shape. */
+	readonly only?: true;
 }
 
 /** An image, a recording or a document inside a tool result. */

@@ -1,9 +1,13 @@
 import { describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open-archive.ts";
 import { pairResults } from "../../src/engine/pairing.ts";
 import { toolTurns } from "../../src/engine/tool-turns.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
+import { excerptWordings } from "../../src/policy/excerpt-wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 
@@ -218,5 +222,64 @@ describe("Google Gemini: contents", () => {
 		[{ role: "user" }],
 	])("does not take %j", (content) => {
 		expect(() => read(user("Go."), content)).toThrow(/Google Gemini contents .*: message 1 does not fit/);
+	});
+});
+
+describe("Google Gemini: a long output that our hook has shortened", () => {
+	const shortened = (notice: string, rest = outputOf("shortened")) => `${notice}\n${rest}`;
+	const failed = (error: string) => ({ functionResponse: { id: "a", name: "sh", response: { error } } });
+	const history = (error: string) => [
+		user("Go."),
+		model(call("sh", "a")),
+		answers(failed(error)),
+		model(call("ls", "b")),
+		answers(answer("ls", "ok", "b")),
+	];
+	const responseIn = (conversation: unknown) =>
+		(conversation as ReturnType<typeof answers>[])[2]?.parts[0] as ReturnType<typeof failed>;
+
+	it.each(Object.entries(excerptWordings))(
+		"is no error, in %s, though it stands as one",
+		async (_locale, { noError }) => {
+			for (const lead of ["", "Tool result blocked: "]) {
+				const contents = history(shortened(lead + noError));
+				expect(read(...contents).messages[2]?.results[0]?.isError).toBeUndefined();
+				for (const error_detection of ["seed", "structural"] as const) {
+					const archive = await openArchive({ where: "memory" });
+					const policy = policyOf({ mask: { window_turns: 1, error_detection } });
+					const { conversation, error } = await maskConversation({ conversation: contents, policy, archive });
+					expect(error).toBeUndefined();
+					expect(responseIn(conversation).functionResponse.response).toEqual({
+						output: expect.stringMatching(/^\[Observation masquée/),
+					});
+					const back = await restoreConversation({ conversation, policy, archive: archive as Archive });
+					expect(back.conversation).toEqual(contents);
+				}
+			}
+		},
+	);
+
+	it("is none either where its first line is cut away", async () => {
+		const contents = history(shortened(excerptWordings.en.noError));
+		const archive = await openArchive({ where: "memory" });
+		const guard = { max_tool_result_chars: 300, truncate_head_chars: 10, truncate_tail_chars: 100 };
+		for (const strategy of ["head_tail", "auto"] as const) {
+			const policy = policyOf({ guard: { ...guard, ladder: ["truncate"] }, truncate: { strategy } });
+			const request = { conversation: contents, policy, archive, contextWindow: 100_000 };
+			const { conversation, error } = await guardConversation(request);
+			expect(error).toBeUndefined();
+			expect(Object.keys(responseIn(conversation).functionResponse.response)).toEqual(["output"]);
+			const back = await restoreConversation({ conversation, policy, archive: archive as Archive });
+			expect(back.conversation).toEqual(contents);
+		}
+	});
+
+	it("is told from an error that quotes the notice", () => {
+		const { noError } = excerptWordings.en;
+		for (const error of [`Failed.\n${noError}\n`, noError, `${"x".repeat(61)}${noError}\n`, `${noError} Not so.\n`]) {
+			expect(read(...history(error)).messages[2]?.results[0]?.isError).toBe(true);
+		}
+		const other = { functionResponse: { id: "a", name: "sh", response: { error: shortened(noError), code: 1 } } };
+		expect(read(model(call("sh", "a")), answers(other)).messages[1]?.results[0]?.isError).toBe(true);
 	});
 });

@@ -80,7 +80,9 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 		const after = sizeOf(cut, countTokens);
 		if (after.tokens > before.tokens) continue;
 		left -= text.length - cut.length;
-		edits.push({ ...base, path, replacement: cut, before, after, ...takeOut(text, archiving) });
+		const { whole } = result;
+		const place = whole?.only ? { path: whole.path, replacement: whole.write(cut) } : { path, replacement: cut };
+		edits.push({ ...base, ...place, before, after, ...takeOut(text, archiving) });
 	}
 	const asOne = left > parameters.limits.maxChars ? truncateList(paired, parameters) : undefined;
 	if (asOne) edits.splice(0, edits.length, asOne);

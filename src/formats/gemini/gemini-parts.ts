@@ -1,5 +1,6 @@
 import type { Path } from "../../engine/path.ts";
 import type { MediaNode } from "../../engine/transcript.ts";
+import { excerptWordings } from "../../policy/excerpt-wordings.ts";
 import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { isMcpFailure } from "../mcp-result.ts";
 import { readInlineMedia } from "../media/inline-media.ts";
@@ -71,14 +72,34 @@ function readResponse(response: JsonObject, path: Path, callId: string | undefin
 	});
 	const texts = parts.flatMap((part) => textOfBlob(part) ?? []);
 	const inside = readWrappedValue(value, at, readInlineMedia);
+	const isShortened = parts.length === 0 && isNoError(value);
+	// What is left of it would be taken for an error where it loses the line that says that it is none.
+	const whole = isShortened ? { path: at, write: (output: string) => ({ output }), only: true as const } : inside.whole;
 	addResult(draft, {
 		callId,
 		texts: inside.texts,
-		whole: parts.length === 0 ? inside.whole : undefined,
+		whole: parts.length === 0 ? whole : undefined,
 		media: [...inside.media, ...media],
 		copies: [],
-		isError: hasFailed(value) || undefined,
+		isError: (!isShortened && hasFailed(value)) || undefined,
 		counted: [...inside.counted, ...texts],
+	});
+}
+
+/** Characters that a host may put in front of what our hook tells it, such as "Tool result blocked: ". */
+const longestLead = 60;
+const noErrorNotices = Object.values(excerptWordings).map(({ noError }) => noError);
+
+/**
+ * Whether a response is a long output that our hook has shortened: Gemini CLI takes it as the text of an error only, and
+ * its first line says that it is none.
+ */
+function isNoError(value: unknown): boolean {
+	if (!isJsonObject(value) || onlyMember(value) !== "error" || typeof value.error !== "string") return false;
+	const { error } = value;
+	return noErrorNotices.some((notice) => {
+		const at = error.slice(0, longestLead + notice.length).indexOf(notice);
+		return at !== -1 && !error.slice(0, at).includes("\n") && error.startsWith("\n", at + notice.length);
 	});
 }
 
