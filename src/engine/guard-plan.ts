@@ -4,6 +4,7 @@ import type { Plan } from "./edit.ts";
 import type { Measurement, TokenMeter } from "./measure.ts";
 import type { PlanMemory } from "./plan-memory.ts";
 import type { MaskResultParameters } from "./strategies/mask-result.ts";
+import type { MomentOf } from "./strategies/thinking.ts";
 import type { ByStrategy } from "./strategies/truncate.ts";
 import type { TokenScale } from "./token-scale.ts";
 import type { Transcript } from "./transcript.ts";
@@ -18,6 +19,8 @@ export interface GuardPlan {
 	readonly fits: boolean;
 	/** Tokens over the budget when even the smallest view is over it; otherwise 0. */
 	readonly shortfall: number;
+	/** When each edit of the plan was first made. */
+	readonly momentOf: MomentOf;
 }
 
 /** A step of the guard's ladder that was taken. */

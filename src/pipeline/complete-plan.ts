@@ -1,6 +1,6 @@
 import type { Plan } from "../engine/edit.ts";
 import type { CountTokens } from "../engine/measure.ts";
-import { affectedThinking, planStripThinking } from "../engine/strategies/thinking.ts";
+import { affectedThinking, type MomentOf, madeNow, planStripThinking } from "../engine/strategies/thinking.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 import { planRelink } from "../formats/sessions/relink.ts";
@@ -25,9 +25,12 @@ export function completePlan(what: {
 	readonly plan: Plan;
 	readonly policy: Policy;
 	readonly countTokens: CountTokens;
+	/** When each edit was first made; by default now. */
+	readonly momentOf?: MomentOf | undefined;
 }): CompletedPlan {
-	const { source, plan, policy, countTokens } = what;
-	const affected = affectedThinking(source.transcript, plan);
+	const { source, plan, policy, countTokens, momentOf } = what;
+	// Where edits are refused, none was made in an earlier call.
+	const affected = affectedThinking(source.transcript, plan, policy.thinking === "refuse" ? madeNow : momentOf);
 	if (policy.thinking === "refuse" && affected.length > 0) {
 		throw new PalimpsestError(
 			"thinking_bound",

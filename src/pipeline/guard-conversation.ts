@@ -103,7 +103,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const wording = wordings(policy, originals);
 
 	const guard = early
-		? { plan: [], steps: [] }
+		? { plan: [], steps: [], momentOf: undefined }
 		: planGuard({
 				transcript,
 				policy,
@@ -122,6 +122,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		plan: [...guard.plan, ...followUp.edits],
 		policy,
 		countTokens: meter.countTokens,
+		momentOf: guard.momentOf,
 	});
 	const settled = await carryOut({
 		source,

@@ -1,8 +1,9 @@
 import { type Economics, economicsOf } from "../engine/economics.ts";
 import { measure } from "../engine/measure.ts";
 import { type Report, reportOf } from "../engine/report.ts";
-import { planMask } from "../engine/strategies/mask.ts";
+import { type MaskParameters, maskMoments, planMask } from "../engine/strategies/mask.ts";
 import type { KeptReason } from "../engine/strategies/mask-result.ts";
+import { lazyMoments } from "../engine/strategies/thinking.ts";
 import type { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -80,7 +81,7 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	const isPlaceholder = placeholdersOf(policy);
 	const originals = originalsOf(request);
 	const wording = wordings(policy, originals);
-	const { edits, kept } = planMask({
+	const masking: MaskParameters = {
 		transcript,
 		policy: policy.mask,
 		media: policy.media,
@@ -90,8 +91,15 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 		memory: planMemoryOf({ policy, encoding: estimate.encoding, archive, originals }),
 		archiving: archivingOf(archive, conversation),
 		replaying: { meter, prices: policy.prices },
+	};
+	const { edits, kept } = planMask(masking);
+	const { plan, thinking } = completePlan({
+		source,
+		plan: edits,
+		policy,
+		countTokens: meter.countTokens,
+		momentOf: lazyMoments(() => maskMoments(masking)),
 	});
-	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens: meter.countTokens });
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
 	const settled = await carryOut({
 		source,

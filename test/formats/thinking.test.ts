@@ -108,7 +108,7 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 		});
 	});
 
-	it("is left as it was by truncation", async () => {
+	it("is left as it was by truncation, and is valid: what is too large is cut before it is sent", async () => {
 		const guard = {
 			ladder: ["truncate" as const],
 			max_tool_result_chars: 300,
@@ -121,7 +121,7 @@ describe.each(conversations)("$format: reasoning", ({ format, messages }) => {
 			contextWindow: 50_000,
 		});
 		expect(outcome.report.truncated_tool_results).toBe(4);
-		expect(outcome.report.thinking?.count).toBe(3);
+		expect(outcome.report.thinking).toBeUndefined();
 		for (const { path } of bound) expect(valueAt(outcome.conversation, path)).toBe(valueAt(messages, path));
 	});
 

@@ -18,6 +18,12 @@ export interface LastingDropParameters extends GuardParameters {
 	readonly replaying: Replaying;
 }
 
+/** What is dropped, and of each message that is, how many messages there were when it went. */
+export interface LastingDrop {
+	readonly edits: readonly RemoveEdit[];
+	readonly moments: ArrayLike<number>;
+}
+
 const nothing: Size = { chars: 0, tokens: 0 };
 
 /**
@@ -26,7 +32,7 @@ const nothing: Size = { chars: 0, tokens: 0 };
  * dropped stays so when the conversation goes on, and the calls after it append instead of cutting again. What must
  * stay is what `planDrop` leaves, at that point of the history.
  */
-export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[] {
+export function planLastingDrop(parameters: LastingDropParameters): LastingDrop {
 	const { transcript, policy, budget, measurement, scale = exactScale } = parameters;
 	const { messages, inTurn = false } = transcript;
 	const target = budget * (policy.guard.target_ratio ?? 1);
@@ -45,6 +51,7 @@ export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[]
 		({ messages: members }) => !members.some((index) => pinned[index]),
 	);
 	const isDropped = new Uint8Array(messages.length);
+	const moments = new Float64Array(messages.length).fill(Number.POSITIVE_INFINITY);
 	const isOutOfTurn = (end: number) => inTurn && userMeetsUser(messages, isDropped, end);
 	const movable = messages.flatMap((message, index) =>
 		message.role === "system" || message.sent === false ? [] : [index],
@@ -71,6 +78,7 @@ export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[]
 				for (const index of group.messages) {
 					view.subtract(sizes[index] ?? nothing);
 					isDropped[index] = 1;
+					moments[index] = end;
 				}
 			}
 		}
@@ -87,7 +95,7 @@ export function planLastingDrop(parameters: LastingDropParameters): RemoveEdit[]
 	messages.forEach((message, index) => {
 		if (isDropped[index] === 1) edits.push(...dropMessage(message, index, measurement.messages[index] ?? nothing));
 	});
-	return edits;
+	return { edits, moments };
 }
 
 function less(size: Size, relief: Size): Size {

@@ -3,6 +3,7 @@ import { findOnce } from "../continuation.ts";
 import type { ReplaceEdit } from "../edit.ts";
 import type { TokenMeter } from "../measure.ts";
 import { type PairedResult, pairResults } from "../pairing.ts";
+import { jsonPointer } from "../path.ts";
 import { type PlanMemory, planOnce } from "../plan-memory.ts";
 import { readHistory } from "../replay/history.ts";
 import { replay } from "../replay/replay.ts";
@@ -11,6 +12,7 @@ import type { Message, Transcript } from "../transcript.ts";
 import { markUnsent } from "./mark-unsent.ts";
 import type { MaskedSoFar, MaskPlan } from "./mask-plan.ts";
 import { type MaskResultParameters, maskResult } from "./mask-result.ts";
+import { type MomentOf, madeNow } from "./thinking.ts";
 import { withDigest } from "./with-digest.ts";
 
 /** How a history is replayed. */
@@ -78,6 +80,28 @@ function planByReplay(parameters: MaskParameters, { meter, ...how }: Replaying):
 		return [];
 	});
 	return { edits, kept };
+}
+
+/**
+ * When each edit of a masking was first made: the masking of a history is what was masked of its beginnings, so the
+ * replay tells. In a history that is the answer of an earlier call, what was masked then is a placeholder already, and
+ * every edit is made now.
+ */
+export function maskMoments(parameters: MaskParameters): MomentOf {
+	const { transcript, policy, replaying, isPlaceholder } = parameters;
+	const isAnswer = transcript.messages.some(({ results }) =>
+		results.some(({ texts }) => texts.some(({ text }) => isPlaceholder(text))),
+	);
+	if (!replaying || isAnswer) return madeNow;
+	const { meter, ...how } = replaying;
+	const history = readHistory({ ...parameters, meter });
+	const schedule = replay(history, { ...how, mask: policy });
+	const moments = new Map<string, number>();
+	history.results.forEach(({ outcome }, place) => {
+		if (typeof outcome === "string") return;
+		for (const { path } of outcome) moments.set(jsonPointer(path), schedule[place] as number);
+	});
+	return ({ path }) => moments.get(jsonPointer(path)) ?? Number.POSITIVE_INFINITY;
 }
 
 /** Whether what was masked stands before what may still be, so that edits stand in order when that is added to them. */

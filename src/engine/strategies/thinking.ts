@@ -1,5 +1,5 @@
 import { type Findings, findOnce, type MessageList } from "../continuation.ts";
-import type { Plan, RemoveEdit } from "../edit.ts";
+import type { Edit, Plan, RemoveEdit } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
 import { jsonPointer, type Path, valueAt } from "../path.ts";
 import { takesMessageOut } from "../takes-message-out.ts";
@@ -18,22 +18,54 @@ export interface ThinkingStrip {
 }
 
 /**
- * The reasoning blocks that stay behind an edit and are bound to what stands before them. Providers that check the
- * binding (Claude from 5.1 on) may refuse them once their prefix differs.
+ * How many messages there were when an edit was first made, in an earlier call about the same history; `Infinity` where
+ * it is made now.
  */
-export function affectedThinking(transcript: Transcript, plan: Plan): AffectedThinking[] {
+export type MomentOf = (edit: Edit) => number;
+
+/** Every edit is made now. */
+export const madeNow: MomentOf = () => Number.POSITIVE_INFINITY;
+
+/** Finds the moments when one is asked for: only a conversation with bound reasoning needs them. */
+export function lazyMoments(find: () => MomentOf): MomentOf {
+	let found: MomentOf | undefined;
+	return (edit) => {
+		found ??= find();
+		return found(edit);
+	};
+}
+
+/**
+ * The reasoning blocks that are bound to what stood before them and no longer does: those between an edit and the moment
+ * at which it was first made. What was written after that moment was written to the edited text, and is valid. Providers
+ * that check the binding (Claude from 5.1 on) may refuse a block whose prefix differs.
+ */
+export function affectedThinking(transcript: Transcript, plan: Plan, momentOf: MomentOf = madeNow): AffectedThinking[] {
 	if (!hasThinking(transcript.messages)) return [];
 	const edited = plan.filter((edit) => !edit.unsent && edit.message >= 0);
 	if (edited.length === 0) return [];
 	const first = edited.reduce((least, { message }) => Math.min(least, message), Number.POSITIVE_INFINITY);
-	// A message may hold several steps, so that reasoning stands behind a result in the same one.
-	const inFirst = edited.filter(({ message }) => message === first).map(({ path }) => path);
+	if (!transcript.messages.some(({ thinking }, index) => index >= first && thinking.some(({ bound }) => bound)))
+		return [];
+	const byMessage = new Map<number, Edit[]>();
+	for (const edit of edited) {
+		const known = byMessage.get(edit.message);
+		if (known) known.push(edit);
+		else byMessage.set(edit.message, [edit]);
+	}
 	const dropped = new Set(plan.filter(takesMessageOut).map((edit) => edit.message));
+	// The latest moment at which anything before a message was edited.
+	let latest = Number.NEGATIVE_INFINITY;
 	return transcript.messages.flatMap(({ thinking }, message) => {
-		if (message < first || dropped.has(message)) return [];
+		const here = byMessage.get(message) ?? [];
+		const before = latest;
+		for (const edit of here) latest = Math.max(latest, momentOf(edit));
+		if (dropped.has(message)) return [];
 		const bound = thinking.filter((block) => block.bound);
-		const behind = message > first ? bound : bound.filter(({ path }) => inFirst.some((edit) => isBefore(edit, path)));
-		return behind.map((block) => ({ message, block }));
+		// A message may hold several steps, so that reasoning stands behind a result in the same one.
+		const affected =
+			before > message ? bound : bound.filter(({ path }) => here.some((edit) => isBefore(edit.path, path)));
+		return affected.map((block) => ({ message, block }));
 	});
 }
 

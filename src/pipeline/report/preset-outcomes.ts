@@ -6,7 +6,8 @@ import { planGuard } from "../../engine/guard.ts";
 import type { Measurement, TokenMeter } from "../../engine/measure.ts";
 import { createPlanMemory } from "../../engine/plan-memory.ts";
 import { reportOf } from "../../engine/report.ts";
-import { planMask } from "../../engine/strategies/mask.ts";
+import { maskMoments, planMask } from "../../engine/strategies/mask.ts";
+import { lazyMoments, type MomentOf } from "../../engine/strategies/thinking.ts";
 import type { TokenScale } from "../../engine/token-scale.ts";
 import type { Transcript } from "../../engine/transcript.ts";
 import { PalimpsestError } from "../../errors.ts";
@@ -77,9 +78,9 @@ function planner(policy: Policy, { source, transcript, measurement, meter, scale
 		archiving: originals === "not_archived" ? undefined : anyOriginal,
 		memory: createPlanMemory(),
 	};
-	const complete = (plan: Plan): Plan => {
+	const complete = (plan: Plan, momentOf: MomentOf): Plan => {
 		try {
-			return completePlan({ source, plan, policy, countTokens }).plan;
+			return completePlan({ source, plan, policy, countTokens, momentOf }).plan;
 		} catch (error) {
 			// The policy forbids such edits, so there are none.
 			if (error instanceof PalimpsestError && error.code === "thinking_bound") return [];
@@ -90,10 +91,17 @@ function planner(policy: Policy, { source, transcript, measurement, meter, scale
 		mask() {
 			const { mask, media, prices } = policy;
 			const replaying = { meter, prices };
-			return complete(planMask({ ...shared, policy: mask, media, countTokens, replaying }).edits);
+			const masking = { ...shared, policy: mask, media, countTokens, replaying };
+			return complete(
+				planMask(masking).edits,
+				lazyMoments(() => maskMoments(masking)),
+			);
 		},
-		guard: (budget: number) =>
-			complete(planGuard({ ...shared, policy, budget, meter, measurement, scale, libraries: textLibraries }).plan),
+		guard(budget: number) {
+			const what = { ...shared, policy, budget, meter, measurement, scale, libraries: textLibraries };
+			const { plan, momentOf } = planGuard(what);
+			return complete(plan, momentOf);
+		},
 	};
 }
 
