@@ -144,7 +144,10 @@ export interface Archive {
 	/** All that is kept, in no order, as it is while listing: what comes or goes meanwhile may be missing. */
 	readonly list: () => AsyncIterable<Listing>;
 	readonly stats: () => Promise<ArchiveStats>;
-	/** Applies the retention now. It is also applied in the background, at most once an hour. */
+	/**
+	 * Applies the retention now. It is also applied in the background, at most once an hour; there, what is too old waits
+	 * for a day where it is more than a tenth of all, since the clock may be wrong.
+	 */
 	readonly sweep: () => Promise<Sweep>;
 	/** Takes away all that is kept in the namespace; answers how many originals. */
 	readonly clear: () => Promise<number>;

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { hostname, uptime as secondsOfUptime } from "node:os";
 import { PalimpsestError } from "../errors.ts";
 import { checkArgument } from "../policy/check-options.ts";
 import { optionKinds } from "../policy/option-kinds.ts";
@@ -22,10 +23,13 @@ export interface ArchiveParts {
 	readonly redacts?: boolean | undefined;
 	/** In ms since 1970. */
 	readonly now: () => number;
+	/** For how long this machine has run, in ms, whatever the clock says. */
+	readonly uptime?: (() => number) | undefined;
 }
 
 /** An archive over a driver: refs, text, redaction and checks, the same for every place. */
-export function createArchive({ namespace, driver, redact, redacts = true, now }: ArchiveParts): Archive {
+export function createArchive(parts: ArchiveParts): Archive {
+	const { namespace, driver, redact, redacts = true, now, uptime = uptimeOfMachine } = parts;
 	let sweeping: Promise<unknown> = Promise.resolve();
 	let sweptAt = Number.NEGATIVE_INFINITY;
 	let closed = false;
@@ -34,7 +38,8 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 		if (closed || (passed >= 0 && passed < safeForMs)) return;
 		const at = now();
 		sweptAt = at;
-		const sweepOnce = async () => ((await driver.claimSweep()) ? driver.sweep(at) : undefined);
+		const time = { now: at, unasked: { uptime: uptime(), machine: hostname() } };
+		const sweepOnce = async () => ((await driver.claimSweep()) ? driver.sweep(time) : undefined);
 		// Nobody waits for it: what it could not do, the next one does.
 		sweeping = sweepOnce().catch(() => undefined);
 	};
@@ -173,7 +178,7 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 		async stats() {
 			return { namespace, location: driver.location, ...(await driver.holdings()) };
 		},
-		sweep: () => driver.sweep(now()),
+		sweep: () => driver.sweep({ now: now() }),
 		clear: () => driver.clear(),
 		async close() {
 			closed = true;
@@ -183,6 +188,10 @@ export function createArchive({ namespace, driver, redact, redacts = true, now }
 	};
 	sweepNowAndThen();
 	return archive;
+}
+
+function uptimeOfMachine(): number {
+	return secondsOfUptime() * 1000;
 }
 
 /** The error for two texts under one ref. */

@@ -1,4 +1,5 @@
 import type { Listing, Sweep } from "./archive.ts";
+import type { SweepTime } from "./retention.ts";
 
 /** What is stored beside a text, once for each tool call that it answered. */
 export type About = Omit<Listing, "ref">;
@@ -47,8 +48,8 @@ export interface Driver {
 	readonly holdings: () => Promise<Holdings>;
 	/** Whether nobody swept in the last hour; the one that asks is the one that sweeps. */
 	readonly claimSweep: () => Promise<boolean>;
-	/** Applies the retention as of a time, in ms since 1970. */
-	readonly sweep: (at: number) => Promise<Sweep>;
+	/** Applies the retention as `decideSweep` says, and keeps its intent for the next sweep. */
+	readonly sweep: (time: SweepTime) => Promise<Sweep>;
 	readonly clear: () => Promise<number>;
 	readonly close: () => Promise<void>;
 }

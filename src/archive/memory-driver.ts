@@ -2,7 +2,7 @@ import type { Retention } from "./archive.ts";
 import { ambiguous } from "./create-archive.ts";
 import type { About, Driver, Stored } from "./driver.ts";
 import { hexDigitsOfRef } from "./ref.ts";
-import { chooseExpired, sweepOf } from "./retention.ts";
+import { decideSweep, type SweepIntent, sweepOf } from "./retention.ts";
 
 interface Slot {
 	readonly bytes: Buffer;
@@ -17,6 +17,7 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 	const slots = new Map<string, Slot>();
 	// Refs share 15 of 64 digits: one look-up instead of a walk over all.
 	const byPrefix = new Map<string, string>();
+	let intent: SweepIntent | undefined;
 
 	const holdings = () => Array.from(slots, ([hash, { bytes, usedAt }]) => ({ hash, bytes: bytes.length, usedAt }));
 	const remove = (hash: string): void => {
@@ -70,9 +71,10 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 		async claimSweep() {
 			return true;
 		},
-		async sweep(at) {
+		async sweep(time) {
 			const all = holdings();
-			const expired = chooseExpired(all, retention, at);
+			const { expired, intent: next } = decideSweep({ holdings: all, retention, time, intent });
+			intent = next;
 			for (const { hash } of expired) remove(hash);
 			return sweepOf(all, expired);
 		},

@@ -26,6 +26,8 @@ export interface ArchiveOptions {
 	readonly redactCredentials?: boolean | undefined;
 	/** The clock, in ms since 1970. */
 	readonly now?: (() => number) | undefined;
+	/** For how long this machine has run, in ms: time that no change of the clock touches. */
+	readonly uptime?: (() => number) | undefined;
 }
 
 const { anything, flag, function: callback, string, strings } = optionKinds;
@@ -37,6 +39,7 @@ const archiveKinds: OptionKinds<ArchiveOptions> = {
 	redact: strings,
 	redactCredentials: flag,
 	now: callback,
+	uptime: callback,
 };
 
 /**
@@ -48,14 +51,15 @@ const archiveKinds: OptionKinds<ArchiveOptions> = {
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
 	checkOptions<ArchiveOptions>(options, "openArchive", archiveKinds);
-	const { redact = [], redactCredentials = false, now = Date.now } = options;
+	const { redact = [], redactCredentials = false, now = Date.now, uptime } = options;
 	const namespace = checkNamespace(options.namespace ?? "default");
 	const retention = checkRetention(options.retention === undefined ? defaultRetention : options.retention);
 	const patterns = redact.length === 0 ? [] : [(await import("./find-patterns.ts")).findPatterns(redact)];
 	const driver = await driverFor(options.where ?? "files", { namespace, retention, now });
 	if (!driver || !redactCredentials) {
 		return (
-			driver && createArchive({ namespace, driver, redact: createRedact(patterns), redacts: patterns.length > 0, now })
+			driver &&
+			createArchive({ namespace, driver, redact: createRedact(patterns), redacts: patterns.length > 0, now, uptime })
 		);
 	}
 	const { openCredentialFinder } = await import("./credentials.ts");
@@ -65,7 +69,7 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 		await credentials.close();
 	};
 	const redaction = createRedact([...patterns, credentials.find]);
-	return createArchive({ namespace, driver: { ...driver, close }, redact: redaction, redacts: true, now });
+	return createArchive({ namespace, driver: { ...driver, close }, redact: redaction, redacts: true, now, uptime });
 }
 
 type DriverOptions = { readonly namespace: string; readonly retention: Retention; readonly now: () => number };

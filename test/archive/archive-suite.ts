@@ -9,14 +9,23 @@ export type OpenForSuite = (options: {
 	readonly namespace: string;
 	readonly retention?: Retention;
 	readonly now?: () => number;
+	readonly uptime?: () => number;
 	readonly redact?: readonly string[];
 }) => Promise<Archive>;
+
+/** What the suite has to know of a place. */
+export interface PlaceForSuite {
+	/** Whether what is kept outlives the archive that was opened. */
+	readonly outlives: boolean;
+	/** Has an hour pass where the place itself keeps the time between sweeps. */
+	readonly passHour?: (namespace: string) => Promise<void>;
+}
 
 const hour = 3_600_000;
 const day = 24 * hour;
 
 /** What every archive must hold to, wherever it stores. */
-export function describeArchive(name: string, open: OpenForSuite): void {
+export function describeArchive(name: string, open: OpenForSuite, place: PlaceForSuite): void {
 	const opened: Archive[] = [];
 	let count = 0;
 	const begin = async (options: Partial<Parameters<OpenForSuite>[0]> = {}): Promise<Archive> => {
@@ -224,6 +233,98 @@ export function describeArchive(name: string, open: OpenForSuite): void {
 			time -= 400 * day;
 			expect((await archive.sweep()).removed).toBe(0);
 			expect((await archive.get(ref)).text).toBe("from the future");
+		});
+
+		describe("by itself", () => {
+			/** Thirty originals in an archive whose clocks the test turns; `sweep` has it sweep as it does by itself. */
+			const beginOld = async (retention: Retention = { maxAgeMs: 10 * day, maxBytes: 1e9 }) => {
+				count += 1;
+				const clock = { time: Date.now(), uptime: 5 * day };
+				const namespace = `suite-${process.pid}-${count}`;
+				const options = { namespace, retention, now: () => clock.time, uptime: () => clock.uptime };
+				let archive = await begin(options);
+				const texts = Array.from({ length: 30 }, (_, index) => `original ${index}`.padEnd(100));
+				const refs = await archive.put(texts.map((text) => ({ text, kind: "result" as const })));
+				const left = async () => {
+					const found = await Promise.all(refs.map((ref) => archive.has(ref)));
+					return found.filter(Boolean).length;
+				};
+				let ticks = 0;
+				return {
+					left,
+					use: (some: number) => Promise.all(refs.slice(0, some).map((ref) => archive.get(ref))),
+					ask: () => archive.sweep(),
+					async sweep(passed: { readonly clock: number; readonly uptime?: number }) {
+						clock.time += passed.clock;
+						clock.uptime += passed.uptime ?? passed.clock;
+						await place.passHour?.(namespace);
+						ticks += 1;
+						if (!place.outlives) {
+							await archive.put([{ text: `tick ${ticks}`, kind: "result" }]);
+							await new Promise((resolve) => setImmediate(resolve));
+							return left();
+						}
+						await archive.close();
+						// It sweeps as it is opened, and has done so when it is closed.
+						await (await begin(options)).close();
+						archive = await begin(options);
+						return left();
+					},
+				};
+			};
+
+			it("takes away no more than a tenth when the clock jumps ahead, by the hour or by a restart", async () => {
+				const { sweep } = await beginOld();
+				expect(await sweep({ clock: 31 * day, uptime: 1000 })).toBe(30);
+				for (let times = 0; times < 5; times += 1) expect(await sweep({ clock: 2 * hour })).toBe(30);
+				// The machine starts again, and its clock jumps once more.
+				expect(await sweep({ clock: hour, uptime: -5 * day })).toBe(30);
+			});
+
+			it("takes away more once a sweep a day later finds the same", async () => {
+				const { sweep } = await beginOld();
+				expect(await sweep({ clock: 31 * day })).toBe(30);
+				expect(await sweep({ clock: day - hour })).toBe(30);
+				expect(await sweep({ clock: 2 * hour })).toBe(0);
+			});
+
+			it("takes away more a day after the machine was restarted, but not by another jump of the clock", async () => {
+				const { sweep } = await beginOld();
+				expect(await sweep({ clock: 31 * day })).toBe(30);
+				expect(await sweep({ clock: hour, uptime: -5 * day })).toBe(30);
+				expect(await sweep({ clock: day, uptime: hour })).toBe(0);
+				const other = await beginOld();
+				expect(await other.sweep({ clock: 31 * day })).toBe(30);
+				expect(await other.sweep({ clock: 40 * day, uptime: hour })).toBe(30);
+			});
+
+			it("takes away only what the sweep before has meant", async () => {
+				const { sweep, use } = await beginOld();
+				await sweep({ clock: 5 * day });
+				await use(15);
+				expect(await sweep({ clock: 6 * day })).toBe(30);
+				expect(await sweep({ clock: 10 * day, uptime: day })).toBe(15);
+				expect(await sweep({ clock: day })).toBe(0);
+			});
+
+			it("forgets what it has meant when the clock is right again", async () => {
+				const { sweep } = await beginOld();
+				expect(await sweep({ clock: 31 * day, uptime: hour })).toBe(30);
+				expect(await sweep({ clock: -30 * day, uptime: 2 * day })).toBe(30);
+				expect(await sweep({ clock: 31 * day, uptime: hour })).toBe(30);
+				expect(await sweep({ clock: day })).toBe(0);
+			});
+
+			it("takes away a tenth at once, all of it where somebody asks, and what is over the size", async () => {
+				const { sweep, use, ask } = await beginOld();
+				await sweep({ clock: 5 * day });
+				await use(27);
+				expect(await sweep({ clock: 6 * day })).toBe(27);
+				expect(await sweep({ clock: 20 * day })).toBe(27);
+				expect((await ask()).removed).toBeGreaterThanOrEqual(27);
+				const full = await beginOld({ maxAgeMs: 10 * day, maxBytes: 1_050 });
+				expect(await full.sweep({ clock: 2 * hour })).toBeLessThanOrEqual(10);
+			});
 		});
 
 		it("clears all", async () => {

@@ -11,5 +11,5 @@ const open: OpenForSuite = async (options) => {
 	return archive;
 };
 
-describeArchive("files", open);
+describeArchive("files", open, { outlives: true });
 describePieces("files", open);

@@ -150,14 +150,21 @@ describe("an archive in files", () => {
 
 	it("sweeps by itself once an hour, whichever process comes first", async () => {
 		const folder = await scratchFolder();
-		let time = Date.now() - 40 * 24 * 3_600_000;
-		const first = await open(folder, { now: () => time });
+		const day = 24 * 3_600_000;
+		let time = Date.now() - 40 * day;
+		let uptime = 0;
+		const clocks = { now: () => time, uptime: () => uptime };
+		const first = await open(folder, clocks);
 		await first.put(result("old"));
 		await first.close();
-		time = Date.now();
-		const second = await open(folder, { now: () => time });
+		time = Date.now() - day;
+		const second = await open(folder, clocks);
+		// All there is would go by the clock alone, so it waits for a day.
+		expect((await second.stats()).originals).toBe(1);
 		await second.close();
-		const third = await open(folder, { now: () => time });
+		[time, uptime] = [Date.now(), day];
+		await (await open(folder, clocks)).close();
+		const third = await open(folder, clocks);
 		expect((await third.stats()).originals).toBe(0);
 		const sweptAt = (await stat(join(folder, "default", "swept"))).mtimeMs;
 		time += 30 * 60_000;

@@ -8,5 +8,5 @@ const open: OpenForSuite = async (options) => {
 	return archive;
 };
 
-describeArchive("memory", open);
+describeArchive("memory", open, { outlives: false });
 describePieces("memory", open);

@@ -84,7 +84,7 @@ export function createFilesDriver(options: {
 				return { originals: all.length, bytes, oldestUse: all.length === 0 ? null : Math.round(oldestUse) };
 			}),
 		claimSweep: () => usingPlace(folder, () => claimSweep(layout.sweepMarker, now())),
-		sweep: (at) => usingPlace(folder, () => sweepFiles({ layout, retention, now: at })),
+		sweep: (time) => usingPlace(folder, () => sweepFiles({ layout, retention, time })),
 		clear: () =>
 			usingPlace(folder, async () => {
 				const counts = await Promise.all(layout.buckets.map(async (bucket) => (await textsIn(bucket)).length));

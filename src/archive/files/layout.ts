@@ -19,6 +19,8 @@ export interface Layout {
 	readonly call: (call: string, hash: string) => string;
 	/** Its time tells when somebody last swept. */
 	readonly sweepMarker: string;
+	/** What a sweep has left for a later one to take away. */
+	readonly sweepIntent: string;
 	readonly buckets: readonly string[];
 	readonly callBuckets: readonly string[];
 }
@@ -36,6 +38,7 @@ export function layoutOf(folder: string): Layout {
 		callFolder,
 		call: (call, hash) => path.join(callFolder(call), `${call}.${hash}`),
 		sweepMarker: path.join(folder, "swept"),
+		sweepIntent: path.join(folder, "sweep-intent.json"),
 		buckets: twoDigits.map((digits) => path.join(folder, digits)),
 		callBuckets: twoDigits.map((digits) => path.join(folder, "calls", digits)),
 	};

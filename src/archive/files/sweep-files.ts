@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { lstat, rename, rm } from "node:fs/promises";
+import { lstat, readFile, rename, rm } from "node:fs/promises";
 import path from "node:path";
 import type { Retention, Sweep } from "../archive.ts";
-import { chooseExpired, type Holding, safeForMs, sweepOf } from "../retention.ts";
-import { isAbsent, namesIn } from "./folder-access.ts";
+import { decideSweep, type Holding, readIntent, type SweepTime, safeForMs, sweepOf } from "../retention.ts";
+import { inFolder, isAbsent, namesIn, putFile } from "./folder-access.ts";
 import { inParallel } from "./in-parallel.ts";
 import { type Layout, readName } from "./layout.ts";
 
@@ -26,11 +26,17 @@ export async function holdingsIn(layout: Layout): Promise<Holding[]> {
 export async function sweepFiles(options: {
 	readonly layout: Layout;
 	readonly retention: Retention;
-	readonly now: number;
+	readonly time: SweepTime;
 }): Promise<Sweep> {
-	const { layout, retention, now } = options;
+	const { layout, retention, time } = options;
+	const { now } = time;
 	const holdings = await holdingsIn(layout);
-	const expired = chooseExpired(holdings, retention, now);
+	const before = await readFile(layout.sweepIntent, "utf8").catch(() => undefined);
+	const { expired, intent } = decideSweep({ holdings, retention, time, intent: readIntent(before) });
+	if (intent) {
+		const pieces = [Buffer.from(JSON.stringify(intent))];
+		await inFolder(layout.folder, () => putFile({ file: layout.sweepIntent, pieces, at: now, sync: false }));
+	}
 	const removed: Holding[] = [];
 	for (const holding of expired) {
 		const aside = `${layout.text(holding.hash)}.${randomUUID()}.swept`;
@@ -46,6 +52,7 @@ export async function sweepFiles(options: {
 	const gone = new Set(removed.map(({ hash }) => hash));
 	const kept = new Set(holdings.filter(({ hash }) => !gone.has(hash)).map(({ hash }) => hash));
 	for (const bucket of [...layout.buckets, ...layout.callBuckets]) await sweepLeftovers({ bucket, kept, layout, now });
+	if (!intent && before !== undefined) await rm(layout.sweepIntent, { force: true });
 	return sweepOf(holdings, removed);
 }
 

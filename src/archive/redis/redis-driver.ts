@@ -3,7 +3,7 @@ import type { Retention } from "../archive.ts";
 import { callKey } from "../call-key.ts";
 import { ambiguous } from "../create-archive.ts";
 import type { About, Driver, Entry, Stored } from "../driver.ts";
-import { safeForMs } from "../retention.ts";
+import { safeForMs, secondThoughtsMs } from "../retention.ts";
 import { type Command, connectRedis, type RedisAddress, type RedisConnection, type Reply } from "./connect-redis.ts";
 import { redisKeys } from "./redis-keys.ts";
 import { scanKeys } from "./scan-keys.ts";
@@ -13,7 +13,8 @@ const pieceBytes = 1 << 20;
 const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
 
 /**
- * Stores in Redis, for several machines. What is not used for longer than the retention's age expires there by itself.
+ * Stores in Redis, for several machines. What is not used for twice the retention's age expires there by itself, where no
+ * sweep took it away before: Redis goes by a clock too, and takes no second look when that jumps.
  *
  * @throws PalimpsestError as `connectRedis` does.
  */
@@ -23,7 +24,9 @@ export async function createRedisDriver(
 	const { namespace, retention, now } = options;
 	const connection = await connectRedis(options);
 	const keys = redisKeys(namespace);
-	const expiry = String(Math.ceil(Math.min(Math.max(retention.maxAgeMs, safeForMs), longestExpiryMs)));
+	const expiry = String(
+		Math.ceil(Math.min(2 * Math.max(retention.maxAgeMs, safeForMs) + secondThoughtsMs, longestExpiryMs)),
+	);
 	const sent = new Set<string>();
 
 	// The time of use first: a sweep that comes in between then leaves the text, or what follows finds it gone.
@@ -134,7 +137,7 @@ export async function createRedisDriver(
 			const [claimed] = await connection.send([["SET", keys.sweepMarker, "1", "PX", String(safeForMs), "NX"]]);
 			return claimed !== null;
 		},
-		sweep: (at) => sweepRedis({ connection, keys, retention, now: at }),
+		sweep: (time) => sweepRedis({ connection, keys, retention, time }),
 		async clear() {
 			const count = (await holdingsInRedis(connection, keys)).length;
 			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);

@@ -7,7 +7,9 @@ import { hexDigitsOfRef } from "../ref.ts";
  * - `about:{hash}`: a hash, for each tool call what the text was (JSON);
  * - `ref:{15 digits}`: the hash whose ref has these digits;
  * - `call:{call}`: a sorted set of the hashes of a tool call;
- * - `used`: a sorted set of all hashes by when they were last used, in ms.
+ * - `used`: a sorted set of all hashes by when they were last used, in ms;
+ * - `swept`: there for an hour after a sweep that nobody asked for;
+ * - `sweep-intent`: what such a sweep has left for a later one to take away (JSON).
  */
 export function redisKeys(namespace: string) {
 	const prefix = `palimpsest:{${namespace}}:`;
@@ -20,6 +22,7 @@ export function redisKeys(namespace: string) {
 		calls: `${prefix}call:*`,
 		used: `${prefix}used`,
 		sweepMarker: `${prefix}swept`,
+		sweepIntent: `${prefix}sweep-intent`,
 	};
 }
 

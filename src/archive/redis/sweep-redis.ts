@@ -1,5 +1,5 @@
 import type { Retention, Sweep } from "../archive.ts";
-import { chooseExpired, type Holding, sweepOf } from "../retention.ts";
+import { decideSweep, type Holding, readIntent, type SweepTime, secondThoughtsMs, sweepOf } from "../retention.ts";
 import type { Command, RedisConnection } from "./connect-redis.ts";
 import type { RedisKeys } from "./redis-keys.ts";
 import { scanKeys } from "./scan-keys.ts";
@@ -38,16 +38,23 @@ export async function holdingsInRedis(connection: RedisConnection, keys: RedisKe
 	return holdings;
 }
 
-/** Applies the retention; Redis itself lets go of what was not used for longer than its age. */
+/** For how long an intent is kept, in ms. */
+const intentForMs = String(30 * secondThoughtsMs);
+
+/** Applies the retention. */
 export async function sweepRedis(options: {
 	readonly connection: RedisConnection;
 	readonly keys: RedisKeys;
 	readonly retention: Retention;
-	readonly now: number;
+	readonly time: SweepTime;
 }): Promise<Sweep> {
-	const { connection, keys, retention, now } = options;
+	const { connection, keys, retention, time } = options;
 	const holdings = await holdingsInRedis(connection, keys);
-	const expired = chooseExpired(holdings, retention, now);
+	const [before] = await connection.send([["GET", keys.sweepIntent]]);
+	const left = before === null ? undefined : readIntent(String(before));
+	const { expired, intent } = decideSweep({ holdings, retention, time, intent: left });
+	if (intent) await connection.send([["SET", keys.sweepIntent, JSON.stringify(intent), "PX", intentForMs]]);
+	else if (before !== null) await connection.send([["DEL", keys.sweepIntent]]);
 	const removed: Holding[] = [];
 	for (let start = 0; start < expired.length; start += page) {
 		const some = expired.slice(start, start + page);
