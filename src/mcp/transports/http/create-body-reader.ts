@@ -14,39 +14,44 @@ export interface BodyReader {
 	read(request: IncomingMessage): Promise<unknown>;
 }
 
-/** Most that is taken, in bytes: of one body, and of all that come at the same time. */
+/** The most bytes that a reader accepts. */
 export interface BodyLimits {
+	/** In one body. */
 	readonly bytesOfOne: number;
+	/** In memory for all bodies that arrive at the same time. */
 	readonly bytesOfAll: number;
 	/** Whether large arguments of calls are left to the threads that work on them. */
 	readonly holdsArguments?: boolean;
 }
 
-/** Makes a reader that holds so much at most, however many clients send at the same time, and however slowly. */
+/** Makes a reader that never holds more memory than the limit, however many clients send, and in chunks of any size. */
 export function createBodyReader({ bytesOfOne, bytesOfAll, holdsArguments = false }: BodyLimits): BodyReader {
 	let held = 0;
 
 	const readBytes = (request: IncomingMessage): Promise<Buffer> =>
 		new Promise((resolve, reject) => {
-			let chunks: Buffer[] = [];
-			let length = 0;
+			let chunks = createJoinedChunks();
+			let charged = 0;
+			const charge = (): void => {
+				held += chunks.memory() - charged;
+				charged = chunks.memory();
+			};
 			const take = (chunk: Buffer): void => {
-				length += chunk.length;
-				held += chunk.length;
-				if (length > bytesOfOne) refuse(tooLarge(bytesOfOne));
-				else if (held > bytesOfAll) refuse(busy());
-				else chunks.push(chunk);
+				if (chunks.length() + chunk.length > bytesOfOne) return refuse(tooLarge(bytesOfOne));
+				chunks.add(chunk);
+				charge();
+				if (held > bytesOfAll) refuse(busy());
 			};
 			const letGo = (): void => {
-				held -= length;
-				length = 0;
+				// The listeners live as long as the request, which lives as long as its answer.
+				chunks = createJoinedChunks();
+				charge();
 			};
 			const refuse = (error: PalimpsestError): void => {
 				reject(error);
 				// The rest is read and thrown away: a client that is cut off while it sends often does not see the answer.
 				request.off("data", take);
 				request.resume();
-				chunks = [];
 				letGo();
 			};
 			request.on("error", reject);
@@ -56,9 +61,7 @@ export function createBodyReader({ bytesOfOne, bytesOfAll, holdsArguments = fals
 			});
 			if (Number(request.headers["content-length"]) > bytesOfOne) return refuse(tooLarge(bytesOfOne));
 			request.on("end", () => {
-				const bytes = Buffer.concat(chunks);
-				// The listeners live as long as the request, which lives as long as its answer.
-				chunks = [];
+				const bytes = chunks.bytes();
 				letGo();
 				resolve(bytes);
 			});
@@ -69,6 +72,47 @@ export function createBodyReader({ bytesOfOne, bytesOfAll, holdsArguments = fals
 		async read(request) {
 			return readBody(await readBytes(request), holdsArguments);
 		},
+	};
+}
+
+/** The smallest and the largest block into which small chunks are copied, in bytes. */
+const [smallestBlock, largestBlock] = [512, 64 * 1024];
+
+/**
+ * Collects the chunks of a body. A client chooses how small they are, and each Buffer costs some 300 bytes of its own, so
+ * small chunks are copied into blocks that grow with the body. Larger ones are kept as they are.
+ */
+function createJoinedChunks() {
+	const pieces: Buffer[] = [];
+	/** The rest of the last piece, when that is a block. */
+	let free = Buffer.alloc(0);
+	let [length, memory] = [0, 0];
+	const keep = (piece: Buffer, bytes: number): void => {
+		pieces.push(piece);
+		memory += bytes;
+	};
+	return {
+		/** How many bytes were added. */
+		length: () => length,
+		/** How many bytes of memory they take. */
+		memory: () => memory,
+		add(chunk: Buffer): void {
+			const copied = chunk.copy(free);
+			free = free.subarray(copied);
+			const rest = chunk.subarray(copied);
+			const block = Math.min(Math.max(smallestBlock, length / 4), largestBlock);
+			// Node's parser gives each chunk memory of its own, all of which stays while a part is kept.
+			if (rest.length >= block) keep(rest, chunk.length);
+			else if (rest.length > 0) {
+				// Not from Node's pool, whose memory would be shared with the pieces of other bodies.
+				const next = Buffer.allocUnsafeSlow(Math.ceil(block));
+				keep(next, next.length);
+				free = next.subarray(rest.copy(next));
+			}
+			length += chunk.length;
+		},
+		/** All of them as one. */
+		bytes: () => Buffer.concat(pieces, length),
 	};
 }
 
