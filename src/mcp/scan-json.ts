@@ -1,8 +1,8 @@
 /** Ways through JSON in UTF-8, in bytes. */
 export interface JsonScan {
 	readonly skipBlanks: (from: number) => number;
-	/** From where a value begins. */
-	readonly skipValue: (from: number) => number;
+	/** From where a value begins. It stops looking at `end`, and calls `onComma` for each comma within the value. */
+	readonly skipValue: (from: number, end?: number, onComma?: () => void) => number;
 	/** Goes through an object's members; `visit` answers with the place behind a value that it passed itself. */
 	readonly members: (from: number, visit: (key: string, value: number) => number | undefined) => number;
 	/** From behind one of a list's values to the bracket that closes the list. */
@@ -45,10 +45,10 @@ export function scanJson(bytes: Uint8Array): JsonScan {
 			at = begin;
 		}
 	};
-	const skipValue = (from: number): number => {
+	const skipValue = (from: number, end = bytes.length, onComma?: () => void): number => {
 		let at = from;
 		let depth = 0;
-		while (at < bytes.length) {
+		while (at < end && at < bytes.length) {
 			const byte = bytes[at];
 			if (byte === quote) {
 				at = skipString(at);
@@ -62,6 +62,7 @@ export function scanJson(bytes: Uint8Array): JsonScan {
 				depth -= 1;
 				if (depth === 0) return at + 1;
 			} else if (depth === 0 && (byte === comma || isBlank(byte))) return at;
+			else if (byte === comma) onComma?.();
 			at += 1;
 		}
 		return at;
@@ -71,7 +72,7 @@ export function scanJson(bytes: Uint8Array): JsonScan {
 		let at = skipBlanks(from + 1);
 		while (at < bytes.length && bytes[at] === quote) {
 			const afterKey = skipString(at);
-			const key = textOfKey(bytes.subarray(at, afterKey));
+			const key = textOfKey(buffer.subarray(at, afterKey));
 			at = skipBlanks(afterKey);
 			if (bytes[at] !== colon) break;
 			const value = skipBlanks(at + 1);
@@ -95,10 +96,12 @@ function isBlank(byte: number | undefined): boolean {
 /** Longest key that is looked at: `arguments` with each of its letters escaped. */
 const longestKey = 60;
 
-function textOfKey(bytes: Uint8Array): string {
+function textOfKey(bytes: Buffer): string {
 	if (bytes.length > longestKey) return "";
+	// Keys are compared with ASCII names only. To decode each takes ten times as long, and a client may send many.
+	if (!bytes.includes(backslash)) return bytes.toString("latin1", 1, bytes.length - 1);
 	try {
-		return String(JSON.parse(new TextDecoder().decode(bytes)));
+		return String(JSON.parse(bytes.toString()));
 	} catch {
 		return "";
 	}

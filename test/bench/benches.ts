@@ -4,6 +4,8 @@ import type { Section } from "./section.ts";
 export interface Bench {
 	readonly name: string;
 	readonly run: () => Promise<Section>;
+	/** Whether it runs without the packages that others are measured against. */
+	readonly needsNoPeers?: true;
 }
 
 /** All benchmarks, in the order of the page. Each is imported when it runs: some need packages that are large. */
@@ -16,6 +18,7 @@ export const benches: readonly Bench[] = [
 	{ name: "replay", run: async () => (await import("./replay.ts")).replay() },
 	{ name: "stdio", run: async () => (await import("./stdio.ts")).stdio() },
 	{ name: "load", run: async () => (await import("./load.ts")).load() },
+	{ name: "hostile", run: async () => (await import("./hostile.ts")).hostile(), needsNoPeers: true },
 	{ name: "memory", run: async () => (await import("./memory.ts")).memory() },
 	{ name: "cold-start", run: async () => (await import("./cold-start.ts")).coldStart() },
 ];

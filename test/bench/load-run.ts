@@ -40,13 +40,56 @@ const commands = {
 };
 const pingerScript = fileURLToPath(new URL("load-pinger.js", import.meta.url));
 
-/** Starts a server, and calls it from many clients at once. */
-export async function runLoad({ server: which, calls, clients, callsOfClient }: LoadOptions): Promise<LoadFigures> {
+/** A server in a process of its own. */
+export interface LoadServer {
+	readonly url: string;
+	readonly pid: number | undefined;
+	end(): Promise<void>;
+}
+
+/** Starts a server in an empty folder, which goes when it ends. */
+export async function startServer(which: LoadOptions["server"]): Promise<LoadServer> {
 	const folder = mkdtempSync(join(tmpdir(), "palimpsest-bench-"));
 	const server = spawn(process.execPath, commands[which], { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
 	const url = await addressOf(server);
+	return {
+		url,
+		pid: server.pid,
+		async end() {
+			server.kill("SIGTERM");
+			await once(server, "close");
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+/** A process that asks a server again and again. */
+export interface Pinger {
+	/** How long each answer took since the last time that this was asked, in ms. */
+	times(): Promise<number[]>;
+	end(): void;
+}
+
+/** Starts to ping a server, or to get the path that is given. */
+export function startPinger(url: string, ...path: readonly string[]): Pinger {
+	const pinger = fork(pingerScript, [url, ...path]);
+	return {
+		async times() {
+			const told = once(pinger, "message");
+			pinger.send("how long?");
+			const [times] = await told;
+			return times as number[];
+		},
+		end: () => pinger.disconnect(),
+	};
+}
+
+/** Starts a server, and calls it from many clients at once. */
+export async function runLoad({ server: which, calls, clients, callsOfClient }: LoadOptions): Promise<LoadFigures> {
+	const server = await startServer(which);
+	const { url } = server;
 	const opened = await Promise.all(Array.from({ length: clients }, () => openLoadClient(url)));
-	const pinger = fork(pingerScript, [url]);
+	const pinger = startPinger(url);
 	const callAt = (client: number, turn: number): LoadCall => {
 		const call = calls[(Math.floor((client * calls.length) / clients) + turn) % calls.length];
 		if (call === undefined) throw new Error("Expected at least one call.");
@@ -54,7 +97,7 @@ export async function runLoad({ server: which, calls, clients, callsOfClient }: 
 	};
 	// Every client's first call is not counted: it is the one in which servers load what they need.
 	await Promise.all(opened.map((client, index) => client.post(callAt(index, 0).body)));
-	await pingsOf(pinger);
+	await pinger.times();
 	const outcomes = { right: 0, wrong: 0, error: 0, busy: 0 };
 	let [bytes, done] = [0, 0];
 	const memory = watchMemory(server.pid, () => done);
@@ -74,12 +117,10 @@ export async function runLoad({ server: which, calls, clients, callsOfClient }: 
 	const seconds = (performance.now() - began) / 1_000;
 	const samples = memory.end();
 	const processor = processorSeconds(server.pid);
-	const pings = await pingsOf(pinger);
-	pinger.disconnect();
+	const pings = await pinger.times();
+	pinger.end();
 	for (const client of opened) client.close();
-	server.kill("SIGTERM");
-	await once(server, "close");
-	rmSync(folder, { recursive: true, force: true });
+	await server.end();
 	return { seconds, processor, bytes, outcomes, pings, memory: samples };
 }
 
@@ -91,13 +132,6 @@ function processorSeconds(process: number | undefined): number | undefined {
 	} catch {
 		return undefined;
 	}
-}
-
-async function pingsOf(pinger: ChildProcess): Promise<number[]> {
-	const told = once(pinger, "message");
-	pinger.send("how long?");
-	const [times] = await told;
-	return times as number[];
 }
 
 function addressOf(server: ChildProcess): Promise<string> {

@@ -93,17 +93,80 @@ describe.each(["/mcp", "/messages"])("over %s", (path) => {
 		return send(place, { method: "POST", headers: { ...jsonHeaders, ...headers }, body });
 	}
 
+	// More than 256 kB is refused for its size before anybody reads it.
 	test.each([
-		["lists", "[".repeat(1_000_000)],
-		["closed lists", "[".repeat(100_000) + "]".repeat(100_000)],
-		["objects", `{"a":`.repeat(100_000)],
-		["closed objects", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`],
-	])("JSON of nested %s is refused", async (_what, body) => {
+		["lists", "[".repeat(1_000_000), 413],
+		["lists of less than 256 kB", "[".repeat(200_000), 400],
+		["closed lists", "[".repeat(100_000) + "]".repeat(100_000), 400],
+		["objects", `{"a":`.repeat(100_000), 413],
+		["objects of less than 256 kB", `{"a":`.repeat(40_000), 400],
+		["closed objects", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`, 413],
+		["closed objects of less than 256 kB", `${'{"a":'.repeat(40_000)}1${"}".repeat(40_000)}`, 400],
+	])("JSON of nested %s is refused", async (_what, body, status) => {
 		const running = await start();
 		const answer = await post(running, body);
-		expect(answer.status).toBe(400);
+		expect(answer.status).toBe(status);
 		expect(answer.text.length).toBeLessThan(1_000);
 		await isWell(running);
+	});
+
+	const keys = (count: number) => Array.from({ length: count }, (_, index) => `"k${index}":0`).join(",");
+	const withParams = (method: string, params: string) =>
+		`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{${params}}}`;
+	const call = (more: string) => withParams("tools/call", `"name":"truncate_output","arguments":{"text":"x"}${more}`);
+
+	test.each([
+		["200 000 keys in the params of a ping", withParams("ping", keys(200_000))],
+		["200 000 keys beside a call's arguments", call(`,"_meta":{${keys(200_000)}}`)],
+		["200 000 keys beside the params", call("").replace("{", `{${keys(200_000)},`)],
+		[
+			"200 000 keys in the arguments of a prompt",
+			withParams("prompts/get", `"name":"x","arguments":{${keys(200_000)}}`),
+		],
+		["200 000 keys in a result", `{"jsonrpc":"2.0","id":7,"result":{${keys(200_000)}}}`],
+		["a long string", withParams("ping", `"padding":"${"x".repeat(270_000)}"`)],
+		["blanks", `${" ".repeat(270_000)}${ping}`],
+		["a list", withParams("ping", `"list":[${"{},".repeat(100_000)}{}]`)],
+		[
+			"messages that are large together",
+			`[${Array(50)
+				.fill(call(`,"_meta":{"a":"${"x".repeat(6_000)}"}`))
+				.join(",")}]`,
+		],
+		["20 000 keys, which take less than 256 kB", withParams("ping", keys(20_000))],
+		[
+			"5 000 keys of small arguments",
+			withParams("tools/call", `"name":"truncate_output","arguments":{${keys(5_000)}}`),
+		],
+	])("a message with %s outside large arguments is refused", async (_what, body) => {
+		const running = await start();
+		const answer = await post(running, body);
+		expect(answer.status).toBe(413);
+		expect(JSON.parse(answer.text)).toMatchObject({
+			jsonrpc: "2.0",
+			error: { message: expect.stringMatching(/^Expected at most \d+ /) },
+			id: null,
+		});
+		await isWell(running);
+	});
+
+	test.each([
+		["a string of 250 kB", withParams("ping", `"padding":"${"x".repeat(250_000)}"`)],
+		["1 000 keys", withParams("ping", keys(1_000))],
+		[
+			"a call of 1 MB",
+			withParams("tools/call", `"name":"truncate_output","arguments":{"text":"${"x".repeat(1_000_000)}"}`),
+		],
+		[
+			"a call with 100 000 values in its arguments",
+			withParams(
+				"tools/call",
+				`"name":"mask_conversation","arguments":{"messages":[{"role":"user","content":[${"0,".repeat(100_000)}0]}]}`,
+			),
+		],
+	])("a message with %s is taken", async (_what, body) => {
+		const answer = await post(await start(), body);
+		expect(answer.status).toBe(path === "/mcp" ? 200 : 202);
 	});
 
 	test("a batch of 10 000 is refused, and none of it is done", async () => {

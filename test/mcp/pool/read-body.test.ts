@@ -99,6 +99,37 @@ describe("a body", () => {
 		expect(() => readArguments(bytes ?? encode("{}"))).toThrow(/^Expected the arguments to be JSON/);
 	});
 
+	it("of many calls holds small arguments too, where all of them together would take too long to read", () => {
+		const args = long("x".repeat(20_000));
+		const body = readBody(encode(`[${Array(40).fill(call(args)).join(",")}]`), true) as Message[];
+		expect(body).toHaveLength(40);
+		for (const message of body) {
+			const bytes = heldArguments(message.params?.arguments);
+			expect(new TextDecoder().decode(bytes)).toBe(args);
+		}
+		const few = readBody(encode(`[${Array(4).fill(call(args)).join(",")}]`), true) as Message[];
+		expect(few.map((message) => heldArguments(message.params?.arguments))).toEqual(Array(4).fill(undefined));
+	});
+
+	it.each([true, false])(
+		"reads no large arguments but those of tool calls, whether they are held (%s) or not",
+		(holds) => {
+			const args = `{"text":"${"x".repeat(300_000)}"}`;
+			expect(() => readBody(encode(call(args, "prompts/get")), holds)).toThrow(/^Expected at most 262144 bytes/);
+			// The same in two messages: each alone would be small enough.
+			const half = `{"text":"${"x".repeat(150_000)}"}`;
+			const two = `[${call(half, "prompts/get")},${call(half, "prompts/get")}]`;
+			expect(() => readBody(encode(two), holds)).toThrow(/^Expected at most 262144 bytes/);
+			expect(readBody(encode(call(half, "prompts/get")), holds)).toEqual(JSON.parse(call(half, "prompts/get")));
+		},
+	);
+
+	it("without holding is read whole", () => {
+		expect(readBody(encode(call(long("x".repeat(400_000)))), false)).toEqual(
+			JSON.parse(call(long("x".repeat(400_000)))),
+		);
+	});
+
 	it("of any JSON comes out the same, held or not", () => {
 		let held = 0;
 		const args = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { minKeys: 1 });

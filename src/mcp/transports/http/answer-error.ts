@@ -22,6 +22,7 @@ function refusalOf(error: unknown): Refusal {
 	if (error instanceof PalimpsestError) {
 		if (error.code === "payload_too_large") return { status: 413, message: error.message };
 		if (error.code === "rate_limit") return { status: 503, message: error.message, headers: { "Retry-After": "1" } };
+		if (error.code === "invalid_argument") return { status: 400, code: -32_600, message: error.message };
 		if (error.code === "invalid_json") return { status: 400, code: -32_700, message: error.message };
 	}
 	// Express marks what the client did wrong, such as a path that cannot be decoded.

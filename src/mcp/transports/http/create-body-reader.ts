@@ -37,10 +37,11 @@ export function createBodyReader({ bytesOfOne, bytesOfAll, holdsArguments = fals
 				charged = chunks.memory();
 			};
 			const take = (chunk: Buffer): void => {
-				if (chunks.length() + chunk.length > bytesOfOne) return refuse(tooLarge(bytesOfOne));
-				chunks.add(chunk);
+				const isTooLarge = chunks.length() + chunk.length > bytesOfOne;
+				if (!isTooLarge) chunks.add(chunk);
 				charge();
-				if (held > bytesOfAll) refuse(busy());
+				if (isTooLarge) refuse(tooLarge(bytesOfOne));
+				else if (held > bytesOfAll) refuse(busy());
 			};
 			const letGo = (): void => {
 				// The listeners live as long as the request, which lives as long as its answer.

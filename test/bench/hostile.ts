@@ -1,0 +1,85 @@
+import { openLoadClient } from "./load-client.ts";
+import { startPinger, startServer } from "./load-run.ts";
+import { atMost, duration, progress, type Section, short } from "./section.ts";
+import { quantile } from "./statistics.ts";
+
+const seconds = 10;
+
+/** A request that no tool needs, and that the schemas of the protocol would check key by key. */
+interface HostileRequest {
+	readonly name: string;
+	readonly body: Uint8Array;
+}
+
+/** What one kind of request did to everybody else, each time in ms. */
+interface HostileFigures {
+	readonly name: string;
+	readonly megabytes: number;
+	readonly requests: number;
+	readonly refused: number;
+	readonly pings: readonly number[];
+	readonly health: readonly number[];
+}
+
+const keys = (count: number): string => Array.from({ length: count }, (_, index) => `"k${index}":0`).join(",");
+
+function hostileRequests(): HostileRequest[] {
+	const message = (method: string, params: string) =>
+		Buffer.from(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{${params}}}`);
+	const call = (more: string) => message("tools/call", `"name":"truncate_output","arguments":{"text":"x"},${more}`);
+	return [
+		{ name: "ping, 200 000 keys in params", body: message("ping", keys(200_000)) },
+		{ name: "tools/call, 1.3 million keys in _meta", body: call(`"_meta":{${keys(1_300_000)}}`) },
+		{ name: "ping, 20 000 keys in params", body: message("ping", keys(20_000)) },
+	];
+}
+
+/** How long others wait while one client sends messages of many keys outside of a call's arguments. */
+export async function hostile(): Promise<Section> {
+	const all: HostileFigures[] = [];
+	for (const request of hostileRequests()) {
+		progress(`hostile: ${request.name}`);
+		all.push(await underAttack(request));
+	}
+	return {
+		title: "One hostile client over HTTP",
+		notes: [
+			`\`npm run bench -- hostile\`: one client sends such requests one behind the other for ${seconds} s, while a second one pings in a session of its own and a third asks for \`/healthz\`, each from a process of its own. The server refuses them with 413 before any schema reads them.`,
+		],
+		tables: [
+			{
+				columns: ["request", "size", "sent", "refused", "ping p50", "p99", "max", "healthz p99", "max"],
+				rows: all.map(({ name, megabytes, requests, refused, pings, health }) => [
+					name,
+					`${short(megabytes)} MB`,
+					String(requests),
+					String(refused),
+					...[0.5, 0.99, 1].map((share) => duration(quantile(pings, share))),
+					...[0.99, 1].map((share) => duration(quantile(health, share))),
+				]),
+			},
+		],
+		targets: all.flatMap(({ name, pings, health }) => [
+			atMost(`${name}: ping p99 of another client`, 250, quantile(pings, 0.99), "ms"),
+			atMost(`${name}: longest /healthz`, 1_000, Math.max(...health), "ms"),
+		]),
+	};
+}
+
+async function underAttack({ name, body }: HostileRequest): Promise<HostileFigures> {
+	const server = await startServer("palimpsest");
+	const attacker = await openLoadClient(server.url);
+	const [pinger, health] = [startPinger(server.url), startPinger(server.url, "/healthz")];
+	// The first times are those of processes that load what they need.
+	await attacker.post(body);
+	await Promise.all([pinger.times(), health.times()]);
+	const until = performance.now() + seconds * 1_000;
+	const statuses: number[] = [];
+	while (performance.now() < until) statuses.push((await attacker.post(body)).status);
+	const [pings, answers] = await Promise.all([pinger.times(), health.times()]);
+	for (const one of [pinger, health]) one.end();
+	attacker.close();
+	await server.end();
+	const refused = statuses.filter((status) => status === 413).length;
+	return { name, megabytes: body.byteLength / 1e6, requests: statuses.length, refused, pings, health: answers };
+}
