@@ -20,10 +20,12 @@ const longestWaitMs = 30_000;
 
 // The thread loads no module of ours, so that it starts from the sources and from the build alike. Without the rule
 // `filter-comments`, or a comment in a text would turn the search off. secretlint's profiler keeps every mark and
-// searches them all at the next: without marks the thousandth text takes as long as the first.
+// searches them all at the next: without marks the thousandth text takes as long as the first. Node would write warnings
+// past process.stderr, into the middle of a log of JSON.
 const script = `
 const { parentPort, workerData } = require("node:worker_threads");
 const { core, preset, port, answered } = workerData;
+process.removeAllListeners("warning");
 performance.mark = () => {};
 const loaded = Promise.all([import(core), import(preset)]);
 loaded.then(() => parentPort.postMessage("ready"));

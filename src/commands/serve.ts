@@ -3,7 +3,7 @@ import { archiveLocation } from "../config/archive-location.ts";
 import { createArchiveSource } from "../config/create-archive-source.ts";
 import { createCompactionSource } from "../config/create-compaction-source.ts";
 import { createPolicySource } from "../config/create-policy-source.ts";
-import { createOperatorLog } from "../mcp/operations/create-operator-log.ts";
+import { captureStandardError, createOperatorLog } from "../mcp/operations/create-operator-log.ts";
 import { serveStdio } from "../mcp/transports/stdio.ts";
 import { type LogLevel, logLevels } from "../policy/schema.ts";
 import type { HttpServeOptions } from "./add-serve-options.ts";
@@ -23,12 +23,14 @@ export async function serve(options: ServeOptions): Promise<void> {
 	if (options.http === undefined) refuseHttpOptions(options);
 	const location = archiveLocation({ ...options, environment: process.env });
 	let level: () => LogLevel = () => "warning";
+	const kind = options.log ?? "text";
+	const write = kind === "json" ? captureStandardError((event) => announce(event)) : writeToStderr;
 	const { log, onCallEnd, announce } = createOperatorLog({
-		kind: options.log ?? "text",
+		kind,
 		isWanted: (of) => logLevels.indexOf(of) >= logLevels.indexOf(level()),
 		inWords: (event) => logToStderr(level)(event),
 		say,
-		write: (line) => void process.stderr.write(`${line}\n`),
+		write,
 	});
 	const policySource = await createPolicySource({
 		...configSources(options),
@@ -62,6 +64,10 @@ export async function serve(options: ServeOptions): Promise<void> {
 		{ policySource, log, onCallEnd, archive, compaction, allowedPaths, bodyLimitBytes },
 		{ ...options, http, location, announce },
 	);
+}
+
+function writeToStderr(line: string): void {
+	process.stderr.write(`${line}\n`);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { type AskForLess, askForLess } from "../engine/compaction/ask-for-less.ts";
 import { SummariserError } from "../errors.ts";
 import type { ChatModel, ChatOutcome, ChatRequest } from "./chat-model.ts";
@@ -41,6 +42,8 @@ export function createPatientSummariser(options: PatientSummariserOptions): Summ
 	const policy = { ...defaultRetryPolicy, ...options.retry };
 	const guess = startGuess();
 	const closing = new AbortController();
+	// Every question that waits listens to it; Node takes more than ten listeners for a leak.
+	setMaxListeners(0, closing.signal);
 
 	const askOnce = async (request: ChatRequest): Promise<ChatOutcome> => {
 		const limit = startTimeLimit([request.signal], timeoutMs);

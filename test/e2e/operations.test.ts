@@ -10,18 +10,31 @@ import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
-import { httpServer } from "./http-server.ts";
+import { type HttpServer, httpServer } from "./http-server.ts";
 
 const token = "a1".repeat(16);
 const bearer = { Authorization: `Bearer ${token}` };
 
-/** Masks a conversation, cuts a text, and makes one mistake. */
-async function callThrice(url: string, headers: Record<string, string> = {}): Promise<void> {
+async function connectTo(url: string, headers: Record<string, string> = {}): Promise<Client> {
 	const client = new Client({ name: "test", version: "1.0.0" });
 	await client.connect(
 		new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit: { headers } }) as Transport,
 	);
 	onTestFinished(() => client.close());
+	return client;
+}
+
+/** The events of a log of JSON, which has nothing else in it. */
+const eventsOf = (server: HttpServer) =>
+	server
+		.stderr()
+		.trimEnd()
+		.split("\n")
+		.map((line) => JSON.parse(line) as Record<string, unknown>);
+
+/** Masks a conversation, cuts a text, and makes one mistake. */
+async function callThrice(url: string, headers: Record<string, string> = {}): Promise<void> {
+	const client = await connectTo(url, headers);
 	const messages = agentConversation(10);
 	await client.callTool({ name: "mask_conversation", arguments: { messages } });
 	await client.callTool({ name: "truncate_output", arguments: { text: secret.repeat(1_000), max_chars: 900 } });
@@ -110,8 +123,7 @@ describe("the log", () => {
 		const server = await httpServer(parameters);
 		await callThrice(server.url, bearer);
 		expect(await server.end()).toBe(0);
-		const lines = server.stderr().trimEnd().split("\n");
-		const events = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+		const events = eventsOf(server);
 		const calls = events.filter(({ event }) => event === "call");
 		const principal = "token alice";
 		expect(calls).toMatchObject([
@@ -125,6 +137,75 @@ describe("the log", () => {
 		expect(calls[0]?.tokens_before).toBeGreaterThan(Number(calls[0]?.tokens_after));
 		expect(events.map(({ event }) => event)).toEqual(expect.arrayContaining(["listening", "shutting_down"]));
 		for (const unsaid of [secret, token, "file 3"]) expect(server.stderr()).not.toContain(unsaid);
+	});
+
+	it.each(["json", "text"])("has no warning of Node while many calls wait for a thread: as %s", async (kind) => {
+		const server = await httpServer(["--log", kind, "--archive", "memory", "--threads", "1"]);
+		const client = await connectTo(server.url);
+		const call = { name: "truncate_output", arguments: { text: "line of a log\n".repeat(10_000), max_chars: 900 } };
+		await Promise.all(Array.from({ length: 30 }, () => client.callTool(call)));
+		expect(await server.end()).toBe(0);
+		expect(server.stderr()).not.toMatch(/ListenersExceeded|process_warning|stray_line/);
+		if (kind === "json") expect(eventsOf(server).filter(({ event }) => event === "call")).toHaveLength(30);
+	});
+
+	it("as JSON: takes in whatever else is written to standard error, in this thread and in others", async () => {
+		const folder = await scratchFolder();
+		await writeFile(join(folder, "policy.toml"), '[compaction]\nstrategy = "./noisy.mjs#Noisy"\n');
+		await writeFile(
+			join(folder, "noisy.mjs"),
+			`export class Noisy {
+				compact({ history }) {
+					console.error("noise\\nof " + history.length);
+					process.emitWarning("too much noise", "NoiseWarning", "NOISE1");
+					process.stderr.write("an unfinished line");
+					if (history.length < 6) setTimeout(() => { throw new RangeError("${secret}"); });
+					return null;
+				}
+			}`,
+		);
+		const server = await httpServer(["--log", "json", "--archive", "none", "--policy", join(folder, "policy.toml")]);
+		const client = await connectTo(server.url);
+		const compact = (messages: readonly unknown[]) =>
+			client.callTool({ name: "compact_conversation", arguments: { messages, force: true } });
+		const [small, large] = [agentConversation(5), agentConversation(100)];
+		expect(JSON.stringify(large).length).toBeGreaterThan(64 * 1024);
+		await compact(small);
+		await compact(large);
+		const told = (length: number) => [
+			{ level: "warning", event: "stray_line", message: "noise" },
+			{ level: "warning", event: "stray_line", message: `of ${length}` },
+		];
+		await vi.waitFor(
+			() =>
+				expect(eventsOf(server)).toMatchObject(
+					expect.arrayContaining(
+						[...told(small.length), ...told(large.length)].map((one) => expect.objectContaining(one)),
+					),
+				),
+			patience,
+		);
+		expect(eventsOf(server)).toContainEqual(
+			expect.objectContaining({
+				event: "process_warning",
+				warning: "NoiseWarning",
+				code: "NOISE1",
+				message: "too much noise",
+			}),
+		);
+		await compact(agentConversation(1)).catch(() => undefined);
+		await vi.waitFor(() => expect(eventsOf(server).map(({ event }) => event)).toContain("defect"), patience);
+		expect(await server.end()).toBe(70);
+		expect(eventsOf(server)).toContainEqual(
+			expect.objectContaining({
+				level: "error",
+				event: "defect",
+				error: "RangeError",
+				stack: expect.stringMatching(/^at .*noisy\.mjs/),
+			}),
+		);
+		expect(server.stderr()).toContain("an unfinished line");
+		expect(server.stderr()).not.toContain(secret);
 	});
 
 	it("off: nothing at all", async () => {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
@@ -38,6 +39,8 @@ export function createPool(options: PoolOptions = {}): CallPool {
 
 	const queue = createFairQueue<() => void>({ jobs: maxQueue, bytes: maxQueueBytes });
 	const closing = new AbortController();
+	// Every call that waits or runs listens to it; Node takes more than ten listeners for a leak.
+	setMaxListeners(0, closing.signal);
 	let running = 0;
 	let usual = shortestWait;
 

@@ -1,3 +1,4 @@
+import { isMainThread } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import type { Original } from "../../archive/archive.ts";
 import { createCompactionSource } from "../../config/create-compaction-source.ts";
@@ -5,6 +6,7 @@ import { createFileAccess } from "../../files/file-access.ts";
 import type { LogEvent } from "../../pipeline/log-event.ts";
 import { resolvePolicy } from "../../policy/resolve-policy.ts";
 import { bytesOfTexts } from "../bytes-of-texts.ts";
+import { captureWarnings } from "../operations/create-operator-log.ts";
 import { failedCall, runTool, type ToolOutcome } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
 import { tools } from "../tools.ts";
@@ -17,6 +19,9 @@ import { readArguments } from "./held-arguments.ts";
 import "../../pipeline/mask-conversation.ts";
 import "../../pipeline/truncate-text.ts";
 import "../../pipeline/compaction/guard-with-compaction.ts";
+
+// By this way a log of JSON can take them in.
+if (!isMainThread) captureWarnings((warning) => void process.stderr.write(`${warning.name}: ${warning.message}\n`));
 
 const useArchive = createArchivesOfThread();
 let policyFile: string | null = null;

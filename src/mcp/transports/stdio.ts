@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import type { CompactionSource } from "../../config/create-compaction-source.ts";
 import { createServer, type ServerOptions } from "../create-server.ts";
@@ -26,6 +27,8 @@ export interface StdioOptions extends ServerOptions {
 export async function serveStdio(options: StdioOptions): Promise<void> {
 	const { largestMessage = largestStdioMessage, log, policySource, archive, compaction } = options;
 	const clientGone = new AbortController();
+	// Every question to the client listens to it; Node takes more than ten listeners for a leak.
+	setMaxListeners(0, clientGone.signal);
 	const server = createServer({ ...options, ownsRequests: true, clientGone: clientGone.signal });
 	const transport = createStdioTransport({
 		input: process.stdin,
