@@ -54,6 +54,24 @@ describe.each(routes)("$method $path", ({ path, method, headers, ...rest }) => {
 	});
 });
 
+test.each([
+	["of this server", "Host: localhost\r\nHost: localhost\r\n"],
+	["of which the first is foreign", "Host: evil.example\r\nHost: localhost\r\n"],
+	["of which the last is foreign", "Host: localhost\r\nhOST: evil.example\r\n"],
+])("two Host headers %s are refused", async (_what, headers) => {
+	const { port } = await start();
+	for (const { path, method } of routes) {
+		const socket = connectSocket(port, "127.0.0.1");
+		const answer = new Promise<string>((resolve, reject) => {
+			socket.once("data", (piece) => resolve(String(piece)));
+			socket.once("error", reject);
+		});
+		socket.write(`${method} ${path} HTTP/1.1\r\n${headers}Content-Length: 0\r\n\r\n`);
+		expect(await answer, `${method} ${path}`).toMatch(/^HTTP\/1\.1 400 /);
+		socket.destroy();
+	}
+});
+
 describe.each(["/mcp", "/messages"])("a body for %s", (path) => {
 	async function target(url: string): Promise<string> {
 		if (path === "/mcp") return url + path;

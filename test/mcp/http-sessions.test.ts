@@ -1,6 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { connect as connectSocket } from "node:net";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
+import type { ArchiveSource } from "../../src/config/create-archive-source.ts";
 import { patience } from "../support/patience.ts";
 import {
 	chat,
@@ -97,6 +98,54 @@ test("the longest idle time is not taken for the shortest", async () => {
 	const session = await openSession(url);
 	await new Promise((resolve) => setTimeout(resolve, 50));
 	expect((await post(url, session)).status).toBe(200);
+});
+
+test("no event has an id: a client that lost its stream calls again, and nobody gets the answer of another call", async () => {
+	let letGo = (): void => {};
+	let begun = 0;
+	const gate = new Promise<void>((resolve) => {
+		letGo = resolve;
+	});
+	const archive: ArchiveSource = {
+		async use(work) {
+			begun += 1;
+			await gate;
+			return work(undefined as never);
+		},
+		end() {},
+	};
+	const running = await start({ archive });
+	const [session, other] = [await openSession(running.url), await openSession(running.url)];
+	const call = (id: number) => {
+		const params = { name: "truncate_output", arguments: { text: `text ${id}` } };
+		return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
+	};
+	const headers = { ...jsonHeaders, "Mcp-Session-Id": session };
+	const broken = new AbortController();
+	const lost = fetch(`${running.url}/mcp`, { method: "POST", headers, body: call(1), signal: broken.signal });
+	await vi.waitFor(() => expect(begun).toBe(1), patience);
+	broken.abort();
+	await expect(lost.then((response) => response.text())).rejects.toThrow();
+	const again = post(running.url, session, call(2));
+	const others = post(running.url, other, call(3));
+	await vi.waitFor(() => expect(begun).toBe(3), patience);
+	letGo();
+	for (const [answer, id] of [
+		[await again, 2],
+		[await others, 3],
+	] as const) {
+		expect(answer.status).toBe(200);
+		expect(answer.text).not.toMatch(/^id:/m);
+		const data = [...answer.text.matchAll(/^data: (.+)$/gm)].map(([, json = ""]) => JSON.parse(json) as object);
+		expect(data).toMatchObject([{ id, result: { structuredContent: { text: `text ${id}` } } }]);
+	}
+	// A client that asks to resume gets a stream without a past.
+	const resume = { Accept: "text/event-stream", "Mcp-Session-Id": session, "Last-Event-ID": "1" };
+	const stream = await fetch(`${running.url}/mcp`, { headers: resume });
+	expect(stream.status).toBe(200);
+	const silence = new Promise((resolve) => setTimeout(resolve, 50, "nothing"));
+	expect(await Promise.race([stream.body?.getReader().read(), silence])).toBe("nothing");
+	expect(running.logged.filter(({ level }) => level === "error")).toEqual([]);
 });
 
 test("DELETE ends a session and its streams", async () => {

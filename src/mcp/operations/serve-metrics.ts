@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import express from "express";
 import type { Log } from "../../pipeline/log-event.ts";
 import { answerError } from "../transports/http/answer-error.ts";
-import { checkHost } from "../transports/http/check-host.ts";
+import { checkHost, requireOneHost } from "../transports/http/check-host.ts";
 import { checkOrigin } from "../transports/http/check-origin.ts";
 import { hostInUrl } from "../transports/http/host-in-url.ts";
 import { isLoopback } from "../transports/http/is-loopback.ts";
@@ -40,7 +40,8 @@ export async function serveMetrics(options: {
 	application.disable("x-powered-by");
 	application.disable("etag");
 	application.use(setSecurityHeaders);
-	if (isLoopback(address.host)) application.use(checkHost({ host: address.host, publicUrl: undefined }));
+	const { host } = address;
+	application.use(isLoopback(host) ? checkHost({ host, publicUrl: undefined }) : requireOneHost);
 	application.use(checkOrigin(undefined));
 	application.use(healthRoutes(readiness));
 	application.use(metricsRoute(metrics));

@@ -9,7 +9,6 @@ import { authenticate } from "./authenticate.ts";
 import { checkHost } from "./check-host.ts";
 import { checkOrigin } from "./check-origin.ts";
 import { createBodyReader } from "./create-body-reader.ts";
-import { createEventLog } from "./create-event-log.ts";
 import type { Sessions } from "./create-sessions.ts";
 import { limitRequests } from "./limit-requests.ts";
 import { createUnreadLimit, type UnreadLimits } from "./limit-unread.ts";
@@ -88,8 +87,7 @@ export function createApplication(options: ApplicationOptions): Express {
 	if (isStateless) {
 		application.use(statelessRoutes({ sessions, bodies, unread }));
 	} else {
-		const eventLog = createEventLog({ bytesOfSession: 16 * 1024 * 1024, bytesOfAll: 64 * 1024 * 1024 });
-		application.use(streamableRoutes({ sessions, eventLog, bodies, unread }));
+		application.use(streamableRoutes({ sessions, bodies, unread }));
 		application.use(sseRoutes({ sessions, bodies, unread }));
 	}
 	const places = isStateless ? "/mcp (Streamable HTTP)" : "/mcp (Streamable HTTP) and /sse (HTTP+SSE)";

@@ -91,7 +91,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 			const isWorking = (calls?.running() ?? 0) > 0;
 			const rest = () => {
 				if (!isWorking) return void close();
-				// A client whose connection broke resumes sooner, and gets its answer; one that is gone wants none.
+				// Nobody waits for the answers any more; a broken connection alone cancels nothing, as MCP has it.
 				calls?.stop();
 				restTimer();
 			};

@@ -3,7 +3,6 @@ import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/
 import { type Request, type RequestHandler, Router } from "express";
 import { callerOf } from "../../auth/caller.ts";
 import type { BodyReader } from "./create-body-reader.ts";
-import type { EventLog } from "./create-event-log.ts";
 import type { Session, Sessions } from "./create-sessions.ts";
 import type { UnreadLimit } from "./limit-unread.ts";
 import { onlyMethods } from "./only-methods.ts";
@@ -14,14 +13,12 @@ import { expectAnswers, requestIdsOf, writeEvents } from "./write-events.ts";
 /** What the routes of Streamable HTTP are made from. */
 export interface StreamableRoutesOptions {
 	readonly sessions: Sessions;
-	/** What a client whose connection broke is sent again. */
-	readonly eventLog: EventLog;
 	readonly bodies: BodyReader;
 	readonly unread: UnreadLimit;
 }
 
 /** The routes of Streamable HTTP, at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. */
-export function streamableRoutes({ sessions, eventLog, bodies, unread }: StreamableRoutesOptions): Router {
+export function streamableRoutes({ sessions, bodies, unread }: StreamableRoutesOptions): Router {
 	const post: RequestHandler = async (request, response) => {
 		if (namesSession(request)) {
 			const found = findSession(sessions, request);
@@ -43,10 +40,10 @@ export function streamableRoutes({ sessions, eventLog, bodies, unread }: Streama
 		if (refusal) return refuse(response, refusal);
 
 		const id = randomUUID();
-		const events = eventLog.openSession();
-		const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id, eventStore: events });
+		// Without an event store: calls change nothing, so a client that lost its stream asks again.
+		const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: () => id });
 		writeEvents(transport, unread);
-		const session = await sessions.open({ id, transport, caller, onClose: events.clear });
+		const session = await sessions.open({ id, transport, caller });
 		session.hold(response);
 		try {
 			await transport.handleRequest(request, response, body);

@@ -18,12 +18,12 @@ export function writeEvents(transport: StreamableHTTPServerTransport, unread: Un
 	const inner = transport["_webStandardTransport"];
 	const outlets = new WeakMap<Controller, StreamOutlet>();
 	// biome-ignore lint/complexity/useLiteralKeys: a private member
-	inner["writeSSEEvent"] = (controller: Controller, _encoder: unknown, message: JSONRPCMessage, eventId?: string) => {
+	inner["writeSSEEvent"] = (controller: Controller, _encoder: unknown, message: JSONRPCMessage) => {
 		const outlet = outlets.get(controller) ?? outletOf(controller);
 		outlets.set(controller, outlet);
 		if ("id" in message) outlet.response ??= expected.get(transport)?.get(message.id as RequestId);
 		try {
-			for (const piece of eventOf(message, eventId)) outlet.write(piece);
+			for (const piece of eventOf(message)) outlet.write(piece);
 		} catch (error) {
 			// Ended already, or nested too deep to be written.
 			transport.onerror?.(error instanceof Error ? error : new Error("An event could not be written."));
@@ -60,7 +60,7 @@ export function writeEventsTo(response: ServerResponse, transport: SSEServerTran
 	const outlet: Outlet = { unread: () => response.writableLength, cut: () => void response.destroy() };
 	transport.send = async (message: JSONRPCMessage) => {
 		if (response.destroyed || response.writableEnded) throw new Error("Not connected");
-		for (const piece of eventOf(message, undefined)) response.write(piece);
+		for (const piece of eventOf(message)) response.write(piece);
 		unread.written(outlet);
 	};
 }
@@ -68,7 +68,7 @@ export function writeEventsTo(response: ServerResponse, transport: SSEServerTran
 type Controller = ReadableStreamDefaultController<Uint8Array>;
 
 interface StreamOutlet extends Outlet {
-	/** Where the stream goes out; unknown for one that a client opened to listen or to resume. */
+	/** Where the stream goes out; unknown for one that a client opened to listen. */
 	response: ServerResponse | undefined;
 	write(piece: Uint8Array): void;
 }
@@ -97,8 +97,8 @@ function outletOf(controller: Controller): StreamOutlet {
 	return outlet;
 }
 
-function* eventOf(message: JSONRPCMessage, eventId: string | undefined): Generator<Uint8Array> {
-	const head = `event: message\n${eventId ? `id: ${eventId}\n` : ""}data: `;
+function* eventOf(message: JSONRPCMessage): Generator<Uint8Array> {
+	const head = "event: message\ndata: ";
 	const data = rawMessage(message);
 	if (!data) return yield* inPieces(Buffer.from(`${head}${JSON.stringify(message)}\n\n`));
 	yield Buffer.from(head);
