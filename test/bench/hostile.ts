@@ -28,6 +28,7 @@ function hostileRequests(): HostileRequest[] {
 		Buffer.from(`{"jsonrpc":"2.0","id":7,"method":"${method}","params":{${params}}}`);
 	const call = (more: string) => message("tools/call", `"name":"truncate_output","arguments":{"text":"x"},${more}`);
 	return [
+		{ name: "ping as any other, for comparison", body: message("ping", "") },
 		{ name: "ping, 200 000 keys in params", body: message("ping", keys(200_000)) },
 		{ name: "tools/call, 1.3 million keys in _meta", body: call(`"_meta":{${keys(1_300_000)}}`) },
 		{ name: "ping, 20 000 keys in params", body: message("ping", keys(20_000)) },
@@ -51,7 +52,7 @@ export async function hostile(): Promise<Section> {
 				columns: ["request", "size", "sent", "refused", "ping p50", "p99", "max", "healthz p99", "max"],
 				rows: all.map(({ name, megabytes, requests, refused, pings, health }) => [
 					name,
-					`${short(megabytes)} MB`,
+					megabytes < 0.1 ? `${short(megabytes * 1_000)} kB` : `${short(megabytes)} MB`,
 					String(requests),
 					String(refused),
 					...[0.5, 0.99, 1].map((share) => duration(quantile(pings, share))),
@@ -59,7 +60,8 @@ export async function hostile(): Promise<Section> {
 				]),
 			},
 		],
-		targets: all.flatMap(({ name, pings, health }) => [
+		// The first row is what the machine does by itself.
+		targets: all.slice(1).flatMap(({ name, pings, health }) => [
 			atMost(`${name}: ping p99 of another client`, 250, quantile(pings, 0.99), "ms"),
 			atMost(`${name}: longest /healthz`, 1_000, Math.max(...health), "ms"),
 		]),
