@@ -61,10 +61,12 @@ export async function hostile(): Promise<Section> {
 			},
 		],
 		// The first row is what the machine does by itself.
-		targets: all.slice(1).flatMap(({ name, pings, health }) => [
-			atMost(`${name}: ping p99 of another client`, 250, quantile(pings, 0.99), "ms"),
-			atMost(`${name}: longest /healthz`, 1_000, Math.max(...health), "ms"),
-		]),
+		targets: all
+			.slice(1)
+			.flatMap(({ name, pings, health }) => [
+				atMost(`${name}: ping p99 of another client`, 250, quantile(pings, 0.99), "ms"),
+				atMost(`${name}: longest /healthz`, 1_000, Math.max(...health), "ms"),
+			]),
 	};
 }
 
