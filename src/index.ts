@@ -30,5 +30,5 @@ export type { RestoreReport } from "./pipeline/restore-conversation.ts";
 export type { TruncateReport } from "./pipeline/truncate-text.ts";
 export type { PolicyLayer } from "./policy/policy-layer.ts";
 export { type Policy, policySchema } from "./policy/schema.ts";
-export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./summarise/openai-compatible.ts";
-export type { Summariser, SummaryAnswer, SummaryProgress, SummaryRequest } from "./summarise/summariser.ts";
+export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./summariser/endpoint.ts";
+export type { Summariser, SummaryAnswer, SummaryProgress, SummaryRequest } from "./summariser/summariser.ts";

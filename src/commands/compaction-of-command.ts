@@ -6,7 +6,7 @@ import type { SummarySource } from "../pipeline/compaction/summary-source.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { BuiltInStrategy } from "../policy/strategy-name.ts";
-import type { Summariser } from "../summarise/summariser.ts";
+import type { Summariser } from "../summariser/summariser.ts";
 
 /** How a command compacts. */
 export interface CommandCompaction {

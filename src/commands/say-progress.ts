@@ -1,4 +1,4 @@
-import type { SummaryProgress } from "../summarise/summariser.ts";
+import type { SummaryProgress } from "../summariser/summariser.ts";
 import { say } from "./shell.ts";
 
 /** Tells the steps and retries of a model call on standard error. */

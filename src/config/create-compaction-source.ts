@@ -3,7 +3,7 @@ import type { CompactionStrategy, StrategyDependencies } from "../engine/compact
 import type { Environment } from "../policy/environment-layer.ts";
 import type { Policy } from "../policy/schema.ts";
 import { parseStrategyName } from "../policy/strategy-name.ts";
-import type { Summariser } from "../summarise/summariser.ts";
+import type { Summariser } from "../summariser/summariser.ts";
 import type { CheckedStrategy } from "./load-strategy.ts";
 import { summariserOfEnvironment } from "./summariser-of-environment.ts";
 

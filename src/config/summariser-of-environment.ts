@@ -1,10 +1,8 @@
 import { SummariserError } from "../errors.ts";
 import type { Environment } from "../policy/environment-layer.ts";
 import { invalidPolicy } from "../policy/invalid-policy.ts";
-import { expectedBaseUrl, isBaseUrl } from "../summarise/base-url.ts";
-import { endpointName } from "../summarise/endpoint-name.ts";
-import type { OpenAiCompatibleOptions } from "../summarise/openai-compatible.ts";
-import type { Summariser } from "../summarise/summariser.ts";
+import type { OpenAiCompatibleOptions } from "../summariser/endpoint.ts";
+import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser } from "../summariser/summariser.ts";
 
 /** A summariser that is loaded once it is first asked, and how it is loaded. */
 export interface SummariserOfEnvironmentOptions {
@@ -44,7 +42,7 @@ export function summariserOfEnvironment(options: SummariserOfEnvironmentOptions)
 }
 
 async function loadOpenAiCompatible() {
-	const { createOpenAiCompatible } = await import("../summarise/openai-compatible.ts");
+	const { createOpenAiCompatible } = await import("../summariser/endpoint.ts");
 	return createOpenAiCompatible;
 }
 

@@ -1,5 +1,5 @@
 import type { ProgressToken, ServerNotification } from "@modelcontextprotocol/sdk/types.js";
-import type { SummaryProgress } from "../summarise/summariser.ts";
+import type { SummaryProgress } from "../summariser/summariser.ts";
 
 /** Where a call stands: at a step of asking a model, or waiting for a thread, or at work. */
 export type CallProgress = SummaryProgress | WorkProgress;

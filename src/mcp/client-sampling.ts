@@ -2,8 +2,8 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import type { ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
-import type { SamplingOptions } from "../summarise/sampling.ts";
-import { startTimeLimit } from "../summarise/time-limit.ts";
+import type { SamplingOptions } from "../summariser/sampling.ts";
+import { joinSignals } from "../summariser/summariser.ts";
 
 /** Asks the client's own model. */
 export type CreateMessage = SamplingOptions["createMessage"];
@@ -22,15 +22,15 @@ export function clientSampling(
 ): CreateMessage | undefined {
 	if (!server.server.getClientCapabilities()?.sampling) return undefined;
 	return async (params, { signal, timeoutMs }) => {
-		const linked = startTimeLimit([signal, gone]);
+		const joined = joinSignals(signal, gone);
 		try {
 			return await extra.sendRequest({ method: "sampling/createMessage", params }, anyResult, {
-				signal: linked.signal,
+				signal: joined.signal,
 				timeout: timeoutMs,
 				maxTotalTimeout: timeoutMs,
 			});
 		} finally {
-			linked.end();
+			joined.release();
 		}
 	};
 }

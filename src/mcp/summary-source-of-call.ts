@@ -8,7 +8,7 @@ export async function summarySourceOfCall(context: ToolContext, policy: Policy):
 	for (const way of policy.compaction.answered_by) {
 		if (way === "sampling" && clientModel) return { kind: "summariser", summariser: clientModel };
 		if (way === "sampling" && sampling) {
-			const { createSamplingSummariser } = await import("../summarise/sampling.ts");
+			const { createSamplingSummariser } = await import("../summariser/sampling.ts");
 			return { kind: "summariser", summariser: createSamplingSummariser({ createMessage: sampling }) };
 		}
 		if (way === "openai-compatible" && endpoint) return { kind: "summariser", summariser: endpoint };

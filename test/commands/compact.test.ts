@@ -5,7 +5,7 @@ import { type CompactCommandOptions, compact as compactHere } from "../../src/co
 import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
 import { conversationNamed, type LastingEndpoint, lastingEndpoint } from "../e2e/compact-endpoint.ts";
 import type { SummaryRequestAnswer } from "../e2e/compact-session.ts";
-import { complete, refuse } from "../summarise/chat-server.ts";
+import { complete, refuse } from "../summariser/chat-server.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

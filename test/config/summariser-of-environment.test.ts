@@ -3,9 +3,9 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { summariserOfEnvironment } from "../../src/config/summariser-of-environment.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { type Environment, environmentLayer, otherVariables } from "../../src/policy/environment-layer.ts";
-import { createOpenAiCompatible, type OpenAiCompatibleOptions } from "../../src/summarise/openai-compatible.ts";
-import { key } from "../summarise/asking.ts";
-import { complete, hang, startChatServer } from "../summarise/chat-server.ts";
+import { createOpenAiCompatible, type OpenAiCompatibleOptions } from "../../src/summariser/endpoint.ts";
+import { key } from "../summariser/asking.ts";
+import { complete, hang, startChatServer } from "../summariser/chat-server.ts";
 import { patience } from "../support/patience.ts";
 
 afterEach(() => vi.unstubAllEnvs());

@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type Behaviour, complete, hang, startChatServer } from "../summarise/chat-server.ts";
+import { type Behaviour, complete, hang, startChatServer } from "../summariser/chat-server.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { handover } from "../support/stand-in-summariser.ts";

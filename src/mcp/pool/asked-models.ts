@@ -1,5 +1,5 @@
 import { SummariserError } from "../../errors.ts";
-import type { Summariser } from "../../summarise/summariser.ts";
+import type { Summariser } from "../../summariser/summariser.ts";
 import type { ModelKind, ModelQuestion, ThreadJob } from "./call-pool.ts";
 
 /** The models of a job: those that have answered. */

@@ -3,7 +3,7 @@ import type { Original } from "../../archive/archive.ts";
 import type { ArchiveLocation } from "../../archive/open-archive-of-policy.ts";
 import type { ArchiveSource } from "../../config/create-archive-source.ts";
 import { SummariserError } from "../../errors.ts";
-import type { Summariser } from "../../summarise/summariser.ts";
+import type { Summariser } from "../../summariser/summariser.ts";
 import { rawResult } from "../raw-message.ts";
 import { failedCall, type ToolOutcome } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
@@ -83,7 +83,7 @@ type Models = { readonly [model in ModelKind]?: Summariser };
 
 async function modelsOf({ sampling, endpoint }: ToolContext): Promise<Models> {
 	if (!sampling) return endpoint ? { endpoint } : {};
-	const { createSamplingSummariser } = await import("../../summarise/sampling.ts");
+	const { createSamplingSummariser } = await import("../../summariser/sampling.ts");
 	return { sampling: createSamplingSummariser({ createMessage: sampling }), ...(endpoint ? { endpoint } : {}) };
 }
 

@@ -4,7 +4,7 @@ import type { ArchiveLocation } from "../../archive/open-archive-of-policy.ts";
 import type { ErrorCode, SummariserErrorCode } from "../../errors.ts";
 import type { LogEvent } from "../../pipeline/log-event.ts";
 import type { PolicyLayer } from "../../policy/policy-layer.ts";
-import type { SummaryAnswer, SummaryRequest } from "../../summarise/summariser.ts";
+import type { SummaryAnswer, SummaryRequest } from "../../summariser/summariser.ts";
 import type { CallReport } from "../call-end.ts";
 
 /** A call of a tool for a thread of its own: data alone, since nothing else reaches another thread. */

@@ -2,10 +2,10 @@ import { setMaxListeners } from "node:events";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { Piscina } from "piscina";
+import { joinSignals } from "../../summariser/summariser.ts";
 import { BusyError } from "./busy-error.ts";
 import type { CallPool, PoolOptions, ThreadJob, ThreadOutcome, Waiting } from "./call-pool.ts";
 import { createFairQueue, type Entry } from "./fair-queue.ts";
-import { joinSignals } from "./join-signals.ts";
 
 const mebibyte = 1024 * 1024;
 

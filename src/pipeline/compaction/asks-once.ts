@@ -1,4 +1,4 @@
-import type { SummaryAnswer } from "../../summarise/summariser.ts";
+import type { SummaryAnswer } from "../../summariser/summariser.ts";
 import type { SummarySource } from "./summary-source.ts";
 
 /** The same source, whose model answers a prompt that it was asked before as it did then. */

@@ -1,7 +1,7 @@
 import type { CompactionStrategy } from "../../engine/compaction/strategy.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { BuiltInStrategy } from "../../policy/strategy-name.ts";
-import type { SummaryProgress } from "../../summarise/summariser.ts";
+import type { SummaryProgress } from "../../summariser/summariser.ts";
 import type { SpellingsOf } from "../archive-originals.ts";
 import type { Log } from "../log-event.ts";
 import type { KeepsOriginals } from "../originals-of.ts";

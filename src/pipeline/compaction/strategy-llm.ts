@@ -1,6 +1,6 @@
 import type { StrategyLlm } from "../../engine/compaction/strategy.ts";
 import type { Policy } from "../../policy/schema.ts";
-import type { SummaryProgress } from "../../summarise/summariser.ts";
+import type { SummaryProgress } from "../../summariser/summariser.ts";
 import type { SummarySource } from "./summary-source.ts";
 
 /** The model that an external strategy may ask; `undefined` where none can be asked. */

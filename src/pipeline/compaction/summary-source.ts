@@ -1,4 +1,4 @@
-import type { Summariser } from "../../summarise/summariser.ts";
+import type { Summariser } from "../../summariser/summariser.ts";
 
 /** Where the summary of a compaction comes from. */
 export type SummarySource =

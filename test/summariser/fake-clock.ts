@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/summarise/clock.ts";
+import type { Clock } from "../../src/summariser/summariser.ts";
 
 /** A clock on which waiting takes no time, and that remembers each wait. */
 export interface FakeClock extends Clock {

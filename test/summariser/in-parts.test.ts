@@ -1,8 +1,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SummariserError } from "../../src/errors.ts";
-import { createOpenAiCompatible } from "../../src/summarise/openai-compatible.ts";
-import { type InPartsRequest, summariseInParts } from "../../src/summarise/summarise-in-parts.ts";
-import type { Summariser, SummaryProgress } from "../../src/summarise/summariser.ts";
+import { createOpenAiCompatible } from "../../src/summariser/endpoint.ts";
+import { type InPartsRequest, summariseInParts } from "../../src/summariser/in-parts.ts";
+import type { Summariser, SummaryProgress } from "../../src/summariser/summariser.ts";
 import { answer, type Behaviour, complete, type SeenRequest, startChatServer } from "./chat-server.ts";
 import { fakeClock } from "./fake-clock.ts";
 

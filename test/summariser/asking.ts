@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { SummariserError } from "../../src/errors.ts";
-import { createOpenAiCompatible, type OpenAiCompatibleOptions } from "../../src/summarise/openai-compatible.ts";
-import type { SummaryAnswer, SummaryProgress, SummaryRequest } from "../../src/summarise/summariser.ts";
+import { createOpenAiCompatible, type OpenAiCompatibleOptions } from "../../src/summariser/endpoint.ts";
+import type { SummaryAnswer, SummaryProgress, SummaryRequest } from "../../src/summariser/summariser.ts";
 import { type Behaviour, type ChatServer, startChatServer } from "./chat-server.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 

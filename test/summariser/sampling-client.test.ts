@@ -3,8 +3,8 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import { CreateMessageRequestSchema, ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSamplingSummariser, type SamplingOptions } from "../../src/summarise/sampling.ts";
-import type { SummaryProgress } from "../../src/summarise/summariser.ts";
+import { createSamplingSummariser, type SamplingOptions } from "../../src/summariser/sampling.ts";
+import type { SummaryProgress } from "../../src/summariser/summariser.ts";
 import { patience } from "../support/patience.ts";
 import { fakeClock } from "./fake-clock.ts";
 

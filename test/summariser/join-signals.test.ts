@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { joinSignals } from "../../../src/mcp/pool/join-signals.ts";
+import { joinSignals } from "../../src/summariser/summariser.ts";
 
 describe("joined signals", () => {
 	it.each([0, 1])("are aborted as signal %i is, with its reason", (which) => {

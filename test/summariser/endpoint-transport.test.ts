@@ -3,10 +3,11 @@ import { createServer } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
-import { systemClock } from "../../src/summarise/clock.ts";
-import { createOpenAiCompatible } from "../../src/summarise/openai-compatible.ts";
+import { createOpenAiCompatible } from "../../src/summariser/endpoint.ts";
+import { systemClock } from "../../src/summariser/summariser.ts";
+import { version } from "../../src/version.ts";
 import { patience } from "../support/patience.ts";
-import { type Asked, ask, summariserError } from "./asking.ts";
+import { type Asked, ask, key, summariserError } from "./asking.ts";
 import { type Behaviour, complete, hang, refuse, startChatServer } from "./chat-server.ts";
 import { fakeClock } from "./fake-clock.ts";
 
@@ -101,6 +102,11 @@ describe("an answer that takes too long", () => {
 		const { progress } = await ask([hang], { timeoutMs: 1_000, heartbeatMs: 5, retry: { maxRetries: 0 } });
 		const waiting = progress.filter((one) => one.kind === "phase" && one.phase === "waiting");
 		expect(waiting.length).toBeGreaterThan(1);
+	});
+
+	it("may come at any time where the longest time is infinite", async () => {
+		const slow: Behaviour = (response, request) => void setTimeout(() => complete("late")(response, request), 50);
+		expect((await ask([slow], { timeoutMs: Number.POSITIVE_INFINITY })).answer?.text).toBe("late");
 	});
 
 	it("a body over the limit is given up", async () => {
@@ -208,9 +214,23 @@ describe("the client", () => {
 		},
 	);
 
-	it("says how to install the package that it needs", async () => {
-		const missing = Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
-		const asked = await ask([hang], { load: () => Promise.reject(missing) });
-		expect(summariserError(asked).message).toContain("npm install openai");
+	it("sends the name and version of the program, and nothing about the machine", async () => {
+		const { server } = await ask([complete()]);
+		const { host, connection, "content-length": length, ...headers } = server.requests[0]?.headers ?? {};
+		expect(headers).toEqual({
+			accept: "application/json",
+			authorization: `Bearer ${key}`,
+			"content-type": "application/json",
+			"user-agent": `palimpsest-mcp/${version}`,
+		});
+	});
+
+	it("sends nothing with a key that no header can carry, and does not quote it", async () => {
+		const asked = await ask([complete()], { apiKey: "first line\nsecond line" });
+		expect(summariserError(asked)).toMatchObject({ code: "unknown", status_code: undefined });
+		expect(summariserError(asked).message).toContain("line break");
+		expect(summariserError(asked).message).not.toContain("second line");
+		expect(asked.server.requests).toEqual([]);
+		expect(asked.delays).toEqual([]);
 	});
 });

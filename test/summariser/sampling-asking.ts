@@ -4,8 +4,8 @@ import {
 	type SamplingCall,
 	type SamplingOptions,
 	type SamplingRequest,
-} from "../../src/summarise/sampling.ts";
-import type { SummaryAnswer, SummaryProgress, SummaryRequest } from "../../src/summarise/summariser.ts";
+} from "../../src/summariser/sampling.ts";
+import type { SummaryAnswer, SummaryProgress, SummaryRequest } from "../../src/summariser/summariser.ts";
 import { fakeClock } from "./fake-clock.ts";
 
 /** How a client behaves for one request. */

@@ -81,6 +81,12 @@ describe("retrying", () => {
 		expect(more.delays).toEqual([0.1, 0.2, 0.4, 0.8, 1.6]);
 	});
 
+	it("takes an option of retrying that is undefined for one left out", async () => {
+		const retry = { maxRetries: undefined, baseDelayMs: 1_000 } as never;
+		const asked = await ask([refuse(500)], { retry });
+		expect(asked.delays).toEqual([1, 2, 4]);
+	});
+
 	it("an observer that throws changes nothing", async () => {
 		const onProgress = () => {
 			throw new Error("gone");

@@ -1,20 +1,27 @@
 import { type Pieces, packPieces, splitInTwo } from "../engine/compaction/split-pieces.ts";
 import { truncateHeadTail } from "../engine/truncate/head-tail.ts";
 import { SummariserError } from "../errors.ts";
-import { type Clock, systemClock } from "./clock.ts";
-import type { Summariser, SummaryAnswer, SummaryPhase, SummaryProgress, SummaryRequest } from "./summariser.ts";
-import { tellProgress } from "./tell-progress.ts";
+import {
+	type Clock,
+	type Summariser,
+	type SummaryAnswer,
+	type SummaryPhase,
+	type SummaryProgress,
+	type SummaryRequest,
+	systemClock,
+	tellProgress,
+} from "./summariser.ts";
 
-/** A text to be summarised, in pieces between which it may be split. */
+/** A text to summarise, in pieces. It may be split between them. */
 export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly summariser: Summariser;
 	/** The rendered messages, in order. */
 	readonly pieces: Pieces;
 	/** The prompt for some of the pieces. */
 	readonly writePrompt: (pieces: Pieces) => string;
-	/** The prompt that makes one of several summaries, oldest first. */
+	/** The prompt that joins several summaries, oldest first, into one. */
 	readonly writeJoinPrompt: (summaries: Pieces) => string;
-	/** Most tokens of the pieces of one prompt, where the model's window is known: what is more is split at once. */
+	/** Most tokens of the pieces of one prompt, where the model's window is known; longer texts are split before asking. */
 	readonly partTokens?: number | undefined;
 	readonly countTokens: (text: string) => number;
 	/** Stands in the gap of a piece that is too long by itself; variable {omitted_chars}. */
@@ -22,18 +29,18 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly clock?: Clock;
 }
 
-/** A summary and of how many parts it was made. */
+/** A summary, and the number of parts that it was made from. */
 export interface SummaryInParts extends SummaryAnswer {
 	readonly parts: number;
 }
 
-/** How often a part may be halved: 16 parts of what is asked at first. */
+/** How often a part may be halved: down to a sixteenth of the first prompt. */
 const deepest = 4;
 
 /**
- * Summarises at once where that goes. A prompt that the model finds too long is split at a message boundary, its halves
- * are summarised by themselves, and their summaries are made one; a single message that is too long gives way in its
- * middle. Parts are halved four times at most.
+ * Summarises in one request where the prompt is short enough. A prompt that is too long for the model is split at a
+ * message boundary, each half is summarised, and the summaries are joined into one; a single message that is too long is
+ * cut in its middle. Parts are halved four times at most.
  *
  * @throws SummariserError as the summariser does; `context_too_long` where a sixteenth is still too long.
  */

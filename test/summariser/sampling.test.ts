@@ -2,7 +2,7 @@ import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { followUps } from "../../src/engine/compaction/ask-for-less.ts";
 import { SummariserError } from "../../src/errors.ts";
-import { createSamplingSummariser, type SamplingCall } from "../../src/summarise/sampling.ts";
+import { createSamplingSummariser, type SamplingCall } from "../../src/summariser/sampling.ts";
 import { patience } from "../support/patience.ts";
 import { type ClientBehaviour, fail, sample, samplingErrorOf, say, silent } from "./sampling-asking.ts";
 

@@ -1,0 +1,228 @@
+import { setMaxListeners } from "node:events";
+import { type AskForLess, askForLess } from "../engine/compaction/ask-for-less.ts";
+import { SummariserError } from "../errors.ts";
+import {
+	type Clock,
+	joinSignals,
+	type Summariser,
+	type SummaryAnswer,
+	type SummaryRequest,
+	systemClock,
+	tellProgress,
+} from "./summariser.ts";
+
+/** How often and how slowly a request is sent again. */
+export interface RetryPolicy {
+	/** Retries after the first try; 3 by default. */
+	readonly maxRetries: number;
+	/** Wait before the first retry, in ms; it doubles with each further one. By default 2 000: 2, 4 and 8 s (seed 4, task 2). */
+	readonly baseDelayMs: number;
+	/**
+	 * Share of a wait that chance may add to it, from 0 (never, the default) to 1 (at most twice the wait), so that many
+	 * clients do not come back at the same moment. It never makes a wait shorter.
+	 */
+	readonly jitter: number;
+	/** Longest wait that a `Retry-After` can ask for, in ms; 60 000 by default. */
+	readonly longestRetryAfterMs: number;
+}
+
+/** How long a summariser waits for a model, and how often it tries. */
+export interface Patience {
+	/** Longest time for one try, from sending it to the last byte of its answer, in ms. */
+	readonly timeoutMs?: number | undefined;
+	/** Time between two `waiting` progresses, in ms. */
+	readonly heartbeatMs?: number | undefined;
+	readonly retry?: Partial<RetryPolicy> | undefined;
+	readonly clock?: Clock | undefined;
+	/** For jitter: a number from 0 up to, not including, 1. */
+	readonly random?: (() => number) | undefined;
+}
+
+/** One request to a model. */
+export interface ChatRequest {
+	readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+	readonly maxTokens: number;
+	readonly signal: AbortSignal;
+}
+
+/** The outcome of one request. After an abort it is a failure of any kind. */
+export type ChatOutcome =
+	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
+	| {
+			readonly kind: "failure";
+			readonly error: SummariserError;
+			/** The `Retry-After` field of the answer, unread. */
+			readonly retryAfter?: string | undefined;
+	  };
+
+/** A model that is asked once for each request, and never throws. */
+export interface ChatModel {
+	/** The model's name in errors; it holds nothing secret. */
+	readonly location: string;
+	/** The HTTP status of a good answer; `undefined` where it is not asked by HTTP. */
+	readonly goodStatus: number | undefined;
+	readonly ask: (request: ChatRequest) => Promise<ChatOutcome>;
+	/** Whether a request that failed with this error is worth sending again after a wait. */
+	readonly isRetried: (error: SummariserError) => boolean;
+	/** Ends requests under way and closes connections. */
+	readonly close: () => void;
+}
+
+/** Longest time that a timer takes, in ms; it would fire at once for a longer one. */
+const longestTimer = 2 ** 31 - 1;
+/** Tokens a second that a hosted model commonly writes; used until the model's own speed is known. */
+const commonSpeed = 50;
+
+/**
+ * Makes a summariser of a model (seed 4, tasks 2 and 5): failures that may pass are retried after a wait, and an answer
+ * that was cut off is asked for again, more concisely. In one call there are at most `maxRetries` retries after failures
+ * and `maxRetries` requests for a more concise answer.
+ */
+export function createPatientSummariser(
+	options: Patience & { readonly name: string; readonly model: ChatModel; readonly timeoutMs: number },
+): Summariser {
+	const { name, model, clock = systemClock, random = Math.random } = options;
+	const { maxRetries = 3, baseDelayMs = 2_000, jitter = 0, longestRetryAfterMs = 60_000 } = options.retry ?? {};
+	const timeoutMs = Math.min(options.timeoutMs, longestTimer);
+	const heartbeatMs = Math.min(options.heartbeatMs ?? 5_000, longestTimer);
+	const closing = new AbortController();
+	// Every waiting request listens to it. Node.js warns of a leak from eleven listeners on.
+	setMaxListeners(0, closing.signal);
+	let tokensPerSecond = commonSpeed;
+	const guessSeconds = (maxTokens: number) => Math.ceil(maxTokens / tokensPerSecond);
+
+	const askOnce = async (request: ChatRequest): Promise<ChatOutcome> => {
+		const late = new AbortController();
+		const timer = setTimeout(() => late.abort(), timeoutMs);
+		const { signal, release } = joinSignals(request.signal, late.signal);
+		try {
+			const outcome = await model.ask({ ...request, signal });
+			request.signal.throwIfAborted();
+			if (outcome.kind === "answer" || !late.signal.aborted) return outcome;
+			const message = `${model.location}: No whole answer within ${timeoutMs / 1000} s. Try again, or allow more time.`;
+			return { kind: "failure", error: new SummariserError("timeout", message) };
+		} finally {
+			clearTimeout(timer);
+			release();
+		}
+	};
+
+	/** The wait before a retry, in ms: the time that the endpoint asks for, up to the longest allowed, else the backoff. */
+	const delayBefore = (retry: number, retryAfter: string | undefined): number => {
+		const asked = parseRetryAfter(retryAfter, clock.now());
+		const wait = asked === undefined ? baseDelayMs * 2 ** (retry - 1) : Math.min(asked, longestRetryAfterMs);
+		return wait + Math.floor(wait * jitter * random());
+	};
+
+	const summarise = async (request: SummaryRequest, signal: AbortSignal): Promise<SummaryAnswer> => {
+		const { prompt, maxTokens, locale = "fr" } = request;
+		const started = clock.now();
+		const tell = tellProgress(request.onProgress);
+		let expected = guessSeconds(maxTokens);
+		const tellPhase = (phase: "asking" | "waiting" | "asking_for_less") =>
+			tell({ kind: "phase", phase, elapsed: (clock.now() - started) / 1000, expected });
+
+		let retries = 0;
+		const askUntilAnswered = async (messages: ChatRequest["messages"]): Promise<SummaryAnswer> => {
+			for (;;) {
+				tellPhase("asking");
+				const sent = clock.now();
+				const heartbeat = setInterval(() => tellPhase("waiting"), heartbeatMs);
+				const outcome = await askOnce({ messages, maxTokens, signal }).finally(() => clearInterval(heartbeat));
+				if (outcome.kind === "answer") {
+					const { usage, text } = outcome.answer;
+					const speed = (usage?.completionTokens ?? text.length / 4) / ((clock.now() - sent) / 1000);
+					if (speed > 0 && Number.isFinite(speed)) tokensPerSecond = speed;
+					return outcome.answer;
+				}
+				const { error, retryAfter } = outcome;
+				if (!model.isRetried(error) || retries === maxRetries) throw error;
+				retries += 1;
+				const delay = delayBefore(retries, retryAfter);
+				const { code, status_code } = error;
+				tell({ kind: "retry", attempt: retries, max_retries: maxRetries, delay: delay / 1000, code, status_code });
+				expected += delay / 1000;
+				await clock.sleep(delay, signal);
+			}
+		};
+
+		let messages: AskForLess = [{ role: "user", content: prompt }];
+		for (let asked = 0; ; asked += 1) {
+			const answer = await askUntilAnswered(messages);
+			if (answer.finishReason !== "length") return answer;
+			if (asked === maxRetries) throw alwaysCutOff(model, asked + 1, maxTokens);
+			messages = askForLess({ prompt, partial: answer.text, locale });
+			expected += guessSeconds(maxTokens);
+			tellPhase("asking_for_less");
+		}
+	};
+
+	return {
+		name,
+		async summarise(request) {
+			if (closing.signal.aborted) throw closed();
+			const { signal, release } = joinSignals(request.signal, closing.signal);
+			try {
+				signal.throwIfAborted();
+				return await summarise(request, signal);
+			} finally {
+				release();
+			}
+		},
+		async close() {
+			closing.abort(closed());
+			model.close();
+		},
+	};
+}
+
+/** The three ways to write a date in HTTP (RFC 9110, section 5.6.7) begin with a day of the week. */
+const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
+
+/**
+ * Reads a `Retry-After` field (RFC 9110, section 10.2.3), seconds or a date, as ms from `now`. `undefined` where it is
+ * absent or makes no sense, and where it asks for no wait: a server that just refused a request gets the usual wait.
+ */
+function parseRetryAfter(field: string | undefined, now: number): number | undefined {
+	const value = field?.trim() ?? "";
+	let ms: number;
+	if (/^\d+(?:\.\d+)?$/.test(value)) ms = Number(value) * 1_000;
+	else if (httpDate.test(value)) ms = Date.parse(value) - now;
+	else return undefined;
+	return ms > 0 ? Math.ceil(ms) : undefined;
+}
+
+function alwaysCutOff({ location, goodStatus }: ChatModel, tries: number, maxTokens: number): SummariserError {
+	const message = `${location}: Each of ${tries} answers was cut off at ${maxTokens} tokens. Allow more tokens, or summarise a shorter range.`;
+	return new SummariserError("unknown", message, goodStatus);
+}
+
+function closed(): SummariserError {
+	return new SummariserError("unknown", "The summariser was closed.");
+}
+
+/**
+ * Reasons to stop that end no summary, as endpoints and clients name them, without regard to case and `_`: those of
+ * OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic's API and MCP sampling.
+ */
+const unfinished: Readonly<Record<string, string>> = {
+	contentfilter: "a text that its content filter stopped",
+	refusal: "a refusal",
+	toolcalls: "a tool call",
+	tooluse: "a tool call",
+	functioncall: "a tool call",
+	error: "a text that broke off",
+	abort: "a text that broke off",
+	insufficientsystemresource: "a text that broke off",
+};
+
+/** Says in words why an answer is no summary, where the model's reason to stop tells so. */
+export function whyUnfinished(reason: unknown): string | undefined {
+	const name = typeof reason === "string" ? reason.toLowerCase().replaceAll("_", "") : "";
+	return Object.hasOwn(unfinished, name) ? unfinished[name] : undefined;
+}
+
+/** Whether a value is an object, and no list. */
+export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,328 @@
+import http, { type IncomingMessage } from "node:http";
+import https from "node:https";
+import { PalimpsestError, SummariserError, type SummariserErrorCode } from "../errors.ts";
+import { checkArgument, checkOptions, type OptionKinds } from "../policy/check-options.ts";
+import { numberKind, optionKinds, wholeNumberKind } from "../policy/option-kinds.ts";
+import { version } from "../version.ts";
+import {
+	type ChatModel,
+	type ChatOutcome,
+	type ChatRequest,
+	createPatientSummariser,
+	isPlainObject,
+	type Patience,
+	type RetryPolicy,
+	whyUnfinished,
+} from "./ask.ts";
+import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser, type SummaryAnswer } from "./summariser.ts";
+
+/** A chat-completions endpoint (OpenAI, Albert, Mistral, Ollama, vLLM, llama.cpp, …) and how patiently it is asked. */
+export interface OpenAiCompatibleOptions extends Patience {
+	/** Such as `https://api.openai.com/v1`. A query is sent with each request and never shown. */
+	readonly baseUrl: string;
+	readonly model: string;
+	/**
+	 * Sent as bearer token; it is in no error, no progress and no answer. Where absent, no `Authorization` is sent, as local
+	 * servers expect.
+	 */
+	readonly apiKey?: string | undefined;
+}
+
+/** Two minutes: a model that writes 20 tokens a second needs 100 s for a hand-over of 2 000. */
+const defaultTimeoutMs = 120_000;
+
+const { anything, clock, function: callback, object, string } = optionKinds;
+const endpointKinds: OptionKinds<OpenAiCompatibleOptions> = {
+	// These two have errors of their own.
+	baseUrl: anything,
+	model: anything,
+	apiKey: string,
+	timeoutMs: numberKind(1, "ms"),
+	heartbeatMs: numberKind(1, "ms"),
+	retry: object,
+	clock,
+	random: callback,
+};
+const retryKinds: OptionKinds<RetryPolicy> = {
+	maxRetries: wholeNumberKind(0),
+	baseDelayMs: numberKind(0, "ms"),
+	jitter: numberKind(0),
+	longestRetryAfterMs: numberKind(0, "ms"),
+};
+
+/**
+ * Asks a model by its chat-completions endpoint (seed 4, tasks 2, 5 and 6). All calls share its connections.
+ *
+ * @throws PalimpsestError `invalid_argument` for an option that cannot be used. A base URL is not quoted: it may hold a key.
+ */
+export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summariser {
+	checkOptions<OpenAiCompatibleOptions>(options, "createOpenAiCompatible", endpointKinds);
+	if (options.retry !== undefined) checkOptions<RetryPolicy>(options.retry, "createOpenAiCompatible.retry", retryKinds);
+	checkArgument(options.model, "the option `model` of `createOpenAiCompatible`", string);
+	const { timeoutMs = defaultTimeoutMs } = options;
+	return createPatientSummariser({
+		...options,
+		name: endpointName(options.model),
+		model: createEndpointModel(options),
+		timeoutMs,
+	});
+}
+
+/** Statuses of a request that is sent again (seed 4, task 2); a connection that failed has none. */
+const retried = new Set<number | undefined>([429, 500, 502, 503, 504, 408, undefined]);
+/** Shortest key that is searched for in answers: local servers are given words such as `none` for a key. */
+const shortestKey = 12;
+
+function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions): ChatModel {
+	if (!isBaseUrl(baseUrl)) throw new PalimpsestError("invalid_argument", expectedBaseUrl);
+	const { origin, pathname, search } = new URL(baseUrl);
+	const location = `${origin}${pathname.replace(/\/+$/, "")}`;
+	const connection = openConnection(new URL(`${location}/chat/completions${search}`), {
+		accept: "application/json",
+		"content-type": "application/json",
+		"user-agent": `palimpsest-mcp/${version}`,
+		...(apiKey ? { authorization: `Bearer ${apiKey}` } : {}),
+	});
+	// Newer models of OpenAI refuse the name that all other endpoints know.
+	let limitName: "max_tokens" | "max_completion_tokens" = "max_tokens";
+
+	const send = async (request: ChatRequest): Promise<ChatOutcome> => {
+		const { messages, maxTokens, signal } = request;
+		const sent = JSON.stringify({ model, messages, [limitName]: maxTokens, stream: false });
+		const { status, retryAfter, body } = await connection.post(sent, signal);
+		const answered = parseJson(body);
+		if (status < 200 || status >= 300) {
+			const fields = errorFieldsOf(answered);
+			if (limitName === "max_tokens" && fields.code === "unsupported_parameter" && fields.param === "max_tokens") {
+				limitName = "max_completion_tokens";
+				return send(request);
+			}
+			return { kind: "failure", error: statusError(location, status, fields), retryAfter };
+		}
+		if (answered === undefined) {
+			throw new SummariserError("unknown", `${location}: It answers with something that is not JSON.`, 200);
+		}
+		const refused = errorInSuccess(answered);
+		if (refused) return { kind: "failure", error: statusError(location, refused.status, refused.fields), retryAfter };
+		const answer = readCompletion(answered);
+		const isSecret = apiKey !== undefined && apiKey.length >= shortestKey;
+		return { kind: "answer", answer: isSecret ? { ...answer, text: answer.text.replaceAll(apiKey, "[key]") } : answer };
+	};
+
+	return {
+		location,
+		goodStatus: 200,
+		ask: (request) =>
+			send(request).catch((error: unknown) => ({ kind: "failure", error: connectionError(location, error) })),
+		isRetried: (error) => error.is_retryable && retried.has(error.status_code),
+		close: connection.close,
+	};
+}
+
+interface Answer {
+	readonly status: number;
+	readonly retryAfter: string | undefined;
+	readonly body: string;
+}
+
+/** Milliseconds after which an idle connection is closed; servers commonly wait 5 s. */
+const idleMs = 4_000;
+/** Largest body of an answer, in bytes. */
+const largestBody = 4 * 1024 * 1024;
+
+/**
+ * Posts to one URL over connections that stay open between requests. It uses `node:http` and not `fetch`, because Node's
+ * `fetch` gives up after 300 s without headers, and a model on a user's own machine may need longer than that for a long
+ * prompt. Its connections also cannot be closed. Redirects are not followed: they would carry the conversation to a host
+ * that nobody named.
+ */
+function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
+	const { Agent, request } = url.protocol === "http:" ? http : https;
+	const agent = new Agent({ keepAlive: true, timeout: idleMs });
+	return {
+		async post(body: string, signal: AbortSignal): Promise<Answer> {
+			const response = await new Promise<IncomingMessage>((resolve, reject) => {
+				const length = { "content-length": String(Buffer.byteLength(body)) };
+				const sent = request(url, { method: "POST", agent, headers: { ...headers, ...length }, signal }, resolve);
+				sent.on("error", reject);
+				sent.end(body);
+			});
+			const { statusCode: status = 0, headers: received } = response;
+			const pieces: Buffer[] = [];
+			let bytes = 0;
+			for await (const piece of response as AsyncIterable<Buffer>) {
+				bytes += piece.length;
+				if (bytes > largestBody) {
+					const message = `The model's endpoint answers with more than ${largestBody} bytes, which is no summary.`;
+					throw new SummariserError("unknown", message, status);
+				}
+				pieces.push(piece);
+			}
+			return { status, retryAfter: received["retry-after"], body: Buffer.concat(pieces).toString() };
+		},
+		close: () => agent.destroy(),
+	};
+}
+
+/** The typed error of a request that got no whole answer. Only the system's code is shown: a message may hold the key. */
+function connectionError(location: string, error: unknown): SummariserError {
+	if (error instanceof SummariserError) return error;
+	const { code } = error as NodeJS.ErrnoException;
+	const shown = typeof code === "string" && /^[A-Z_]{1,40}$/.test(code) ? ` (${code})` : "";
+	if (code === "ETIMEDOUT") return new SummariserError("timeout", `${location}: ${advice.timeout}${shown}.`);
+	if (code === "ERR_INVALID_CHAR") {
+		const message = `${location}: The key holds a character that no HTTP header can carry, such as a line break.`;
+		return new SummariserError("unknown", message);
+	}
+	const message = `The connection to ${new URL(location).origin} failed or broke off${shown}. Check the base URL, and that the endpoint runs.`;
+	return new SummariserError("server_error", message);
+}
+
+/** The fields of an error that are made for programs. Its message is not read: it may quote the prompt or the key. */
+interface ErrorFields {
+	readonly code: string | undefined;
+	readonly type: string | undefined;
+	readonly param: string | undefined;
+}
+
+/**
+ * The fields of an error, wherever they stand: under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (gateways
+ * on FastAPI), or bare (Mistral, older vLLM).
+ */
+function errorFieldsOf(value: unknown): ErrorFields {
+	const fields = [at(value, "error"), at(value, "detail"), value].find(
+		(one) => typeof one === "object" && one !== null,
+	);
+	return { code: word(at(fields, "code")), type: word(at(fields, "type")), param: word(at(fields, "param")) };
+}
+
+/**
+ * The error that an answer with a good status holds in place of choices, as gateways send it once they began to answer,
+ * with the status that it gives itself, or 200.
+ */
+function errorInSuccess(value: unknown): { readonly status: number; readonly fields: ErrorFields } | undefined {
+	const error = at(value, "error");
+	if (typeof error !== "object" || error === null || at(value, "choices") !== undefined) return undefined;
+	const fields = errorFieldsOf(value);
+	const status = Number(fields.code);
+	return { status: status >= 400 && status < 600 ? status : 200, fields };
+}
+
+function at(value: unknown, key: string): unknown {
+	return isPlainObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+/** A value of a field for programs; a longer one is prose. */
+function word(value: unknown): string | undefined {
+	const text = typeof value === "number" ? String(value) : value;
+	return typeof text === "string" && text.length <= 100 ? text : undefined;
+}
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text.replace(/^\uFEFF/, ""));
+	} catch {
+		return undefined;
+	}
+}
+
+const codeOfStatus: Readonly<Record<number, SummariserErrorCode>> = {
+	401: "auth_error",
+	403: "auth_error",
+	404: "model_not_found",
+	408: "timeout",
+	413: "context_too_long",
+	429: "rate_limit",
+};
+/**
+ * Values of `code` or `type` of a prompt that is too long: those of OpenAI, Azure and Groq (also for one text over their
+ * limit), of llama.cpp and of programs built on it.
+ */
+const tooLong = new Set(["context_length_exceeded", "string_above_max_length", "exceed_context_size_error"]);
+/** Values of `param` that vLLM gives for a prompt that is too long; elsewhere no parameter has these names. */
+const tooLongParameters = new Set(["input_tokens", "input_text"]);
+/** Mistral's number for invalid arguments; a request that is one text can only be refused for its length. */
+const mistralTooLong = "3051";
+
+const advice: Readonly<Record<SummariserErrorCode, string>> = {
+	rate_limit: "Too many requests, or the quota is used up. Try again later",
+	context_too_long: "The prompt is too long for the model. Summarise a shorter range",
+	model_not_found: "It knows no such model, or nothing is at this address. Check the model's name and the base URL",
+	timeout: "It did not answer in time. Try again, or allow more time",
+	server_error: "It failed. Try again later",
+	auth_error: "It does not accept the key. Check that one is set and may use this model",
+	unknown: "The request was refused",
+};
+
+/**
+ * The typed error of an answer whose status is no success (seed 4, task 6), by the status and the fields for programs.
+ * Messages are not read: an endpoint that tells only there that the prompt was too long (older vLLM, DeepSeek) gives
+ * `unknown`, and one that cuts prompts silently (Ollama) gives no error at all.
+ */
+function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
+	const code = classify(status, fields);
+	const isRedirect = status >= 300 && status < 400;
+	const advised = isRedirect ? "It redirects elsewhere. Give the base URL that it leads to" : advice[code];
+	// Only words are shown: any other value may be the key or the conversation.
+	const said = [fields.code, fields.type].filter((value) => /^[a-z]{1,30}(?:_[a-z]{1,30}){1,6}$/.test(value ?? ""));
+	const shown = [`HTTP ${status}`, ...new Set(said)].join(", ");
+	return new SummariserError(code, `${location}: ${advised} (${shown}).`, status);
+}
+
+function classify(status: number, { code = "", type = "", param = "" }: ErrorFields): SummariserErrorCode {
+	if (status >= 500) return "server_error";
+	if (tooLong.has(code) || tooLong.has(type)) return "context_too_long";
+	if (status === 400 && (code === mistralTooLong || tooLongParameters.has(param))) return "context_too_long";
+	return codeOfStatus[status] ?? (code === "model_not_found" ? "model_not_found" : "unknown");
+}
+
+/** Reasons to stop at the limit on tokens: OpenAI's, and those of Mistral and of gateways. */
+const cutOff = new Set(["length", "max_tokens", "model_length"]);
+
+/**
+ * Reads a chat completion and checks every part of it. A cut answer may be empty: a model can spend all its tokens on
+ * thinking.
+ *
+ * @throws SummariserError `context_too_long` where the endpoint says that the window is full, `unknown` where there is
+ * no text, or the model refused, broke off or called a tool.
+ */
+function readCompletion(completion: unknown): SummaryAnswer {
+	const unusable = (what: string) =>
+		new SummariserError("unknown", `The model's endpoint answers with ${what}, not with a summary.`, 200);
+	if (!isPlainObject(completion)) throw unusable("something that is no chat completion");
+	const choice: unknown = Array.isArray(completion.choices) ? completion.choices[0] : undefined;
+	if (!isPlainObject(choice) || !isPlainObject(choice.message)) throw unusable("no choice");
+
+	const reason = choice.finish_reason;
+	if (reason === "model_context_window_exceeded") {
+		throw new SummariserError("context_too_long", "The prompt fills the model's context window.", 200);
+	}
+	const other = whyUnfinished(reason) ?? answerOfOtherKind(choice.message);
+	if (other !== undefined) throw unusable(other);
+	const finishReason = cutOff.has(String(reason)) ? "length" : reason === "stop" ? "stop" : "other";
+	const text = textOf(choice.message.content);
+	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
+	const usage = usageOf(completion.usage);
+	return { text, finishReason, ...(usage ? { usage } : {}) };
+}
+
+/** A refusal or a call beside the text, which is then no summary, but the words that go with it. */
+function answerOfOtherKind({ refusal, tool_calls, function_call }: Readonly<Record<string, unknown>>) {
+	if (typeof refusal === "string" && refusal !== "") return "a refusal";
+	const isCall = (Array.isArray(tool_calls) && tool_calls.length > 0) || isPlainObject(function_call);
+	return isCall ? "a tool call" : undefined;
+}
+
+/** A content is a text or, from models that show their thinking, a list of parts. */
+function textOf(content: unknown): string {
+	if (typeof content === "string") return content;
+	if (!Array.isArray(content)) return "";
+	const texts = content.map((part: unknown) => (at(part, "type") === "text" ? at(part, "text") : ""));
+	return texts.filter((text) => typeof text === "string").join("");
+}
+
+function usageOf(usage: unknown): SummaryAnswer["usage"] {
+	const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+	const [promptTokens, completionTokens] = [at(usage, "prompt_tokens"), at(usage, "completion_tokens")];
+	return isCount(promptTokens) && isCount(completionTokens) ? { promptTokens, completionTokens } : undefined;
+}

@@ -1,0 +1,148 @@
+import { SummariserError, type SummariserErrorCode } from "../errors.ts";
+import {
+	type ChatModel,
+	type ChatOutcome,
+	type ChatRequest,
+	createPatientSummariser,
+	isPlainObject,
+	type Patience,
+	whyUnfinished,
+} from "./ask.ts";
+import type { Summariser, SummaryAnswer } from "./summariser.ts";
+
+/** A message as `sampling/createMessage` of the Model Context Protocol takes it. */
+export interface SamplingMessage {
+	role: "user" | "assistant";
+	content: { type: "text"; text: string };
+}
+
+/** The parameters of `sampling/createMessage`. */
+export interface SamplingRequest {
+	messages: SamplingMessage[];
+	/** Most tokens of the answer. */
+	maxTokens: number;
+	/** The prompt holds all that the model needs; the client adds no context of its own. */
+	includeContext: "none";
+}
+
+/** How one request is sent to the client. */
+export interface SamplingCall {
+	/** Aborted when nobody waits for the answer any more; the client is then told so. */
+	readonly signal: AbortSignal;
+	/** Longest time for the answer, in ms; for a transport that has a shorter limit of its own. */
+	readonly timeoutMs: number;
+}
+
+/** The options of a summariser that asks the client's model. */
+export interface SamplingOptions extends Patience {
+	/**
+	 * Sends the request and gives the client's result, unread; rejects with its JSON-RPC error, whose `code` is a number.
+	 * The caller passes it, since only `src/mcp` speaks the protocol.
+	 */
+	readonly createMessage: (request: SamplingRequest, call: SamplingCall) => Promise<unknown>;
+}
+
+/** Five minutes: clients first show the request to a person, who reads it. */
+const defaultTimeoutMs = 300_000;
+const location = "The client's model";
+
+/**
+ * Asks the model of the MCP client (`sampling/createMessage`). A time-out is retried with the same waits as an endpoint's
+ * (seed 4, task 2). No other failure is retried: the client may have asked a person, who is not to be asked twice.
+ */
+export function createSamplingSummariser(options: SamplingOptions): Summariser {
+	const { createMessage, timeoutMs = defaultTimeoutMs } = options;
+	const ask = async ({ messages, maxTokens, signal }: ChatRequest): Promise<ChatOutcome> => {
+		const request: SamplingRequest = {
+			messages: messages.map(({ role, content }) => ({ role, content: { type: "text", text: content } })),
+			maxTokens,
+			includeContext: "none",
+		};
+		try {
+			const result = await untilAborted(createMessage(request, { signal, timeoutMs }), signal);
+			return { kind: "answer", answer: readSampled(result) };
+		} catch (error) {
+			return { kind: "failure", error: samplingError(error) };
+		}
+	};
+	const model: ChatModel = {
+		location,
+		goodStatus: undefined,
+		ask,
+		isRetried: ({ code }) => code === "timeout",
+		// The signal of a request ends it.
+		close: () => undefined,
+	};
+	return createPatientSummariser({ ...options, name: "sampling", model, timeoutMs });
+}
+
+/** The outcome, or the end of waiting, if that comes first: a client may ignore that nobody waits any longer. */
+function untilAborted<Value>(outcome: Promise<Value>, signal: AbortSignal): Promise<Value> {
+	return new Promise((resolve, reject) => {
+		const abort = () => reject(signal.reason);
+		if (signal.aborted) abort();
+		signal.addEventListener("abort", abort, { once: true });
+		outcome.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+	});
+}
+
+/** Errors by number: the protocol's own for a refusal, those of JSON-RPC 2.0, and those of the MCP SDK. */
+const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string]>> = {
+	[-1]: [
+		"unknown",
+		"The user, or the client for them, declined to answer. Compact with a summary of your own, or ask the user",
+	],
+	[-32000]: ["server_error", "The connection to the client closed before the answer came"],
+	[-32001]: ["timeout", "It did not answer in time. Try again, or allow more time"],
+	[-32601]: [
+		"model_not_found",
+		"The client offers no model to its servers (sampling). Compact with a summary of your own",
+	],
+	[-32602]: ["unknown", "The client does not accept the request"],
+	[-32603]: ["server_error", "The client failed to get an answer from it. Try again later"],
+};
+
+/**
+ * The typed error of a sampling request that failed, by the number of the JSON-RPC error alone: the client's words beside
+ * it may hold the conversation.
+ */
+function samplingError(error: unknown): SummariserError {
+	if (error instanceof SummariserError) return error;
+	const number = isPlainObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;
+	const [code, said] = (number === undefined ? undefined : knownErrors[number]) ?? ["unknown", "The request failed"];
+	const shown = number === undefined ? "" : ` (JSON-RPC error ${number})`;
+	return new SummariserError(code, `${location}: ${said}${shown}.`);
+}
+
+/** Longest answer that is read, in characters (UTF-16 code units). */
+const longest = 4 * 1024 * 1024;
+
+/**
+ * Reads the result of `sampling/createMessage` and checks every part of it: one block of content or, since revision
+ * 2025-11-25 of the protocol, a list of them. A cut answer may be empty: a model can spend all its tokens on thinking.
+ *
+ * @throws SummariserError `unknown` where there is no text, anything but text, or the model refused or broke off.
+ */
+function readSampled(result: unknown): SummaryAnswer {
+	if (!isPlainObject(result)) throw unusable("something that is no message");
+	const { content, stopReason } = result;
+	const unfinished = whyUnfinished(stopReason);
+	if (unfinished !== undefined) throw unusable(unfinished);
+	const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
+	const text = blocks.map(textOf).join("");
+	if (text.length > longest) throw unusable(`more than ${longest} characters`);
+	const finishReason = stopReason === "maxTokens" ? "length" : stopReason === "endTurn" ? "stop" : "other";
+	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
+	return { text, finishReason };
+}
+
+function textOf(block: unknown): string {
+	if (!isPlainObject(block)) throw unusable("content that cannot be read");
+	if (block.type === "tool_use" || block.type === "tool_result") throw unusable("a tool call");
+	if (block.type !== "text" || typeof block.text !== "string") throw unusable("content other than text");
+	return block.text;
+}
+
+function unusable(what: string): SummariserError {
+	return new SummariserError("unknown", `The client's model answers with ${what}, not with a summary.`);
+}

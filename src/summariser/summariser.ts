@@ -1,0 +1,137 @@
+// The parts that all summarisers share. A server loads this file when it starts, so it imports no other file of ours: the
+// first call that needs a summary loads the code that asks a model.
+import { setTimeout as pause } from "node:timers/promises";
+import type { SummariserErrorCode } from "../errors.ts";
+import type { LocaleName } from "../policy/schema.ts";
+
+/** A request for a summary. */
+export interface SummaryRequest {
+	/** All that the model is told: the instruction, and the text to summarise. */
+	readonly prompt: string;
+	/** Most tokens that the answer may take, as the model counts them. */
+	readonly maxTokens: number;
+	/** Language in which a more concise answer is asked for; French where absent. */
+	readonly locale?: LocaleName | undefined;
+	/** Ends the call at any moment, also while it waits for a retry. */
+	readonly signal?: AbortSignal | undefined;
+	/** Told of each step and each retry. Errors that it throws are ignored. */
+	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
+}
+
+/** The answer of a summariser. The text is untrusted and unchecked. */
+export interface SummaryAnswer {
+	readonly text: string;
+	/** Why the model stopped: by itself, at the token limit (the text is cut off), or for another reason. */
+	readonly finishReason: "stop" | "length" | "other";
+	/** Tokens, as the endpoint counted them; absent where it does not say. */
+	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
+}
+
+/** A request failed and is sent again after a wait (seed 4, task 2). */
+export interface RetryProgress {
+	readonly kind: "retry";
+	/** The number of this retry, from 1. */
+	readonly attempt: number;
+	readonly max_retries: number;
+	/** Seconds until the request is sent again. */
+	readonly delay: number;
+	/** The error of the last try. */
+	readonly code: SummariserErrorCode;
+	readonly status_code: number | undefined;
+}
+
+/**
+ * - `asking`: a request is sent.
+ * - `waiting`: no answer yet; told again and again.
+ * - `asking_for_less`: the answer was cut off, and a more concise one is asked for.
+ * - `splitting`: the prompt was too long, and its text is summarised in parts.
+ * - `joining`: the summaries of the parts are joined into one.
+ */
+export type SummaryPhase = "asking" | "waiting" | "asking_for_less" | "splitting" | "joining";
+
+/** How far the call is. */
+export interface PhaseProgress {
+	readonly kind: "phase";
+	readonly phase: SummaryPhase;
+	/** Seconds since the call began. */
+	readonly elapsed: number;
+	/** Seconds that the whole call will probably take, guessed from the speed of the model so far. */
+	readonly expected: number;
+}
+
+export type SummaryProgress = RetryProgress | PhaseProgress;
+
+/** Writes summaries: the model of an endpoint, the client's own model, or the caller's. */
+export interface Summariser {
+	/** The name in reports; it holds nothing secret. */
+	readonly name: string;
+	/**
+	 * @throws SummariserError where no usable answer came.
+	 * @throws The signal's reason where the signal ended the call.
+	 */
+	readonly summarise: (request: SummaryRequest) => Promise<SummaryAnswer>;
+	/** Ends calls under way and closes connections. */
+	readonly close: () => Promise<void>;
+}
+
+/** Wraps an observer of progress, so that its errors do not end the call. */
+export function tellProgress(onProgress: SummaryRequest["onProgress"]): (progress: SummaryProgress) => void {
+	return (progress) => {
+		try {
+			onProgress?.(progress);
+		} catch {
+			// The observer may have gone away; the caller still wants the summary.
+		}
+	};
+}
+
+/** The time, as far as retries need it; tests pass their own. */
+export interface Clock {
+	/** Milliseconds since the epoch. */
+	readonly now: () => number;
+	/** Resolves after that many ms; rejects with the signal's reason as soon as the signal is aborted. */
+	readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export const systemClock: Clock = {
+	now: () => Date.now(),
+	sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => signal.throwIfAborted()),
+};
+
+/** A signal that is aborted when one of several is. */
+export interface JoinedSignal {
+	readonly signal: AbortSignal;
+	/** Removes the listeners from the signals that were joined. */
+	readonly release: () => void;
+}
+
+/**
+ * Joins signals until they are released. `AbortSignal.any` does not serve: on Node 20 and 22 each signal that it makes
+ * leaves an entry on its sources for as long as they live, and one source is the signal of a server.
+ */
+export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): JoinedSignal {
+	const joined = signals.filter((signal) => signal !== undefined);
+	const controller = new AbortController();
+	const abort = (): void => controller.abort(joined.find(({ aborted }) => aborted)?.reason);
+	for (const signal of joined) signal.addEventListener("abort", abort, { once: true });
+	if (joined.some(({ aborted }) => aborted)) abort();
+	const release = (): void => {
+		for (const signal of joined) signal.removeEventListener("abort", abort);
+	};
+	return { signal: controller.signal, release };
+}
+
+/** The name in reports of a summariser that asks a chat-completions endpoint. */
+export function endpointName(model: string): string {
+	return `openai-compatible (${model})`;
+}
+
+/** The rule for a base URL, for errors. */
+export const expectedBaseUrl =
+	"Expected the base URL of a chat-completions endpoint, such as https://api.openai.com/v1, without user and password. Give the key apart.";
+
+/** Whether a text is an http or https URL without user and password. */
+export function isBaseUrl(text: string): boolean {
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	return url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";
+}
