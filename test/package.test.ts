@@ -62,7 +62,7 @@ describe("the packed tarball", () => {
 			name: "palimpsest-mcp",
 			license: "MIT",
 			type: "module",
-			engines: { node: ">=20" },
+			engines: { node: ">=20.19" },
 			bin: { palimpsest: "dist/cli.js" },
 			exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
 		});

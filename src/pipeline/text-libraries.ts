@@ -4,20 +4,23 @@ import type { TruncateOutputParameters } from "../engine/truncate/truncation-typ
 
 const require = createRequire(import.meta.url);
 
-/** Tags within tags that are read at most. */
+/** Elements within elements that are read at most. */
 const maxDepth = 200;
+/** Elements that may be open at once. The parser looks through all of them at each tag, so its time grows with both. */
+const mostOpen = 500;
 /** Characters of a page that is converted, which takes the library some seconds; a longer one is cut as text. */
 const longestPage = 4_000_000;
 
 /** Words keep their spelling: names are told apart by it. */
 const headings = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
-/** What the truncation strategies use of libraries. That for HTML is loaded with the first page. */
+/** The libraries that the truncation strategies use. That for HTML is loaded with the first page. */
 export const textLibraries = {
 	stripAnsi: stripVTControlCharacters,
 	htmlToText(html: string): string {
 		if (html.length > longestPage) throw new RangeError(`Expected a page of at most ${longestPage} characters.`);
-		const { convert } = require("html-to-text") as typeof import("html-to-text");
+		checkNesting(html);
+		const { convert } = require("html-to-text") as { readonly convert: (html: string, options: object) => string };
 		return convert(html, {
 			wordwrap: false,
 			limits: { maxDepth, maxInputLength: longestPage },
@@ -29,3 +32,17 @@ export const textLibraries = {
 		});
 	},
 } satisfies Pick<TruncateOutputParameters, "stripAnsi" | "htmlToText">;
+
+/** Reads a page with the parser of html-to-text, which has no limit of its own, and stops where it is nested too deeply. */
+function checkNesting(html: string): void {
+	const { Parser } = require("htmlparser2") as typeof import("htmlparser2");
+	let open = 0;
+	const onopentagname = () => {
+		open += 1;
+		if (open > mostOpen) throw new RangeError(`Expected a page with at most ${mostOpen} elements open at once.`);
+	};
+	const onclosetag = () => {
+		open -= 1;
+	};
+	new Parser({ onopentagname, onclosetag }).end(html);
+}

@@ -54,12 +54,21 @@ describe("truncateText by a strategy", () => {
 		expect(text).toContain("Paragraph 0 & a link\n");
 		expect(text).toContain("maxRetries");
 		expect(text).not.toMatch(/<|https|picture|color/);
-		const deep = `<!doctype html>${"<div>".repeat(30_000)}words${"</div>".repeat(30_000)}`;
-		const shallow = await truncateText({ text: deep, policy, maxChars: 2_000, strategy: "auto" });
-		expect(shallow.text.length).toBeLessThanOrEqual(2_000);
 		const long = html.replace("<body>", `<body>${"<p>words</p>".repeat(400_000)}`);
 		const cut = await truncateText({ text: long, policy, maxChars: 2_000, strategy: "auto" });
 		expect(cut.report.strategy).not.toBe("html");
+	});
+
+	it.each([
+		["nested deeply", 400, "</div>", true],
+		["nested without end", 80_000, "</div>", false],
+		["nested without end, closed by other names", 80_000, "</x>", false],
+	])("reads a page in linear time: %s", async (_, depth, closing, isRead) => {
+		const words = "<p>Some words.</p>".repeat(400);
+		const page = `<!doctype html>${words}${"<div>".repeat(depth)}${closing.repeat(depth)}`;
+		const { text, report } = await truncateText({ text: page, policy, maxChars: 2_000, strategy: "auto" });
+		expect(text.length).toBeLessThanOrEqual(2_000);
+		expect(report.strategy === "html").toBe(isRead);
 	});
 
 	it("takes colours out, or leaves them", async () => {
