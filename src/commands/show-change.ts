@@ -1,5 +1,5 @@
+import { structuredPatch } from "diff";
 import { carryOutChange, type FileChange } from "../hooks/change-file.ts";
-import { lineDifference } from "../hooks/line-difference.ts";
 import { say } from "./shell.ts";
 
 /**
@@ -27,4 +27,12 @@ export async function showChange(what: {
 	const backup = await carryOutChange(file, change);
 	say(`${done}${backup === undefined ? "" : `; what the file was: ${backup}`}`);
 	return true;
+}
+
+/** The lines that change, with `-` and `+` before them and up to three lines around. */
+function lineDifference(before: string, after: string): string {
+	// A missing line break at the end of the file, or one of Windows, is no change that a reader cares about.
+	const [old, changed] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
+	const { hunks } = structuredPatch("", "", old ?? "", changed ?? "", "", "", { context: 3, stripTrailingCr: true });
+	return hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
 }
