@@ -1,6 +1,5 @@
 import path from "node:path";
 import type { Host, HostProgram, HostSurroundings, ServerStart } from "./host.ts";
-import { settingsFolder } from "./settings-folder.ts";
 
 type Where = HostSurroundings;
 
@@ -17,6 +16,19 @@ const inBase =
 /** A file of the user; there is none for a project. */
 const ofUser = (file: (where: Where) => string) => (where: Where) =>
 	where.projectFolder === undefined ? file(where) : undefined;
+
+/** The folder of a user's configuration files on Linux, which some programs use on macOS too. */
+function configFolder({ homeFolder, environment }: Where): string {
+	return environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config");
+}
+
+/** The folder in which programs keep a user's settings: `Application Support`, `%APPDATA%` or `~/.config`. */
+function settingsFolder(where: Where): string {
+	const { platform, homeFolder, environment } = where;
+	if (platform === "darwin") return path.join(homeFolder, "Library", "Application Support");
+	if (platform === "win32") return environment.APPDATA || path.join(homeFolder, "AppData", "Roaming");
+	return configFolder(where);
+}
 
 /** The folder of VS Code's user settings. */
 const codeFolder = (where: Where) => path.join(settingsFolder(where), "Code", "User");
@@ -140,10 +152,10 @@ export const hosts: readonly Host[] = [
 		title: "opencode",
 		format: "json",
 		key: ["mcp", "palimpsest"],
-		file: ({ projectFolder, homeFolder, environment }) =>
-			projectFolder
-				? path.join(projectFolder, "opencode.json")
-				: path.join(environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config"), "opencode", "opencode.json"),
+		file: (where) =>
+			where.projectFolder
+				? path.join(where.projectFolder, "opencode.json")
+				: path.join(configFolder(where), "opencode", "opencode.json"),
 		entry: ({ command, args, env }) => ({
 			type: "local",
 			command: [command, ...args],
@@ -173,11 +185,7 @@ export const hosts: readonly Host[] = [
 		file: ofUser((where) =>
 			where.platform === "win32"
 				? path.join(settingsFolder(where), "Block", "goose", "config", "config.yaml")
-				: path.join(
-						where.environment.XDG_CONFIG_HOME || path.join(where.homeFolder, ".config"),
-						"goose",
-						"config.yaml",
-					),
+				: path.join(configFolder(where), "goose", "config.yaml"),
 		),
 		entry: ({ command, args, env }) => ({
 			name: "palimpsest",
@@ -207,7 +215,5 @@ function clineCommand({ homeFolder, environment }: Where): HostProgram {
 }
 
 function zedFolder(where: Where): string {
-	return where.platform === "win32"
-		? path.join(settingsFolder(where), "Zed")
-		: path.join(where.environment.XDG_CONFIG_HOME || path.join(where.homeFolder, ".config"), "zed");
+	return where.platform === "win32" ? path.join(settingsFolder(where), "Zed") : path.join(configFolder(where), "zed");
 }
