@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSpill } from "../../src/files/spill.ts";
 import { largestAnswer, largestRepeated, toolResult } from "../../src/mcp/result.ts";
 import { type Answer, beside } from "../../src/mcp/tool.ts";
-import { messageLine } from "../../src/mcp/transports/stdio/message-line.ts";
+import { messageLine } from "../../src/mcp/written-json.ts";
 import { secret } from "../support/agent-conversation.ts";
 
 const resultOf = (answer: Answer, more: Partial<Parameters<typeof toolResult>[0]> = {}) =>

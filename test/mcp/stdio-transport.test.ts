@@ -3,8 +3,8 @@ import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js"
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { createStdioTransport, mostUnread } from "../../src/mcp/transports/stdio/create-stdio-transport.ts";
-import type { OversizedLine } from "../../src/mcp/transports/stdio/line-reader.ts";
+import type { OversizedLine } from "../../src/mcp/stdio.ts";
+import { createStdioTransport, mostUnread } from "../../src/mcp/stdio.ts";
 
 type Make = (input: PassThrough, output: Writable, onOversized?: (line: OversizedLine) => void) => Transport;
 
@@ -126,31 +126,6 @@ describe.each([
 		await transport.close();
 		await feed(lineOf(ping(1)));
 		expect([messages, closed()]).toEqual([[], 1]);
-	});
-});
-
-describe("a call that begins as an earlier one", () => {
-	it("is handed on with the messages that were read then, in a list of its own", async () => {
-		const make: Make = (input, output) =>
-			createStdioTransport({ input, output, largestMessage: 1_000_000, onOversized: () => expect.unreachable() });
-		const { feed, messages } = await started(make);
-		const calls = [30, 31, 31].map((count, id) => {
-			const list = Array.from({ length: count }, (_, index) => ({ role: "user", content: `${index}`.repeat(3_000) }));
-			return {
-				jsonrpc: "2.0",
-				id,
-				method: "tools/call",
-				params: { name: "x", arguments: { messages: list } },
-			} as const;
-		});
-		await feed(...calls.map(lineOf));
-		expect(messages).toEqual(calls);
-		const [first = [], second = [], third = []] = (messages as unknown as typeof calls).map(
-			({ params }) => params.arguments.messages,
-		);
-		expect(second.slice(0, 30).every((one, index) => one === first[index])).toBe(true);
-		expect(third.every((one, index) => one === second[index])).toBe(true);
-		expect(new Set([first, second, third]).size).toBe(3);
 	});
 });
 

@@ -5,12 +5,11 @@ import { createCompactionSource } from "../../config/create-compaction-source.ts
 import { createFileAccess } from "../../files/file-access.ts";
 import type { LogEvent } from "../../pipeline/log-event.ts";
 import { resolvePolicy } from "../../policy/resolve-policy.ts";
-import { bytesOfTexts } from "../bytes-of-texts.ts";
 import { captureWarnings } from "../operations/create-operator-log.ts";
 import { failedCall, runTool, type ToolOutcome } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
 import { tools } from "../tools.ts";
-import { messageParts } from "../transports/stdio/message-line.ts";
+import { bytesOfTexts, messageParts } from "../written-json.ts";
 import { createArchivesOfThread } from "./archives-of-thread.ts";
 import { createAskedModels } from "./asked-models.ts";
 import type { ThreadJob, ThreadOutcome } from "./call-pool.ts";

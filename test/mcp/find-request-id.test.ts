@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { requestIdOf } from "../../src/mcp/transports/stdio/request-id-of.ts";
+import { findRequestId } from "../../src/mcp/stdio.ts";
 
 /** The ends of a message as they are told of one that is too long. */
 function endsOf(message: object | string) {
@@ -20,7 +20,7 @@ describe("the id of a request of which only the ends are known", () => {
 		["behind the parameters", { method: "tools/call", params, id: 0, jsonrpc: "2.0" }, 0],
 		["with white space around", `{ "jsonrpc" : "2.0" , "id" : 7 , "params" : "${text}" }\r`, 7],
 	])("is found: %s", (_where, message, id) => {
-		expect(requestIdOf(endsOf(message))).toBe(id);
+		expect(findRequestId(endsOf(message))).toBe(id);
 	});
 
 	it.each([
@@ -32,6 +32,6 @@ describe("the id of a request of which only the ends are known", () => {
 		["an error", { id: 7, error: { text }, jsonrpc: "2.0" }],
 		["what is no message", `${text}\\"id":7}`],
 	])("is not taken from %s", (_what, message) => {
-		expect(requestIdOf(endsOf(message))).toBeUndefined();
+		expect(findRequestId(endsOf(message))).toBeUndefined();
 	});
 });

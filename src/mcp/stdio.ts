@@ -1,0 +1,265 @@
+import { setMaxListeners } from "node:events";
+import type { Readable, Writable } from "node:stream";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import {
+	ErrorCode,
+	type JSONRPCMessage,
+	JSONRPCMessageSchema,
+	McpError,
+	type RequestId,
+} from "@modelcontextprotocol/sdk/types.js";
+import type { CompactionSource } from "../config/create-compaction-source.ts";
+import { createServer, type ServerOptions } from "./create-server.ts";
+import { messageLine } from "./written-json.ts";
+
+/** Largest message taken from the client by default, in bytes. The SDK's own 10 MiB would end the connection. */
+export const largestStdioMessage = 64 * 1024 * 1024;
+
+/** Milliseconds that a client has to read the rest of an answer when a signal ends the server. */
+const patience = 1_000;
+
+/** What a server on standard input and output is made from. */
+export interface StdioOptions extends ServerOptions {
+	/** Largest message taken from the client, in bytes. Default 64 MiB. */
+	readonly largestMessage?: number | undefined;
+	/** Closed when the client goes away. */
+	readonly compaction?: CompactionSource | undefined;
+}
+
+/**
+ * Serves one client on standard input and output until it goes away. Returns once the server listens. When standard
+ * input ends, answers under way are finished, then the process has nothing left to do and ends by itself.
+ */
+export async function serveStdio(options: StdioOptions): Promise<void> {
+	const { largestMessage = largestStdioMessage, log, policySource, archive, compaction } = options;
+	const clientGone = new AbortController();
+	// Every request to the client listens to it. Node.js warns of a leak from eleven listeners on.
+	setMaxListeners(0, clientGone.signal);
+	const server = createServer({ ...options, ownsRequests: true, clientGone: clientGone.signal });
+	const transport = createStdioTransport({
+		input: process.stdin,
+		output: process.stdout,
+		largestMessage,
+		onOversized: refuse,
+	});
+	const tell = (message: string, error: string) => log({ level: "error", message, data: { event: "protocol", error } });
+
+	/** Answers a request that is too large with an error, so that no client waits for it. */
+	function refuse(line: OversizedLine): void {
+		const message = `A message of ${line.bytes} bytes on standard input is over the ${largestMessage} that are taken in one`;
+		tell(message, "payload_too_large");
+		const id = findRequestId(line);
+		if (id === undefined) return;
+		const error = { code: ErrorCode.InvalidRequest, message: `[payload_too_large] ${message}.` };
+		void transport.send({ jsonrpc: "2.0", id, error });
+	}
+
+	server.server.onerror = (error) => tell(describeError(error), error.name);
+	const leave = () => {
+		// Gives a client that is reading an answer time to read the rest.
+		setTimeout(() => process.exit(0), patience);
+		void compaction?.close();
+		void server.close().finally(() => process.stdout.write("", () => process.exit(0)));
+	};
+	process.once("SIGTERM", leave);
+	process.once("SIGINT", leave);
+	process.once("SIGHUP", leave);
+	// A client that closed its end makes every write fail.
+	process.stdout.on("error", leave);
+	process.stdin.on("error", leave);
+	process.stdin.once("end", () => {
+		policySource.close();
+		archive?.end();
+		void compaction?.close();
+		clientGone.abort(new McpError(ErrorCode.ConnectionClosed, "Standard input ended"));
+	});
+	await server.connect(transport);
+}
+
+/** Describes an error without its own message, which may quote the input. */
+function describeError(error: Error): string {
+	if (error instanceof SyntaxError) return "A line on standard input is not JSON and was skipped";
+	if (error.name.endsWith("ZodError")) return "A line on standard input is not a JSON-RPC message and was skipped";
+	return "The connection on standard input and output failed";
+}
+
+/** What a transport reads and writes. */
+export interface StdioTransportOptions {
+	readonly input: Readable;
+	readonly output: Writable;
+	/** Largest message taken, in bytes with its line break. */
+	readonly largestMessage: number;
+	/** Called for a message over that limit. The message is skipped, and the connection goes on. */
+	readonly onOversized: (line: OversizedLine) => void;
+}
+
+/**
+ * Bytes of unread answers above which no more requests are read, until the client has read some. One answer is at most
+ * 8 MB, so this never slows down a client that reads.
+ */
+export const mostUnread = 32_000_000;
+
+/**
+ * Speaks the protocol on a pair of streams, one message a line, like the SDK's `StdioServerTransport`. Differences: it
+ * reads in linear time, it skips a message that is too large instead of closing the connection, `send` resolves once the
+ * message is written, and a client that sends without reading cannot make memory grow.
+ */
+export function createStdioTransport(options: StdioTransportOptions): Transport {
+	const { input, output, largestMessage, onOversized } = options;
+	let state: "new" | "started" | "closed" = "new";
+	const sending = new Set<() => void>();
+
+	const takeLine = (line: string): void => {
+		try {
+			transport.onmessage?.(JSONRPCMessageSchema.parse(JSON.parse(line)));
+		} catch (error) {
+			transport.onerror?.(error as Error);
+		}
+	};
+	const read = createLineReader({ largest: largestMessage, onLine: takeLine, onOversized });
+	const tell = (error: Error): void => transport.onerror?.(error);
+	const resume = (): void => void input.resume();
+	const close = async (): Promise<void> => {
+		if (state === "closed") return;
+		state = "closed";
+		input.off("data", read);
+		input.off("error", tell);
+		output.off("drain", resume);
+		input.pause();
+		for (const settle of sending) settle();
+		transport.onclose?.();
+	};
+
+	const transport: Transport = {
+		async start() {
+			if (state !== "new") throw new Error("The transport on standard input and output was started before.");
+			state = "started";
+			input.on("error", tell);
+			output.on("drain", resume);
+			// A write to a client that is gone fails.
+			output.once("error", () => void close());
+			input.on("data", read);
+		},
+		send(message: JSONRPCMessage) {
+			if (state === "closed") return Promise.resolve();
+			return new Promise<void>((resolve) => {
+				// A write that fails ends the connection by the stream's own event, so this never rejects.
+				const settle = (): void => {
+					sending.delete(settle);
+					resolve();
+				};
+				output.write(messageLine(message), settle);
+				sending.add(settle);
+				if (output.writableLength > mostUnread) input.pause();
+			});
+		},
+		close,
+	};
+	return transport;
+}
+
+/** A line that was skipped because it was too long. */
+export interface OversizedLine {
+	/** Bytes of the whole line, its break included. */
+	readonly bytes: number;
+	/** Its first and last characters, a few hundred of each. */
+	readonly head: string;
+	readonly tail: string;
+}
+
+/** How long a line may be, and who takes it. */
+export interface LineReaderOptions {
+	/** Bytes, line break included. */
+	readonly largest: number;
+	/** Takes the text of each line without its line feed; a carriage return before it stays. */
+	readonly onLine: (line: string) => void;
+	readonly onOversized: (line: OversizedLine) => void;
+}
+
+const lineFeed = 0x0a;
+const edgeLength = 300;
+const smallestBuffer = 64 * 1024;
+
+/**
+ * Reads lines of UTF-8 from chunks cut anywhere, in linear time: each byte is searched once and copied into a buffer that
+ * doubles as it grows. The SDK's reader copies and searches everything it holds at every chunk. Of a line over the limit,
+ * only the ends are kept.
+ *
+ * @returns the function that takes a chunk.
+ */
+export function createLineReader({ largest, onLine, onOversized }: LineReaderOptions): (chunk: Buffer) => void {
+	let buffer = Buffer.allocUnsafe(smallestBuffer);
+	let length = 0;
+	let skipped: { readonly head: string; tail: Buffer; bytes: number } | undefined;
+
+	const take = (part: Buffer): void => {
+		if (skipped) {
+			skipped.bytes += part.length;
+			skipped.tail = lastBytes(skipped.tail, part);
+			return;
+		}
+		// The line feed needs room too.
+		if (length + part.length + 1 > largest) {
+			const held = buffer.subarray(0, length);
+			const head = Buffer.concat([held.subarray(0, edgeLength), part.subarray(0, edgeLength)], edgeLength);
+			const headBytes = Math.min(edgeLength, length + part.length);
+			skipped = { head: head.toString("utf8", 0, headBytes), tail: lastBytes(held, part), bytes: length + part.length };
+			reset();
+			return;
+		}
+		if (length + part.length > buffer.length) {
+			const grown = Buffer.allocUnsafe(Math.min(largest, Math.max(2 * buffer.length, length + part.length)));
+			buffer.copy(grown, 0, 0, length);
+			buffer = grown;
+		}
+		part.copy(buffer, length);
+		length += part.length;
+	};
+	const reset = (): void => {
+		length = 0;
+		if (buffer.length > smallestBuffer) buffer = Buffer.allocUnsafe(smallestBuffer);
+	};
+	const endLine = (): void => {
+		if (skipped) {
+			const { bytes, head, tail } = skipped;
+			skipped = undefined;
+			onOversized({ bytes: bytes + 1, head, tail: tail.toString("utf8") });
+			return;
+		}
+		const line = buffer.toString("utf8", 0, length);
+		reset();
+		onLine(line);
+	};
+
+	return (chunk) => {
+		let start = 0;
+		for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, start)) {
+			take(chunk.subarray(start, at));
+			endLine();
+			start = at + 1;
+		}
+		if (start < chunk.length) take(chunk.subarray(start));
+	};
+}
+
+function lastBytes(...parts: readonly Buffer[]): Buffer {
+	return Buffer.concat(parts.map((part) => part.subarray(-edgeLength))).subarray(-edgeLength);
+}
+
+const id = String.raw`"id"\s*:\s*("[^"\\]*"|-?\d+)`;
+/** A member of a message whose value is one word. */
+const word = String.raw`"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"`;
+
+const idAtStart = new RegExp(String.raw`^\s*\{\s*(?:${word}\s*,\s*)*${id}\s*,`);
+const idAtEnd = new RegExp(String.raw`[^\\]${id}\s*(?:,\s*${word}\s*)*\}\s*$`);
+const response = new RegExp(String.raw`^\s*\{\s*(?:(?:${word}|${id})\s*,\s*)*"(?:result|error)"\s*:`);
+
+/**
+ * Finds the id of a request of which only both ends are known: clients write it before or after the large part.
+ * `undefined` if it stands in neither end, and for a response, which needs no answer.
+ */
+export function findRequestId({ head, tail }: Pick<OversizedLine, "head" | "tail">): RequestId | undefined {
+	if (response.test(head)) return undefined;
+	const found = (idAtStart.exec(head) ?? idAtEnd.exec(tail))?.[1];
+	return found === undefined ? undefined : (JSON.parse(found) as RequestId);
+}
