@@ -1,6 +1,7 @@
 import type { MessageWriter } from "../engine/message-writer.ts";
 import type { Path } from "../engine/path.ts";
 import type { Message, Transcript } from "../engine/transcript.ts";
+import type { AnswerReader } from "./answer.ts";
 
 /**
  * How well a list of messages fits a format. `certain`: something in it exists in this format only. `likely`: its shape
@@ -55,6 +56,8 @@ export interface Format {
 	readonly answeredCalls?: (located: LocatedMessages) => readonly string[];
 	/** How the records of a session are tied to each other. Absent where a format has no such ties. */
 	readonly links?: RecordLinks;
+	/** How an answer of its API is read. Absent for session files. */
+	readonly answer?: AnswerReader;
 	/** How a message of plain text is written: a summary, a request to go on. */
 	readonly write: MessageWriter;
 }

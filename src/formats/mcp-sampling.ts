@@ -1,5 +1,7 @@
 import type { Path } from "../engine/path.ts";
 import type { MediaNode, Message, Role } from "../engine/transcript.ts";
+import { finishResponse, hasMember, type LastResponse, objectsOf, textsOf } from "./answer.ts";
+import { readToolUses } from "./anthropic/anthropic-messages.ts";
 import type { Format } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { readInlineMedia } from "./media/inline-media.ts";
@@ -39,6 +41,7 @@ export const mcpSampling: Format = {
 		};
 	},
 	write: { message: ({ role, text }) => ({ role, content: { type: "text", text } }), appends: true },
+	answer: { shape: "{stopReason, role, content} of MCP sampling", read: readAnswer },
 };
 
 function probe(message: JsonObject, role: string): boolean | string {
@@ -116,4 +119,17 @@ function readMediaBlock(block: JsonObject, path: Path): MediaNode | undefined {
 	const [mediaType, data] = [stringAt(block, "mimeType"), stringAt(block, "data")];
 	if (mediaType === undefined || data === undefined) return undefined;
 	return readMedia({ path, provider: "any", mediaType, kind: type, data });
+}
+
+/** The blocks of a sampled message (specification 2025-11-25). */
+const answerBlockTypes: ReadonlySet<unknown> = new Set(["text", "image", "audio", "tool_use", "tool_result"]);
+
+/** The result of MCP sampling, whose `stopReason` may be left out. Whose model the host asks is not known. */
+function readAnswer(response: JsonObject): LastResponse | undefined {
+	const { content, stopReason: reason } = response;
+	const isResult = typeof response.model === "string" && typeof response.role === "string";
+	if (!isResult && !hasMember(response, "stopReason")) return undefined;
+	const blocks = Array.isArray(content) ? content : [content];
+	if (!blocks.every((block) => isJsonObject(block) && answerBlockTypes.has(block.type))) return undefined;
+	return finishResponse({ reason, texts: textsOf(blocks), calls: readToolUses(objectsOf(blocks)) });
 }

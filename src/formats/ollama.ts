@@ -1,9 +1,10 @@
 import type { Path } from "../engine/path.ts";
 import type { Message } from "../engine/transcript.ts";
+import { finishResponse, hasMember, type LastResponse } from "./answer.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
 import { readMedia } from "./media/read-media.ts";
-import { openaiChat, readChatMessage } from "./openai-chat/openai-chat.ts";
+import { openaiChat, readChatAnswer, readChatMessage } from "./openai-chat/openai-chat.ts";
 import { type Exchange, pairByPosition } from "./pair-by-position.ts";
 import { plainMessage } from "./plain-message.ts";
 import { readSurroundings } from "./surroundings.ts";
@@ -31,6 +32,7 @@ export const ollama: Format = {
 		};
 	},
 	write: { message: plainMessage, appends: true },
+	answer: { shape: "{message, done_reason} of Ollama", read: readAnswer },
 };
 
 function probe(located: LocatedMessages): Fit {
@@ -88,4 +90,13 @@ function imageTokens(message: JsonObject, path: Path): number {
 
 function imagesOf({ images }: JsonObject): readonly unknown[] {
 	return Array.isArray(images) ? images : [];
+}
+
+/** Ollama's own API: `message` from /api/chat, or the text as `response` from /api/generate. */
+function readAnswer(response: JsonObject): LastResponse | undefined {
+	if (!hasMember(response, "done_reason", "done")) return undefined;
+	const { done_reason: reason, message } = response;
+	if (isJsonObject(message)) return finishResponse({ reason, ...readChatAnswer(message) });
+	const text = stringAt(response, "response");
+	return text === undefined ? undefined : finishResponse({ reason, texts: [text], calls: [] });
 }

@@ -17,7 +17,7 @@ import { countForGuard } from "./count-for-guard.ts";
 import { countingReport } from "./counting-report.ts";
 import { despiteArchive } from "./despite-archive.ts";
 import { editRecord, refsOfGroups } from "./edit-record.ts";
-import { followUpOf } from "./follow-up-of.ts";
+import { followUpOf } from "./follow-up.ts";
 import type { GuardReport } from "./guard-report.ts";
 import type { Log } from "./log-event.ts";
 import { longConversation } from "./long-conversation.ts";

@@ -4,7 +4,7 @@ import type { LadderStep } from "../engine/guard-plan.ts";
 import type { Report } from "../engine/report.ts";
 import type { ArchivedGroup } from "./archive-originals.ts";
 import type { CountingReport } from "./counting-report.ts";
-import type { FollowUpReport } from "./follow-up-of.ts";
+import type { FollowUpReport } from "./follow-up.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 
 /** What a guarding did. */

@@ -1,5 +1,6 @@
+import { finishResponse, type GivenCall, hasMember, type LastResponse, objectsOf, textsOf } from "../answer.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
-import { isJsonObject, stringAt } from "../json-values.ts";
+import { idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { plainMessage } from "../plain-message.ts";
 import { readEach } from "../read-each.ts";
 import { readSurroundings } from "../surroundings.ts";
@@ -50,6 +51,7 @@ export const anthropicMessages: Format = {
 		};
 	},
 	write: { message: plainMessage, appends: true },
+	answer: { shape: "{stop_reason, content} of Anthropic Messages", read: readAnswer },
 };
 
 function probe({ document, messages }: LocatedMessages): Fit {
@@ -83,4 +85,36 @@ function probeMessage(message: unknown): boolean | string {
 		certain ||= ownBlocks.has(block.type) || isImage;
 	}
 	return certain;
+}
+
+/**
+ * Anthropic Messages. The API and its SDK make an object of the part of a call's input that came, down to `{}`, so that
+ * a call that ends a cut answer is taken to be cut.
+ */
+function readAnswer(response: JsonObject): LastResponse | undefined {
+	const { content } = response;
+	if (typeof content !== "string" && !Array.isArray(content)) return undefined;
+	// vLLM puts a `stop_reason` of its own beside the `finish_reason`; an item of OpenAI Responses has a `status`.
+	if (hasMember(response, "finish_reason", "status")) return undefined;
+	const isMessage = response.type === "message" && response.role === "assistant";
+	if (!isMessage && !hasMember(response, "stop_reason")) return undefined;
+	if (Array.isArray(content) && !content.every(hasType)) return undefined;
+	return finishResponse({
+		reason: response.stop_reason,
+		texts: textsOf(content),
+		calls: readToolUses(objectsOf(content)),
+	});
+}
+
+function hasType(block: unknown): boolean {
+	return typeof (block as JsonObject | null)?.type === "string";
+}
+
+/** Reads the `tool_use` blocks of a content, which MCP writes alike. */
+export function readToolUses(blocks: readonly JsonObject[]): GivenCall[] {
+	return blocks.flatMap((block, index): GivenCall[] => {
+		if (block.type !== "tool_use") return [];
+		const input = { kind: "parsed_partly", value: block.input } as const;
+		return [{ id: idAt(block, "id"), name: idAt(block, "name"), input, endsAnswer: index === blocks.length - 1 }];
+	});
 }

@@ -1,7 +1,8 @@
 import type { Path } from "../../engine/path.ts";
 import type { Message, Role } from "../../engine/transcript.ts";
+import { finishResponse, type GivenCall, type LastResponse, memberAt, objectsOf } from "../answer.ts";
 import type { Format } from "../format.ts";
-import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { finishMessage, startMessage } from "../message-draft.ts";
 import { probeMessages } from "../probe-messages.ts";
 import { readEach } from "../read-each.ts";
@@ -30,6 +31,7 @@ export const bedrockConverse: Format = {
 		part: { list: ["content"], write: (text) => ({ text }) },
 		appends: true,
 	},
+	answer: { shape: "{stopReason, output} of Bedrock Converse", read: readAnswer },
 };
 
 function probe(message: JsonObject, role: string): boolean | string {
@@ -56,4 +58,41 @@ function readMessage(message: JsonObject, path: Path): Message {
 		});
 	} else draft.counted.push(asCountedText(message.content ?? undefined));
 	return finishMessage(role, [path], draft);
+}
+
+/**
+ * Bedrock Converse. As its models differ in what they make of a cut call, one that ends a cut answer is taken to be cut,
+ * as with Anthropic's.
+ */
+function readAnswer(response: JsonObject): LastResponse | undefined {
+	const reason = memberAt(response, "stopReason", "stop_reason");
+	const { output } = response;
+	const isWhole = isJsonObject(output) && isJsonObject(output.message);
+	const holder = isWhole ? output : response;
+	const message = isJsonObject(holder.message) ? holder.message : response;
+	const { content } = message;
+	if (!Array.isArray(content) || !content.every(isAnswerBlock)) return undefined;
+	if (!isWhole && (reason === undefined || content.length === 0)) return undefined;
+	return finishResponse({ reason, ...readAnswerBlocks(content) });
+}
+
+/** A block is named by its one key and has no `type`. */
+function isAnswerBlock(block: unknown): block is JsonObject {
+	return isJsonObject(block) && !Object.hasOwn(block, "type");
+}
+
+function readAnswerBlocks(blocks: readonly JsonObject[]) {
+	const texts = blocks.flatMap((block) => {
+		const { citationsContent } = block;
+		const cited = isJsonObject(citationsContent) ? objectsOf(citationsContent.content) : [];
+		return [block, ...cited].flatMap((one) => stringAt(one, "text") ?? []);
+	});
+	const calls = blocks.flatMap(({ toolUse }, index): GivenCall[] => {
+		// What the provider runs itself is not the caller's to answer.
+		if (!isJsonObject(toolUse) || toolUse.type === "server_tool_use") return [];
+		const input = { kind: "parsed_partly", value: toolUse.input } as const;
+		const endsAnswer = index === blocks.length - 1;
+		return [{ id: idAt(toolUse, "toolUseId"), name: idAt(toolUse, "name"), input, endsAnswer }];
+	});
+	return { texts, calls };
 }

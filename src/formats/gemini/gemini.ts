@@ -1,6 +1,7 @@
 import type { Role } from "../../engine/transcript.ts";
+import { finishResponse, type GivenCall, isMalformedCall, type LastResponse, objectsOf } from "../answer.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
-import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { finishMessage, startMessage } from "../message-draft.ts";
 import { readSurroundings } from "../surroundings.ts";
 import { pairGeminiCalls } from "./gemini-pairing.ts";
@@ -47,6 +48,7 @@ export const gemini: Format = {
 		part: { list: ["parts"], write: (text) => ({ text }) },
 		appends: true,
 	},
+	answer: { shape: "{candidates} or a candidate {finishReason, content} of Gemini", read: readAnswer },
 };
 
 function probe({ messages }: LocatedMessages): Fit {
@@ -88,4 +90,45 @@ function readContent(content: JsonObject, path: readonly (string | number)[], id
 		});
 	}
 	return finishMessage(role, [path], draft);
+}
+
+/**
+ * Gemini: an answer, or its first candidate. The API parses a call before it gives it, so that one with arguments is
+ * whole, but for those that it streams in pieces; of a call that does not parse it gives nothing but the reason.
+ */
+function readAnswer(response: JsonObject): LastResponse | undefined {
+	const { candidates } = response;
+	if (!Array.isArray(candidates)) return isAnswerContent(response.content) ? readCandidate(response) : undefined;
+	// A prompt that was blocked has no candidate.
+	const [candidate = {}] = candidates as readonly unknown[];
+	return isJsonObject(candidate) ? readCandidate(candidate) : undefined;
+}
+
+function isAnswerContent(content: unknown): boolean {
+	return isJsonObject(content) && (Array.isArray(content.parts) || content.role === "model");
+}
+
+function readCandidate(candidate: JsonObject) {
+	const reason = memberOf(candidate, "finishReason");
+	const parts = isJsonObject(candidate.content) ? objectsOf(candidate.content.parts) : [];
+	const texts = parts.flatMap((part) => (part.thought === true ? [] : (stringAt(part, "text") ?? [])));
+	const calls = parts.flatMap((part, index) => readAnsweredCall(part, index === parts.length - 1));
+	const isLost = calls.length === 0 && isMalformedCall(reason);
+	const lost: GivenCall = { id: undefined, name: undefined, input: { kind: "broken" }, endsAnswer: true };
+	return finishResponse({ reason, texts, calls: isLost ? [lost] : calls });
+}
+
+function readAnsweredCall(part: JsonObject, endsAnswer: boolean): GivenCall[] {
+	const call = memberOf(part, "functionCall");
+	if (!isJsonObject(call)) return [];
+	const isPiece = memberOf(call, "willContinue") === true;
+	const value = memberOf(call, "args");
+	return [
+		{
+			id: idAt(call, "id"),
+			name: idAt(call, "name"),
+			input: isPiece ? { kind: "broken" } : { kind: "json", value },
+			endsAnswer,
+		},
+	];
 }

@@ -1,5 +1,15 @@
 import { childPath, type Path } from "../../engine/path.ts";
 import type { Message, Role, ThinkingBlock, ToolCall } from "../../engine/transcript.ts";
+import {
+	type CallInput,
+	finishResponse,
+	type GivenCall,
+	hasMember,
+	type LastResponse,
+	memberAt,
+	objectsOf,
+	textsOf,
+} from "../answer.ts";
 import { fittedList } from "../fitted-list.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
@@ -53,6 +63,10 @@ export const openaiChat: Format = {
 		};
 	},
 	write: { message: plainMessage, appends: true },
+	answer: {
+		shape: "{choices}, a choice {finish_reason, message} or {finish_reason, content, tool_calls} of Chat Completions",
+		read: readAnswer,
+	},
 };
 
 // Records around such messages are probed as these are, one format after the other.
@@ -243,4 +257,54 @@ function readCalls(message: JsonObject, counted: string[]): readonly ToolCall[] 
 		counted.push(stringAt(call, "name") ?? "", asCountedText(call.arguments));
 	}
 	return fittedList(calls);
+}
+
+/** What holds an answer in a message; another's message (a UI message of `parts`) has none of these. */
+const answerKeys = ["content", "text", "tool_calls", "toolCalls", "function_call"] as const;
+
+/**
+ * Chat Completions as OpenAI, Mistral and the many compatible endpoints answer, whole or put together from a stream, so
+ * that the arguments of a call may be a text that ends anywhere; one choice of it, which is also how Cohere answers; or
+ * its message and finish reason in one object, as clients keep them (seed 4, task 5).
+ */
+function readAnswer(response: JsonObject): LastResponse | undefined {
+	if (!Array.isArray(response.choices)) return readChoice(response);
+	if (response.choices.length === 0) return finishResponse({ reason: undefined, texts: [], calls: [] });
+	const [choice] = response.choices as readonly unknown[];
+	return isJsonObject(choice) ? readChoice(choice) : undefined;
+}
+
+function readChoice(choice: JsonObject) {
+	const reasonKeys = ["finish_reason", "finishReason"] as const;
+	const { message } = choice;
+	// What says neither why it ended nor stands where an answer does may be any message.
+	if (!isJsonObject(message) && !hasMember(choice, ...reasonKeys)) return undefined;
+	const answer = isJsonObject(message) ? message : choice;
+	if (!hasMember(answer, ...answerKeys) || isJsonObject(answer.content)) return undefined;
+	if (objectsOf(answer.content).some(isCallOfOthers)) return undefined;
+	return finishResponse({ reason: memberAt(choice, ...reasonKeys), ...readChatAnswer(answer) });
+}
+
+/** A call among the parts of a content, as other APIs and clients write it, would be overlooked here. */
+function isCallOfOthers(part: JsonObject): boolean {
+	return /tool|function/i.test(stringAt(part, "type") ?? "");
+}
+
+/** Reads the text and the calls of a message. */
+export function readChatAnswer(message: JsonObject) {
+	const spoken = textsOf(memberAt(message, "content", "text"));
+	const texts = spoken.length > 0 ? spoken : [stringAt(message, "refusal") ?? ""];
+	const given = objectsOf(memberAt(message, "tool_calls", "toolCalls"));
+	// The older `function_call` has no id and is the only one.
+	const { function_call: only } = message;
+	const all = given.length === 0 && isJsonObject(only) ? [{ function: only }] : given;
+	return { texts, calls: all.map((call, index) => readAnsweredCall(call, index === all.length - 1)) };
+}
+
+function readAnsweredCall(call: JsonObject, endsAnswer: boolean): GivenCall {
+	const { custom } = call;
+	const body = isJsonObject(call.function) ? call.function : isJsonObject(custom) ? custom : call;
+	const value = memberAt(body, "arguments", "args", "parameters");
+	const input: CallInput = body === custom ? { kind: "text" } : { kind: "json", value };
+	return { id: idAt(call, "id"), name: idAt(body, "name"), input, endsAnswer };
 }

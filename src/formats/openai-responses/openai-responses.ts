@@ -1,7 +1,17 @@
 import type { WrittenMessage } from "../../engine/message-writer.ts";
+import {
+	type CallInput,
+	finishResponse,
+	type GivenCall,
+	type GivenResponse,
+	hasMember,
+	type LastResponse,
+	objectsOf,
+} from "../answer.ts";
 import type { Fit, Format, LocatedMessages } from "../format.ts";
-import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
+import { idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { readSurroundings } from "../surroundings.ts";
+import { isSearchByProvider } from "./response-answer.ts";
 import { readResponseItems } from "./response-items.ts";
 
 const looksFor =
@@ -40,6 +50,7 @@ export const openaiResponses: Format = {
 		};
 	},
 	write: { message: writeMessage, appends: true },
+	answer: { shape: "{status, incomplete_details, output} of OpenAI Responses", read: readAnswer },
 };
 
 function probe({ messages, base }: LocatedMessages): Fit {
@@ -89,4 +100,53 @@ function isBareReference(item: JsonObject): boolean {
 /** What an assistant said is text alone here: its parts would want the id and the status of an answer of the API. */
 function writeMessage({ role, text }: WrittenMessage) {
 	return { type: "message", role, content: role === "user" ? [{ type: "input_text", text }] : text };
+}
+
+/** OpenAI Responses: a response, or the event that ends its stream and holds it. */
+function readAnswer(given: JsonObject): LastResponse | undefined {
+	const isEvent = stringAt(given, "type")?.startsWith("response.") === true && isJsonObject(given.response);
+	const response = isEvent ? (given.response as JsonObject) : given;
+	const { output, incomplete_details: details } = response;
+	if (!Array.isArray(output) || !output.every(isAnswerItem)) return undefined;
+	const isKnown = output.length > 0 || response.object === "response";
+	if (!isKnown && !hasMember(response, "status", "incomplete_details")) return undefined;
+	// The status says only that it is incomplete; a filter makes it so too.
+	const reason = isJsonObject(details) ? details.reason : response.status;
+	return finishResponse({ reason, ...readItems(output) });
+}
+
+function isAnswerItem(item: unknown): item is JsonObject {
+	return isJsonObject(item) && (typeof item.type === "string" || item.role === "assistant");
+}
+
+function readItems(items: readonly JsonObject[]): Omit<GivenResponse, "reason"> {
+	const texts = items.flatMap((item) => ((item.type ?? "message") === "message" ? readTexts(item.content) : []));
+	const outputs = items.filter((item) => stringAt(item, "type")?.endsWith("_output"));
+	// A call whose output came with it was run by the provider.
+	const answered = new Set(outputs.map((item) => idAt(item, "call_id")));
+	const calls = items.flatMap((item, index): GivenCall[] => {
+		const call = readAnsweredCall(item, index === items.length - 1);
+		return call && !(call.id !== undefined && answered.has(call.id)) ? [call] : [];
+	});
+	return { texts, calls };
+}
+
+function readTexts(content: unknown): string[] {
+	if (typeof content === "string") return [content];
+	return objectsOf(content).flatMap((part) => stringAt(part, "text") ?? stringAt(part, "refusal") ?? []);
+}
+
+function readAnsweredCall(item: JsonObject, endsAnswer: boolean): GivenCall | undefined {
+	const type = stringAt(item, "type") ?? "";
+	const isIncomplete = item.status === "incomplete";
+	if (type === "function_call" || type === "mcp_approval_request") {
+		const id = idAt(item, type === "function_call" ? "call_id" : "id");
+		const input: CallInput = isIncomplete ? { kind: "broken" } : { kind: "json", value: item.arguments };
+		return { id, name: idAt(item, "name"), input, endsAnswer };
+	}
+	const id = idAt(item, "call_id");
+	// Work of the provider's own tools has no id to answer to.
+	if (!type.endsWith("_call") || isSearchByProvider(item) || (type !== "custom_tool_call" && !id)) return undefined;
+	const name = type === "custom_tool_call" ? idAt(item, "name") : type.slice(0, -"_call".length);
+	return { id, name, input: { kind: isIncomplete ? "broken" : "text" }, endsAnswer };
 }

@@ -1,5 +1,14 @@
 import type { Path } from "../../engine/path.ts";
 import type { Message, Role } from "../../engine/transcript.ts";
+import {
+	finishResponse,
+	type GivenCall,
+	hasMember,
+	type LastResponse,
+	memberAt,
+	objectsOf,
+	textsOf,
+} from "../answer.ts";
 import type { Format } from "../format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { isMcpFailure } from "../mcp-result.ts";
@@ -58,6 +67,7 @@ export const vercelModel: Format = {
 		};
 	},
 	write: { message: plainMessage, appends: true },
+	answer: { shape: "{finishReason, text, toolCalls} of the Vercel AI SDK", read: readAnswer },
 };
 
 function probe(message: JsonObject, role: string): boolean | string {
@@ -164,4 +174,72 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 	}
 	const key = Object.hasOwn(part, "output") ? "output" : "result";
 	addResult(draft, { callId, ...readTypedParts(part[key], [...path, key], readInlineMedia), copies: [], isError });
+}
+
+/**
+ * The result or a step of the Vercel AI SDK, or what its models give (`finishReason` with `unified`). It parses what
+ * its providers give, some of which make an object of a cut input; so a call that ends a cut answer is taken to be cut.
+ */
+function readAnswer(response: JsonObject): LastResponse | undefined {
+	// A result as JSON keeps its steps only.
+	const last = hasMember(response, "finishReason") ? undefined : objectsOf(response.steps).at(-1);
+	const step = last ?? response;
+	const { content } = step;
+	const listed = readToolCalls(step.toolCalls);
+	const text = stringAt(step, "text");
+	if (!listed || (listed.length === 0 && text === undefined && !isAnswerContent(content))) return undefined;
+	if (!hasMember(step, "finishReason") && !hasMember(step, "toolCalls")) return undefined;
+	// Only the content tells what came behind a call.
+	const placed = isAnswerContent(content) ? readAnswerContent(content) : [];
+	const { finishReason: reason } = step;
+	return finishResponse({
+		reason: isJsonObject(reason) ? reason.unified : reason,
+		texts: text === undefined ? textsOf(content) : [text],
+		calls: placed.length > 0 ? placed : listed,
+	});
+}
+
+/** Part types of an answer; others, of other APIs, are not of this one. */
+const answerPartTypes: ReadonlySet<unknown> = new Set([
+	"text",
+	"reasoning",
+	"reasoning-file",
+	"source",
+	"file",
+	"custom",
+	"tool-call",
+	"tool-result",
+	"tool-error",
+	"tool-approval-request",
+]);
+
+/** What the SDK itself puts behind the parts of an answer. */
+const addedTypes: ReadonlySet<unknown> = new Set(["tool-result", "tool-error", "tool-approval-request"]);
+
+function isAnswerContent(content: unknown): content is readonly JsonObject[] {
+	return Array.isArray(content) && content.every((part) => isJsonObject(part) && answerPartTypes.has(part.type));
+}
+
+function readAnswerContent(content: readonly JsonObject[]): GivenCall[] {
+	const given = content.filter((part) => !addedTypes.has(part.type));
+	// A call that ran was taken to be whole.
+	const ran = new Set(content.flatMap((part) => (part.type === "tool-result" ? idAt(part, "toolCallId") : [])));
+	return given.flatMap((part, index) => {
+		if (part.type !== "tool-call") return [];
+		return readAnsweredCall(part, index === given.length - 1 && !ran.has(idAt(part, "toolCallId")));
+	});
+}
+
+function readToolCalls(list: unknown): GivenCall[] | undefined {
+	const calls = objectsOf(list);
+	if (!calls.every((call) => hasMember(call, "toolName"))) return undefined;
+	return calls.flatMap((call, index) => readAnsweredCall(call, index === calls.length - 1));
+}
+
+function readAnsweredCall(call: JsonObject, endsAnswer: boolean): GivenCall[] {
+	if (call.providerExecuted === true) return [];
+	const value = memberAt(call, "input", "args");
+	const id = idAt(call, "toolCallId");
+	const input = call.invalid === true ? ({ kind: "broken" } as const) : ({ kind: "parsed_partly", value } as const);
+	return [{ id, name: idAt(call, "toolName"), input, endsAnswer }];
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readLastResponse } from "../../../src/formats/last-response/read-last-response.ts";
+import { readLastResponse } from "../../../src/formats/last-response.ts";
 import { deepFreeze } from "../../support/deep-freeze.ts";
 import type { AnswerPart } from "./answer.ts";
 import { answerRows } from "./answer-rows.ts";

@@ -1,7 +1,7 @@
 import { fc } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { PalimpsestError } from "../../../src/errors.ts";
-import { readLastResponse } from "../../../src/formats/last-response/read-last-response.ts";
+import { readLastResponse } from "../../../src/formats/last-response.ts";
 import { answerRows } from "./answer-rows.ts";
 
 /** The error that a value is refused with. */

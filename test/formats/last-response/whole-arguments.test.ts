@@ -1,6 +1,6 @@
 import { fc } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { readLastResponse } from "../../../src/formats/last-response/read-last-response.ts";
+import { readLastResponse } from "../../../src/formats/last-response.ts";
 
 const usable = (response: unknown) => readLastResponse(response).calls.map((call) => call.isUsable);
 const chat = (reason: string, ...calls: unknown[]) => ({

@@ -1,26 +1,26 @@
-import { PalimpsestError } from "../../errors.ts";
-import { isJsonObject } from "../json-values.ts";
-import { anthropicResponse } from "./anthropic-response.ts";
-import { bedrockResponse } from "./bedrock-response.ts";
-import { geminiResponse } from "./gemini-response.ts";
-import type { LastResponse, ResponseReader } from "./last-response.ts";
-import { mcpSamplingResponse } from "./mcp-sampling-response.ts";
-import { ollamaResponse } from "./ollama-response.ts";
-import { openaiChatResponse } from "./openai-chat-response.ts";
-import { openaiResponsesResponse } from "./openai-responses-response.ts";
-import { vercelResponse } from "./vercel-response.ts";
+import { PalimpsestError } from "../errors.ts";
+import type { LastResponse } from "./answer.ts";
+import { anthropicMessages } from "./anthropic/anthropic-messages.ts";
+import { bedrockConverse } from "./bedrock/bedrock-converse.ts";
+import { gemini } from "./gemini/gemini.ts";
+import { isJsonObject } from "./json-values.ts";
+import { mcpSampling } from "./mcp-sampling.ts";
+import { ollama } from "./ollama.ts";
+import { openaiChat } from "./openai-chat/openai-chat.ts";
+import { openaiResponses } from "./openai-responses/openai-responses.ts";
+import { vercelModel } from "./vercel/vercel-model.ts";
 
-/** Every shape of answer. The first that fits is taken, so those that more would fit stand behind. */
-const readers: readonly ResponseReader[] = [
-	openaiResponsesResponse,
-	geminiResponse,
-	bedrockResponse,
-	anthropicResponse,
-	mcpSamplingResponse,
-	ollamaResponse,
-	vercelResponse,
-	openaiChatResponse,
-];
+/** The first shape that fits is taken, so stricter shapes come first. */
+const readers = [
+	openaiResponses,
+	gemini,
+	bedrockConverse,
+	anthropicMessages,
+	mcpSampling,
+	ollama,
+	vercelModel,
+	openaiChat,
+].flatMap(({ answer }) => answer ?? []);
 
 /**
  * Reads a provider's answer, whole or put together from its stream, found by shape: what was said, what was called, and

@@ -1,12 +1,52 @@
-import { followUps } from "../../engine/compaction/ask-for-less.ts";
-import type { InsertEdit } from "../../engine/edit.ts";
-import { sizeOf, type TokenMeter } from "../../engine/measure.ts";
-import { valueAt } from "../../engine/path.ts";
-import { PalimpsestError } from "../../errors.ts";
-import type { LocaleName } from "../../policy/schema.ts";
-import type { ReadConversation } from "../read-conversation.ts";
-import { hasUnansweredCalls, saysNothingBut } from "./last-message.ts";
-import type { LastResponse } from "./last-response.ts";
+import { followUps } from "../engine/compaction/ask-for-less.ts";
+import type { InsertEdit, Size } from "../engine/edit.ts";
+import { sizeOf, type TokenMeter } from "../engine/measure.ts";
+import { valueAt } from "../engine/path.ts";
+import { startSum } from "../engine/size.ts";
+import type { Message, Transcript } from "../engine/transcript.ts";
+import { PalimpsestError } from "../errors.ts";
+import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
+import { readLastResponse } from "../formats/last-response.ts";
+import type { ReadConversation } from "../formats/read-conversation.ts";
+import type { LocaleName, Policy } from "../policy/schema.ts";
+
+/** What was done about the last answer. */
+export interface FollowUpReport {
+	/** Whether a request for a more concise answer was appended, behind the answer as far as it came. */
+	readonly appended: boolean;
+	/** Why it was not: the answer was not cut, or a call of it can be run all the same. */
+	readonly why?: "not_cut" | "has_usable_call";
+	/** Calls of the answer whose arguments are not whole. They are never passed on. */
+	readonly broken_calls: number;
+}
+
+/** The follow-up of a last answer: what is appended, its size, and what is reported; none where no answer was given. */
+export interface FollowUp {
+	readonly edits: readonly InsertEdit[];
+	readonly size: Size;
+	readonly report: FollowUpReport | undefined;
+}
+
+/**
+ * Sees to an answer that was cut off (seed 4, task 5).
+ *
+ * @throws PalimpsestError `invalid_argument` for what is no answer, and for a recorded session.
+ */
+export function followUpOf(
+	lastResponse: unknown,
+	{ source, policy, meter }: { readonly source: ReadConversation; readonly policy: Policy; readonly meter: TokenMeter },
+): FollowUp {
+	const size = startSum();
+	if (lastResponse === undefined) return { edits: [], size: size.total(), report: undefined };
+	const response = readLastResponse(lastResponse);
+	const planned = planFollowUp({ source, response, locale: policy.locale, meter });
+	const { broken_calls } = planned;
+	if (planned.kind === "none") {
+		return { edits: [], size: size.total(), report: { appended: false, why: planned.why, broken_calls } };
+	}
+	for (const { after } of planned.edits) size.add(after);
+	return { edits: planned.edits, size: size.total(), report: { appended: true, broken_calls } };
+}
 
 /** What is done about the answer to the last call. Broken calls are counted, never passed on. */
 export type FollowUpPlan = NoFollowUp | AppendedFollowUp;
@@ -103,4 +143,38 @@ function writeAtEnd({ role, text, behind, source, meter }: TextAtEnd): InsertEdi
 		value: message({ role, text }),
 		after: { chars: size.chars, tokens, fixed: meter.messageOverhead },
 	};
+}
+
+/**
+ * Whether a conversation ends with calls that wait for their results: those of its last message, or of one that only
+ * messages with results follow.
+ */
+function hasUnansweredCalls({ messages }: Transcript): boolean {
+	let results = 0;
+	const answered = new Set<string | undefined>();
+	for (const message of messages.toReversed()) {
+		results += message.results.length;
+		for (const { callId } of message.results) answered.add(callId);
+		if (message.calls.length > 0) {
+			// Calls without ids are paired by their number.
+			const hasIds = message.calls.every((call) => call.id !== undefined);
+			return hasIds ? !message.calls.every((call) => answered.has(call.id)) : results < message.calls.length;
+		}
+		if (message.results.length === 0) return false;
+	}
+	return false;
+}
+
+/** Whether an assistant message says a text and nothing else; its reasoning aside, and white space around the text. */
+function saysNothingBut(message: Message, text: string): boolean {
+	if (message.role !== "assistant" || message.calls.length > 0) return false;
+	const thoughts = message.thinking.map((block) => block.text);
+	const said = message.counted.filter((counted) => {
+		const thought = thoughts.indexOf(counted);
+		if (thought !== -1) thoughts.splice(thought, 1);
+		return thought === -1;
+	});
+	const isText = (one: string) => withoutThinkTag(one).trim() === text.trim();
+	// Formats count a speaker's name and what endpoints put beside the content as texts of their own.
+	return isText(said.join("")) || said.some(isText);
 }
