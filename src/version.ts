@@ -1,4 +1,9 @@
 import { readFileSync } from "node:fs";
 
-/** The package's version, read from its package.json, which stands one folder above both `src` and `dist`. */
-export const version: string = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")).version;
+/** Address of a file of the package. This module is one folder below it, as `src/version.ts` and in a chunk of `dist`. */
+export function packageFile(path: string): URL {
+	return new URL(`../${path}`, import.meta.url);
+}
+
+/** The package's version, from its package.json. */
+export const version: string = JSON.parse(readFileSync(packageFile("package.json"), "utf8")).version;

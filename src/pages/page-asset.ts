@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { PalimpsestError } from "../errors.ts";
+import { packageFile } from "../version.ts";
 
 /** What `npm run assets` puts beside `dist`, and the package carries. */
 export type PageAsset =
@@ -12,12 +13,12 @@ export type PageAsset =
 	| "uplot-license.txt";
 
 /**
- * Reads a part that pages carry inside themselves. The path is the same from the sources and from what is built.
+ * Reads a part that pages carry inside themselves.
  *
  * @throws PalimpsestError `unreadable_file` where it is not there.
  */
 export async function pageAsset(name: PageAsset): Promise<string> {
-	const place = new URL(`../../assets/${name}`, import.meta.url);
+	const place = packageFile(`assets/${name}`);
 	try {
 		return await readFile(place, "utf8");
 	} catch (cause) {

@@ -7,7 +7,7 @@ import { packageFolder } from "../support/built-cli.ts";
 
 /** Puts texts one after the other and tells each ref as soon as it has it. */
 const script = `
-import { openArchive } from ${JSON.stringify(pathToFileURL(resolve(packageFolder, "dist/archive/open-archive.js")).href)};
+import { openArchive } from ${JSON.stringify(pathToFileURL(resolve(packageFolder, "dist/index.js")).href)};
 const [where, name, count, size] = process.argv.slice(1);
 const archive = await openArchive({ where });
 process.stdout.write("ready\\n");

@@ -1,12 +1,18 @@
+import { copyFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { projectFolder } from "./project-folder.ts";
+import { benchFolder, projectFolder } from "./project-folder.ts";
 
-/** The built module that belongs to a source file: `library.ts` is imported from `dist/library.js`. */
+/** Entry points of the package; what users run is measured as the bundle that they get. */
+const entries: ReadonlySet<string> = new Set(["cli.ts", "index.ts"]);
+
+/** Imports a source file: an entry point from `dist`, any other module as compiled beside the benchmarks. */
 export async function importBuilt<Shape>(source: string): Promise<Shape> {
+	if (!entries.has(source)) copyFileSync(`${projectFolder}/package.json`, `${benchFolder}/build/package.json`);
 	return (await import(builtUrl(source))) as Shape;
 }
 
 /** Address of that module. */
 export function builtUrl(source: string): string {
-	return pathToFileURL(`${projectFolder}/dist/${source.replace(/\.ts$/, ".js")}`).href;
+	const folder = entries.has(source) ? `${projectFolder}/dist` : `${benchFolder}/build/src`;
+	return pathToFileURL(`${folder}/${source.replace(/\.ts$/, ".js")}`).href;
 }

@@ -1,3 +1,4 @@
+import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -36,24 +37,30 @@ it("compacting is loaded by the first call that compacts, and the client of an e
 			.stderr()
 			.split("\n")
 			.flatMap((line) => (line.startsWith(root) ? [line.slice(root.length)] : []));
-	const ofCompaction = () =>
-		loaded().filter((path) =>
-			/^dist\/(?:pipeline\/compaction|engine\/compaction|summariser|config\/load-strategy)/.test(path),
+	const defining = (name: string) => {
+		const definition = new RegExp(`function ${name}\\(`);
+		const dist = join(packageFolder, "dist");
+		const found = readdirSync(dist).filter(
+			(file) => /\.js$/.test(file) && definition.test(readFileSync(join(dist, file), "utf8")),
 		);
+		expect(found, name).toHaveLength(1);
+		return `dist/${found[0]}`;
+	};
+	const compacting = defining("compactConversation");
+	const endpointClient = defining("createOpenAiCompatible");
+	const unused = [defining("loadStrategy"), defining("createSamplingSummariser")];
 
 	// By now the client has listed the tools.
-	expect(loaded()).toContain("dist/mcp/tools/compact-conversation.js");
-	// The variables of the environment are checked at the start, by one small file.
-	expect(ofCompaction()).toEqual(["dist/summariser/summariser.js"]);
+	expect(loaded()).toContain("dist/cli.js");
+	expect(loaded().filter((path) => [compacting, endpointClient, ...unused].includes(path))).toEqual([]);
 
 	const hiding = { messages: agentConversation(12), strategy: "tool-result-hiding" };
 	expect(contentOf(await session.call("compact_conversation", hiding)).report).toMatchObject({ result: "hidden" });
-	const after = ofCompaction();
-	expect(after).toContain("dist/pipeline/compaction/compact-conversation.js");
-	expect(after.filter((path) => /endpoint|load-strategy|sampling/.test(path))).toEqual([]);
+	expect(loaded()).toContain(compacting);
+	expect(loaded()).not.toContain(endpointClient);
 
 	const asking = { messages: conversationNamed("asked"), strategy: "llm-summary" };
 	expect(contentOf(await session.call("compact_conversation", asking)).report).toMatchObject({ result: "summarised" });
-	expect(ofCompaction()).toContain("dist/summariser/endpoint.js");
-	expect(ofCompaction().filter((path) => /load-strategy|sampling/.test(path))).toEqual([]);
+	expect(loaded()).toContain(endpointClient);
+	expect(loaded().filter((path) => unused.includes(path))).toEqual([]);
 });
