@@ -1,6 +1,5 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import type { createArchiveSource as CreateArchiveSource } from "../../src/config/create-archive-source.ts";
 import type { CallEnd } from "../../src/mcp/call-end.ts";
@@ -11,7 +10,7 @@ import type { LogEvent } from "../../src/pipeline/log-event.ts";
 import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
 import { type Connected, connect, type Face } from "../mcp/http-harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
-import { packageFolder } from "../support/built-cli.ts";
+import { bundleModules } from "../support/bundle-modules.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 /** A call that never ends by itself and gives nobody else a turn in its thread. */
@@ -28,20 +27,35 @@ export interface PoolServer extends HttpService {
 	connect(face?: Face): Promise<Connected>;
 }
 
-/** Only what was built has threads: those of the sources would be TypeScript. */
-const built = async <Shape>(file: string) =>
-	(await import(pathToFileURL(resolve(packageFolder, "dist", file)).href)) as Shape;
+/** Worker threads run JavaScript, so the server is bundled first, once for each test file. */
+let bundled: Promise<readonly [BundledHttp, BundledPool, BundledArchive]> | undefined;
+interface BundledHttp {
+	readonly serveHttp: typeof ServeHttp;
+}
+interface BundledPool {
+	readonly createPool: typeof CreatePool;
+}
+interface BundledArchive {
+	readonly createArchiveSource: typeof CreateArchiveSource;
+}
+
+async function bundleServer(): Promise<readonly [BundledHttp, BundledPool, BundledArchive]> {
+	const [http = "", pool = "", archive = ""] = await bundleModules(
+		"mcp/transports/http.ts",
+		"mcp/pool/create-pool.ts",
+		"config/create-archive-source.ts",
+		"mcp/pool/run-job.ts",
+	);
+	return [await import(http), await import(pool), await import(archive)];
+}
 
 /** Starts it on a free port; it is gone when the test is over. */
 export async function poolServer(
 	size: PoolOptions,
 	options: Partial<HttpOptions> & { readonly where?: string } = {},
 ): Promise<PoolServer> {
-	const { serveHttp } = await built<{ serveHttp: typeof ServeHttp }>("mcp/transports/http.js");
-	const { createPool } = await built<{ createPool: typeof CreatePool }>("mcp/pool/create-pool.js");
-	const { createArchiveSource } = await built<{ createArchiveSource: typeof CreateArchiveSource }>(
-		"config/create-archive-source.js",
-	);
+	bundled ??= bundleServer();
+	const [{ serveHttp }, { createPool }, { createArchiveSource }] = await bundled;
 	const pool = createPool(size);
 	const ends: CallEnd[] = [];
 	const logged: LogEvent[] = [];

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, it } from "vitest";
 import { createSpill as createRealSpill } from "../../src/files/spill.ts";
-import { bundleModule } from "../support/bundle-module.ts";
+import { bundleModules } from "../support/bundle-modules.ts";
 
 const files: string[] = [];
 // A test's process is ended in ways that leave no time to tidy up.
@@ -41,7 +41,7 @@ it("leaves nothing when the process ends", async () => {
 	const script = `
 		const { createSpill } = await import(process.argv[1]);
 		process.stdout.write(await createSpill()("messages", "[]"));`;
-	const built = await bundleModule("files/spill.ts");
+	const [built = ""] = await bundleModules("files/spill.ts");
 	const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", script, built]);
 	expect(stdout).toMatch(/messages\.json$/);
 	expect(existsSync(dirname(stdout))).toBe(false);
