@@ -46,7 +46,6 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 			compactConversation({
 				conversation: document.value,
 				// A command ends with its answer, so there is no next turn.
-				memory: "none",
 				policy,
 				...how,
 				archive,

@@ -34,7 +34,6 @@ export async function guard(file: string, options: GuardCommandOptions): Promise
 			guardWithCompaction({
 				conversation: document.value,
 				// A command ends with its answer, so there is no next turn.
-				memory: "none",
 				policy,
 				archive,
 				spellingsOf: (paths) => spellingsOf(document, paths),

@@ -17,7 +17,6 @@ export async function mask(
 		maskConversation({
 			conversation: document.value,
 			// A command ends with its answer, so there is no next turn.
-			memory: "none",
 			policy,
 			archive,
 			spellingsOf: (paths) => spellingsOf(document, paths),

@@ -27,7 +27,6 @@ export async function report(file: string, options: ReportCommandOptions): Promi
 	const report = await reportContext({
 		conversation: document.value,
 		// A command ends with its answer, so there is no next turn.
-		memory: "none",
 		layers,
 		originals: where === "none" ? "not_archived" : "archived",
 		model,

@@ -1,6 +1,5 @@
 import type { Plan } from "./edit.ts";
 import { type EditTree, editTree } from "./edit-tree.ts";
-import { ownJson } from "./json-copy.ts";
 
 /**
  * Applies a plan to a JSON document. Returns a new document in which every value that no edit touches is the very
@@ -14,7 +13,7 @@ export function applyPlan(document: unknown, plan: Plan): unknown {
 }
 
 function rebuild(value: unknown, tree: EditTree): unknown {
-	if (tree.edit?.kind === "replace") return ownJson(tree.edit.replacement);
+	if (tree.edit?.kind === "replace") return tree.edit.replacement;
 	if (!tree.children) return value;
 	if (Array.isArray(value)) return rebuildArray(value, tree.children);
 	if (typeof value === "object" && value !== null)
@@ -40,7 +39,7 @@ function rebuildArray(array: readonly unknown[], children: ReadonlyMap<string | 
 }
 
 function insertInto(list: unknown[], tree: EditTree | undefined): void {
-	for (const { value } of tree?.inserts ?? []) list.push(ownJson(value));
+	for (const { value } of tree?.inserts ?? []) list.push(value);
 }
 
 function rebuildObject(object: Record<string, unknown>, children: ReadonlyMap<string | number, EditTree>): unknown {

@@ -1,5 +1,5 @@
 import type { Size } from "./edit.ts";
-import { firstPairFrom, pairResults } from "./pairing.ts";
+import { pairResults } from "./pairing.ts";
 import { cleanValue } from "./placeholder.ts";
 import type { Role, Transcript } from "./transcript.ts";
 
@@ -44,11 +44,8 @@ function insert(largest: LargeMessage[], one: LargeMessage): void {
 }
 
 function toolsOf(transcript: Transcript, message: number): string[] {
-	const names = new Set<string>();
-	const paired = pairResults(transcript);
-	for (let index = firstPairFrom(paired, message); paired[index]?.message === message; index += 1) {
-		const name = paired[index]?.call?.name;
-		if (name !== undefined) names.add(cleanValue(name));
-	}
-	return [...names];
+	const names = pairResults(transcript).flatMap((one) =>
+		one.message === message && one.call?.name !== undefined ? [cleanValue(one.call.name)] : [],
+	);
+	return [...new Set(names)];
 }

@@ -12,24 +12,16 @@ export interface Draft {
 	readonly sizes: () => readonly Size[];
 	/** What the edits made so far save. */
 	readonly saved: () => Size;
-	/** The edits of each message. */
-	readonly editsByMessage: () => readonly (readonly Edit[] | undefined)[];
 }
 
 /**
  * Starts a plan over messages of the given sizes. A dropped message takes its other edits with it; a placeholder takes
  * the place of truncations inside its content where it is smaller than what they leave, never the other way round.
- *
- * With an `earlier` draft, of the first of these messages, it begins with the edits of that one, which stays as it is.
  */
-export function startDraft(before: readonly Size[], earlier?: Draft): Draft {
-	const byMessage = earlier?.editsByMessage().slice() ?? [];
-	const sizes = earlier?.sizes().slice() ?? [];
-	for (let message = sizes.length; message < before.length; message += 1) {
-		byMessage.push(undefined);
-		sizes.push(before[message] as Size);
-	}
-	const saved = startSum(earlier?.saved());
+export function startDraft(before: readonly Size[]): Draft {
+	const byMessage: (readonly Edit[] | undefined)[] = before.map(() => undefined);
+	const sizes = [...before];
+	const saved = startSum();
 
 	/** Puts edits in the place of those that a message had. */
 	function settle(message: number, edits: readonly Edit[]): true {
@@ -68,7 +60,6 @@ export function startDraft(before: readonly Size[], earlier?: Draft): Draft {
 		},
 		sizes: () => sizes,
 		saved: saved.total,
-		editsByMessage: () => byMessage,
 	};
 }
 

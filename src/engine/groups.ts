@@ -1,5 +1,4 @@
-import { type Earlier, type Findings, findOnce, type MessageList } from "./continuation.ts";
-import { firstPairFrom, type PairedResult } from "./pairing.ts";
+import type { PairedResult } from "./pairing.ts";
 import type { Message, Transcript } from "./transcript.ts";
 
 /** Messages that must go or stay together: a message with calls and all its results, or one plain message. */
@@ -13,54 +12,6 @@ export interface MessageGroup {
  * message whose results have no id goes with the nearest preceding message that made calls, since an API reads it so.
  */
 export function groupMessages({ messages }: Transcript, paired: readonly PairedResult[]): readonly MessageGroup[] {
-	return findOnce(foundGroups, messages, (earlier) => {
-		return (earlier && addToGroups(earlier, messages, paired)) ?? joinGroups(messages, paired);
-	}).groups;
-}
-
-interface Grouping {
-	readonly groups: readonly MessageGroup[];
-	/** The position of each message's group. */
-	readonly groupOf: readonly number[];
-}
-
-const foundGroups: Findings<Grouping> = new WeakMap();
-
-/** Adds messages that follow to the groups of those before; `undefined` where one brings two of these together. */
-function addToGroups(
-	{ messages: { length: known }, finding }: Earlier<Grouping>,
-	messages: MessageList,
-	paired: readonly PairedResult[],
-): Grouping | undefined {
-	const groups = finding.groups.slice();
-	const groupOf = finding.groupOf.slice();
-	let pair = firstPairFrom(paired, known);
-	for (let index = known; index < messages.length; index += 1) {
-		const callers = [positionalCaller(messages, index)];
-		for (; paired[pair]?.message === index; pair += 1) callers.push(paired[pair]?.caller);
-		const joined = new Set<number>();
-		for (const caller of callers) if (caller !== undefined && caller !== index) joined.add(groupOf[caller] as number);
-		if (joined.size > 1) return undefined;
-		const [group = groups.length] = joined;
-		groups[group] = { messages: [...(groups[group]?.messages ?? []), index] };
-		groupOf.push(group);
-	}
-	return { groups, groupOf };
-}
-
-/** The call that a result without an id answers: the nearest message before it that made one, or its own. */
-function positionalCaller(messages: MessageList, index: number): number | undefined {
-	if (!isPositional(messages[index] as Message)) return undefined;
-	let caller = index;
-	while (caller >= 0 && messages[caller]?.calls.length === 0) caller -= 1;
-	return caller < 0 ? undefined : caller;
-}
-
-function isPositional({ results }: Message): boolean {
-	return results.some((result) => result.callId === undefined);
-}
-
-function joinGroups(messages: MessageList, paired: readonly PairedResult[]): Grouping {
 	const parents = messages.map((_, index) => index);
 	const find = (index: number): number => {
 		let root = index;
@@ -95,5 +46,9 @@ function joinGroups(messages: MessageList, paired: readonly PairedResult[]): Gro
 		if (root === index) groups.push({ messages: [index] });
 		else groups[group]?.messages.push(index);
 	}
-	return { groups, groupOf };
+	return groups;
+}
+
+function isPositional({ results }: Message): boolean {
+	return results.some((result) => result.callId === undefined);
 }

@@ -2,7 +2,6 @@ import type { Policy } from "../policy/schema.ts";
 import type { Archiving } from "./archiving.ts";
 import type { Plan } from "./edit.ts";
 import type { Measurement, TokenMeter } from "./measure.ts";
-import type { PlanMemory } from "./plan-memory.ts";
 import type { MaskResultParameters } from "./strategies/mask-result.ts";
 import type { MomentOf } from "./strategies/thinking.ts";
 import type { ByStrategy } from "./strategies/truncate.ts";
@@ -51,5 +50,4 @@ export interface GuardParameters {
 	readonly libraries?: Pick<ByStrategy, "stripAnsi" | "htmlToText"> | undefined;
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly archiving?: Archiving | undefined;
-	readonly memory?: PlanMemory | undefined;
 }

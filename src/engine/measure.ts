@@ -1,4 +1,3 @@
-import { type Findings, findEarlier, findOnce, type MessageList } from "./continuation.ts";
 import type { Size } from "./edit.ts";
 import { rememberSize } from "./remember-size.ts";
 import { startSum } from "./size.ts";
@@ -62,42 +61,14 @@ const sizeOfMessage = rememberSize((message: Message, { countTokens, messageOver
 	return { chars, tokens, fixed };
 });
 
-interface MessageSizes {
-	readonly sizes: readonly Size[];
-	readonly sum: Size;
-}
-
-const foundSizes = new WeakMap<TokenMeter, Findings<MessageSizes>>();
-
-function sizesOf(messages: MessageList, meter: TokenMeter): MessageSizes {
-	return findOnce(sizesBy(meter), messages, (earlier) => {
-		const sizes = earlier ? earlier.finding.sizes.slice() : [];
-		const sum = startSum(earlier?.finding.sum);
-		for (let index = sizes.length; index < messages.length; index += 1) {
-			const size = sizeOfMessage(messages[index] as Message, meter);
-			sizes.push(size);
-			sum.add(size);
-		}
-		return { sizes, sum: sum.total() };
-	});
-}
-
-function sizesBy(meter: TokenMeter): Findings<MessageSizes> {
-	let sizes = foundSizes.get(meter);
-	if (!sizes) {
-		sizes = new WeakMap();
-		foundSizes.set(meter, sizes);
-	}
-	return sizes;
-}
-
 /**
  * Measures a conversation: characters (UTF-16 code units) and tokens of each message and in all. `requestOverhead` is
  * what the provider adds to each request, in tokens.
  */
 export function measure({ messages, surroundings }: Transcript, meter: TokenMeter, requestOverhead = 0): Measurement {
-	const { sizes, sum } = sizesOf(messages, meter);
-	const all = startSum(sum);
+	const sizes = messages.map((message) => sizeOfMessage(message, meter));
+	const all = startSum();
+	for (const size of sizes) all.add(size);
 	let surroundingTokens = requestOverhead;
 	for (const text of surroundings) {
 		const size = sizeOf(text, meter.countTokens);
@@ -106,26 +77,4 @@ export function measure({ messages, surroundings }: Transcript, meter: TokenMete
 	}
 	all.add({ chars: 0, tokens: requestOverhead, fixed: requestOverhead });
 	return { messages: sizes, surroundingTokens, total: all.total() };
-}
-
-/** Messages that a conversation begins with, with their size together, unsent ones left out. */
-export interface MeasuredBeginning {
-	readonly messages: number;
-	readonly size: Size;
-}
-
-/** What of a conversation was measured by this meter before, where it goes on from an earlier one; else nothing. */
-export function measuredBeginning({ messages }: Transcript, meter: TokenMeter): MeasuredBeginning {
-	const earlier = findEarlier(sizesBy(meter), messages);
-	return { messages: earlier?.messages.length ?? 0, size: earlier?.finding.sum ?? { chars: 0, tokens: 0 } };
-}
-
-/** Whether all messages were measured by this meter before, so that measuring them again costs nothing. */
-export function isMeasured(transcript: Transcript, meter: TokenMeter): boolean {
-	const { messages } = transcript;
-	const measured = measuredBeginning(transcript, meter).messages;
-	for (let index = messages.length - 1; index >= measured; index -= 1) {
-		if (!sizeOfMessage.isKnown(messages[index] as Message, meter)) return false;
-	}
-	return true;
 }

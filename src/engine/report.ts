@@ -1,4 +1,3 @@
-import { type Findings, findOnce, type MessageList } from "./continuation.ts";
 import type { Plan } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
@@ -47,7 +46,8 @@ export function reportOf(
 	const { saved, masked, truncated, dropped, gone, added, resultChars } = totalsOf(plan);
 	const after = subtractSizes(total, saved);
 	const { tokens: tokensAfter, ...band } = scaleTokens(after, scale);
-	const { chars, sum: toolCharsBefore } = resultCharactersOf(transcript.messages);
+	const chars = resultCharactersOf(transcript.messages);
+	const toolCharsBefore = chars.reduce((sum, one) => sum + one, 0);
 	let toolCharsKept = toolCharsBefore;
 	for (const message of gone) toolCharsKept -= chars[message] ?? 0;
 	return {
@@ -67,27 +67,11 @@ export function reportOf(
 	};
 }
 
-interface ResultCharacters {
-	/** Characters of the results of each message that is sent. */
-	readonly chars: readonly number[];
-	readonly sum: number;
-}
-
-const foundCharacters: Findings<ResultCharacters> = new WeakMap();
-
-function resultCharactersOf(messages: MessageList): ResultCharacters {
-	return findOnce(foundCharacters, messages, (earlier) => {
-		const chars = earlier ? earlier.finding.chars.slice() : [];
-		let sum = earlier?.finding.sum ?? 0;
-		for (let index = chars.length; index < messages.length; index += 1) {
-			const { sent, results } = messages[index] as Message;
-			let ofMessage = 0;
-			if (sent !== false) for (const result of results) ofMessage += resultCharacters(result);
-			chars.push(ofMessage);
-			sum += ofMessage;
-		}
-		return { chars, sum };
-	});
+/** Characters of the results of each message that is sent. */
+function resultCharactersOf(messages: readonly Message[]): readonly number[] {
+	return messages.map(({ sent, results }) =>
+		sent === false ? 0 : results.reduce((sum, result) => sum + resultCharacters(result), 0),
+	);
 }
 
 function notesOn(transcript: Transcript): string[] {

@@ -1,4 +1,3 @@
-import { type Findings, findOnce } from "./continuation.ts";
 import type { Message, Transcript } from "./transcript.ts";
 
 /**
@@ -6,16 +5,8 @@ import type { Message, Transcript } from "./transcript.ts";
  * (seed 1, section 2). Parallel calls are one turn.
  */
 export function toolTurns({ messages }: Transcript): readonly number[] {
-	return findOnce(foundTurns, messages, (earlier) => {
-		const turns = earlier ? earlier.finding.slice() : [];
-		for (let index = earlier?.messages.length ?? 0; index < messages.length; index += 1) {
-			if (isToolTurn(messages[index] as Message)) turns.push(index);
-		}
-		return turns;
-	});
+	return messages.flatMap((message, index) => (isToolTurn(message) ? [index] : []));
 }
-
-const foundTurns: Findings<readonly number[]> = new WeakMap();
 
 /** Whether a message is a tool turn. */
 export function isToolTurn(message: Message): boolean {

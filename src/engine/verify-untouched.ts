@@ -1,6 +1,6 @@
 import type { Plan } from "./edit.ts";
 import { type EditTree, editTree } from "./edit-tree.ts";
-import { equalsCopy } from "./json-copy.ts";
+import { equalsJson } from "./equals-json.ts";
 import { jsonPointer } from "./path.ts";
 import type { Violation } from "./violation.ts";
 
@@ -22,7 +22,7 @@ export function verifyUntouched(before: unknown, after: unknown, plan: Plan): Vi
 
 	const compare = (old: unknown, current: unknown, tree: EditTree | undefined): void => {
 		if (tree?.edit?.kind === "replace") {
-			if (!Object.is(current, tree.edit.replacement) && !equalsCopy(tree.edit.replacement, current)) report();
+			if (!equalsJson(tree.edit.replacement, current)) report();
 			return;
 		}
 		const children = tree?.children;
@@ -39,7 +39,7 @@ export function verifyUntouched(before: unknown, after: unknown, plan: Plan): Vi
 			let position = 0;
 			const compareInserted = (child: EditTree | undefined) => {
 				for (const { value } of child?.inserts ?? []) {
-					if (!equalsCopy(value, current[position])) report();
+					if (!equalsJson(value, current[position])) report();
 					position += 1;
 				}
 			};

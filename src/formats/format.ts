@@ -18,27 +18,10 @@ export interface LocatedMessages {
 	/** Path of the list of messages in the whole document: empty for a bare list. */
 	readonly base: Path;
 	readonly messages: readonly unknown[];
-	/** Messages that were read before; absent where each is to be read anew. */
-	readonly recollection?: Recollection;
 }
 
 /** What one value of a list of messages holds: a message, or several of them, or none. */
 export type ReadValue = Message | readonly Message[];
-
-/** Reads the value at an index of the list of messages. */
-export type ReadAt = (value: unknown, index: number) => ReadValue;
-
-/** What is known of a conversation's messages from an earlier reading in the same format. */
-export interface Recollection {
-	/** Set where the conversation goes on from an earlier one: how many of its first values that was, and what they hold. */
-	readonly begun?: { readonly values: number; readonly messages: readonly Message[] } | undefined;
-	/** What was read of an equal value at this index, or `undefined`. */
-	readonly recall: (value: unknown, index: number) => ReadValue | undefined;
-	/** Reads a value that is not known, or a copy of it that nobody else can change, and takes note of what was read. */
-	readonly learn: (value: unknown, index: number, read: ReadAt) => ReadValue;
-	/** Takes note of all messages that were read. */
-	readonly finish?: (messages: readonly Message[]) => void;
-}
 
 /** A wire format: how to recognise it, and where its texts live. It never converts. */
 export interface Format {

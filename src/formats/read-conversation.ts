@@ -4,7 +4,6 @@ import { anthropicMessages } from "./anthropic/anthropic-messages.ts";
 import { bedrockConverse } from "./bedrock/bedrock-converse.ts";
 import { claudeCode } from "./claude-code/claude-code.ts";
 import { codexRollout } from "./codex/codex-rollout.ts";
-import type { ConversationMemory } from "./conversation-memory.ts";
 import { copilotCli } from "./copilot/copilot-cli.ts";
 import { findMessages, messageKeys } from "./find-messages.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
@@ -58,16 +57,12 @@ export interface ReadConversation {
  * Reads a conversation: a bare list of messages, a request body, or any object that holds one. The format is
  * found by shape.
  *
- * With a `memory`, messages of earlier conversations are not read again.
- *
  * @throws PalimpsestError `not_a_conversation`, naming what was looked for and at which message it failed.
  */
-export function readConversation(document: unknown, memory?: ConversationMemory): ReadConversation {
+export function readConversation(document: unknown): ReadConversation {
 	const located = locateMessages(document);
 	const format = detectFormat(located);
-	const recollection = memory?.recollect(format.name, located);
-	const transcript = format.read(recollection ? { ...located, recollection } : located);
-	return { format, document, located, transcript };
+	return { format, document, located, transcript: format.read(located) };
 }
 
 /** Finds the list of messages in a document. */

@@ -17,7 +17,6 @@ export async function answerConversation(call: ConversationCall): Promise<Answer
 	if (input.path === undefined) {
 		const outcome = await edit({
 			conversation: input.messages,
-			memory: call.context.ownsArguments ? "owned" : undefined,
 		});
 		return outcome.instead ?? answerWith(input, tellRounded(input.messages, outcome));
 	}

@@ -21,7 +21,6 @@ export async function answerPath(call: ConversationCall, path: string): Promise<
 	const outcome = await edit({
 		conversation: document.value,
 		spellingsOf: (paths) => spellingsOf(document, paths),
-		memory: "owned",
 	});
 	if (outcome.instead) return outcome.instead;
 	if (output_path === undefined && respond_with !== undefined) {

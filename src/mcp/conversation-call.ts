@@ -2,7 +2,6 @@ import type { ResultWord } from "../files/file-access.ts";
 import type { SpellingsOf } from "../pipeline/archive-originals.ts";
 import type { Outcome } from "../pipeline/mask-conversation.ts";
 import type { ContextReport } from "../pipeline/report/context-report.ts";
-import type { MemoryChoice } from "../pipeline/seen-conversations.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { ConversationArguments } from "./conversation-input.ts";
 import type { Answer, ToolContext } from "./tool.ts";
@@ -12,7 +11,6 @@ export type EditConversation = (given: {
 	readonly conversation: unknown;
 	/** Of a conversation that was read from a text. */
 	readonly spellingsOf?: SpellingsOf;
-	readonly memory: MemoryChoice | undefined;
 }) => Promise<EditedConversation>;
 
 /** What became of a conversation. */

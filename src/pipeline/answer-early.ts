@@ -1,14 +1,7 @@
-import {
-	isMeasured,
-	type MeasuredBeginning,
-	type Measurement,
-	measure,
-	measuredBeginning,
-	type TokenMeter,
-} from "../engine/measure.ts";
+import { type Measurement, measure } from "../engine/measure.ts";
 import { hasLongText } from "../engine/strategies/truncate.ts";
 import { type ScaledTokens, scaleTokens, type TokenScale } from "../engine/token-scale.ts";
-import { type Message, resultCharacters, type Transcript } from "../engine/transcript.ts";
+import { resultCharacters, type Transcript } from "../engine/transcript.ts";
 import type { Policy } from "../policy/schema.ts";
 import { boundingMeters } from "./token-meter.ts";
 
@@ -28,8 +21,6 @@ export interface EarlyQuestion {
 	readonly policy: Policy;
 	/** Tokens that the conversation may take. */
 	readonly budget: number;
-	/** The meter that would count it. */
-	readonly meter: TokenMeter;
 	readonly scale: TokenScale;
 	readonly requestOverhead: number;
 	/** Characters from which a conversation counts as large. */
@@ -39,14 +30,15 @@ export interface EarlyQuestion {
 /**
  * Bounds first: answers a large conversation that fits even by the most tokens that it can have, where the policy has
  * nothing else to do with it, or one that is over even by the least, where the ladder is empty. `undefined` where only a
- * count tells; and where it was counted in an earlier call, since that costs nothing now.
+ * count tells.
  */
 export function answerEarly(question: EarlyQuestion): EarlyAnswer | undefined {
-	const { transcript, policy, budget, meter, scale, requestOverhead, largeFrom } = question;
-	if (policy.tokens.count !== "auto" || isMeasured(transcript, meter)) return undefined;
-	const begun = measuredBeginning(transcript, meter);
-	if (begun.size.chars < largeFrom && !isLarge(transcript, largeFrom)) return undefined;
-	if (policy.guard.ladder.length > 0 && hasMoreCharacters(transcript, { begun, budget, scale })) return undefined;
+	const { transcript, policy, budget, scale, requestOverhead, largeFrom } = question;
+	if (policy.tokens.count !== "auto") return undefined;
+	const chars = charactersSent(transcript);
+	if (chars < largeFrom) return undefined;
+	// The most tokens that it can have are a byte each, no fewer than its characters.
+	if (policy.guard.ladder.length > 0 && chars * scale.high > budget) return undefined;
 	if (hasToCap(transcript, policy)) return undefined;
 	const meters = boundingMeters(policy);
 	const most = measure(transcript, meters.most, requestOverhead);
@@ -58,29 +50,14 @@ export function answerEarly(question: EarlyQuestion): EarlyAnswer | undefined {
 	return { measurement: most, band: { low: least.low, high } };
 }
 
-function isLarge({ messages }: Transcript, largeFrom: number): boolean {
+function charactersSent({ messages }: Transcript): number {
 	let chars = 0;
-	for (const { counted, results } of messages) {
-		for (const text of counted) chars += text.length;
-		for (const result of results) chars += resultCharacters(result);
-		if (chars >= largeFrom) return true;
-	}
-	return false;
-}
-
-/** Whether the most tokens that a conversation can have are surely over the budget: a byte each, no fewer than characters. */
-function hasMoreCharacters(
-	{ messages }: Transcript,
-	{ begun, budget, scale }: Pick<EarlyQuestion, "budget" | "scale"> & { readonly begun: MeasuredBeginning },
-): boolean {
-	let { chars } = begun.size;
-	for (let index = begun.messages; index < messages.length && chars * scale.high <= budget; index += 1) {
-		const { counted, results, sent } = messages[index] as Message;
+	for (const { counted, results, sent } of messages) {
 		if (sent === false) continue;
 		for (const text of counted) chars += text.length;
 		for (const result of results) chars += resultCharacters(result);
 	}
-	return chars * scale.high > budget;
+	return chars;
 }
 
 /** Whether a result may have to be cut although all fits. */

@@ -24,7 +24,7 @@ export function countForGuard(counting: GuardCounting): GuardCount {
 	const { transcript, meter, estimate, inputTokens, largeFrom = largeConversation } = counting;
 	const requestOverhead = counting.requestOverhead(meter.countTokens);
 	const { policy, budget } = counting;
-	const question = { transcript, policy, budget, meter, scale: estimate.scale, requestOverhead, largeFrom };
+	const question = { transcript, policy, budget, scale: estimate.scale, requestOverhead, largeFrom };
 	const early = inputTokens === undefined ? answerEarly(question) : undefined;
 	if (early) return { meter, estimate: bounded(estimate), measurement: early.measurement, early };
 	const measurement = measure(transcript, meter, requestOverhead);

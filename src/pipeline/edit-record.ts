@@ -1,6 +1,5 @@
 import { sha256Of } from "../documents/sha256-of.ts";
 import type { Edit, EditReason } from "../engine/edit.ts";
-import { ownJson } from "../engine/json-copy.ts";
 import { itemBeside, jsonPointer, valueAt } from "../engine/path.ts";
 import { takesMessageOut } from "../engine/takes-message-out.ts";
 import { likelyTokens, type TokenScale } from "../engine/token-scale.ts";
@@ -53,12 +52,12 @@ export function refsOfGroups(settled: CarriedOut): ReadonlyMap<number, string> {
 export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordParameters): EditRecord {
 	const { kind, reason, message, before, after, result } = edit;
 	const ref = edit.takenOut?.ref ?? (takesMessageOut(edit) ? refOfGroup.get(message) : undefined);
-	const { path, sha256 } = placeOf(edit, document);
+	const standing = edit.kind === "insert" ? itemBeside(document, edit.path) : valueAt(document, edit.path);
 	const record: Writable<EditRecord> = {
 		kind,
-		path,
+		path: jsonPointer(edit.path),
 		reason,
-		sha256_before: sha256,
+		sha256_before: sha256Of(standing),
 		before: { chars: before.chars, tokens: likelyTokens(before, scale) },
 		after: { chars: after.chars, tokens: likelyTokens(after, scale) },
 	};
@@ -66,27 +65,14 @@ export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordPa
 	if (result?.toolCallId !== undefined) record.tool_call_id = result.toolCallId;
 	if (result?.toolName !== undefined) record.tool_name = result.toolName;
 	if (ref !== undefined) record.ref = ref;
-	if (edit.kind === "replace") record.replacement = ownJson(edit.replacement);
-	else if (edit.kind === "insert") record.value = ownJson(edit.value);
+	if (edit.kind === "replace") record.replacement = copyOf(edit.replacement);
+	else if (edit.kind === "insert") record.value = copyOf(edit.value);
 	return record;
 }
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-interface EditedPlace {
-	readonly path: string;
-	readonly sha256: string;
-}
-
-// An edit that is met again was planned for the very same message, so that the same stands at its path.
-const places = new WeakMap<Edit, EditedPlace>();
-
-function placeOf(edit: Edit, document: unknown): EditedPlace {
-	let place = places.get(edit);
-	if (place === undefined) {
-		const before = edit.kind === "insert" ? itemBeside(document, edit.path) : valueAt(document, edit.path);
-		place = { path: jsonPointer(edit.path), sha256: sha256Of(before) };
-		places.set(edit, place);
-	}
-	return place;
+/** A copy of a JSON value, so that changing a record changes no conversation. */
+function copyOf(value: unknown): unknown {
+	return typeof value === "object" ? structuredClone(value) : value;
 }

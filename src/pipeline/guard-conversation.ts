@@ -26,10 +26,8 @@ import { modelOfCall } from "./model-of-call.ts";
 import { type KeepsOriginals, originalsOf } from "./originals-of.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
-import { planMemoryOf } from "./plan-memory-of.ts";
 import { asSent } from "./request-parts.ts";
 import { requireTokens } from "./require-tokens.ts";
-import { type MemoryChoice, memoryOf } from "./seen-conversations.ts";
 import { textLibraries } from "./text-libraries.ts";
 import { tokenMeter } from "./token-meter.ts";
 
@@ -52,8 +50,6 @@ export interface GuardRequest extends KeepsOriginals {
 	readonly reserveTokens?: number | undefined;
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
-	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: MemoryChoice | undefined;
 	/** Characters from which a conversation may be answered without being counted. */
 	readonly largeFrom?: number;
 	readonly log?: Log;
@@ -77,7 +73,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	requireTokens("context_window", request.contextWindow, 1);
 	requireTokens("reserve_tokens", request.reserveTokens, 0);
 	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
-	const source = readConversation(conversation, memoryOf(request.memory));
+	const source = readConversation(conversation);
 	const reserveTokens = request.reserveTokens ?? request.policy.guard.reserve_tokens;
 	const policy = { ...request.policy, guard: { ...request.policy.guard, reserve_tokens: reserveTokens } };
 	const model = modelOfCall(request.model, conversation, policy);
@@ -114,7 +110,6 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 				wording,
 				isPlaceholder,
 				libraries: textLibraries,
-				memory: planMemoryOf({ policy, encoding: estimate.encoding, archive, originals }),
 				archiving: archivingOf(archive, conversation),
 			});
 	const { plan, thinking } = completePlan({

@@ -20,9 +20,7 @@ import { modelOfCall } from "./model-of-call.ts";
 import { type KeepsOriginals, originalsOf } from "./originals-of.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
 import { planEvents } from "./plan-events.ts";
-import { planMemoryOf } from "./plan-memory-of.ts";
 import { asSent } from "./request-parts.ts";
-import { type MemoryChoice, memoryOf } from "./seen-conversations.ts";
 import type { ThinkingReport } from "./thinking-report.ts";
 import { tokenMeter } from "./token-meter.ts";
 
@@ -54,8 +52,6 @@ export interface MaskRequest extends KeepsOriginals {
 	readonly policy: Policy;
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
-	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: MemoryChoice | undefined;
 	readonly log?: Log;
 }
 
@@ -73,7 +69,7 @@ export function maskConversation(request: MaskRequest): Promise<Outcome<MaskRepo
 
 async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	const { conversation, policy, archive, spellingsOf, log } = request;
-	const source = readConversation(conversation, memoryOf(request.memory));
+	const source = readConversation(conversation);
 	const model = modelOfCall(undefined, conversation, policy);
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const { scale } = estimate;
@@ -88,7 +84,6 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 		wording,
 		isPlaceholder,
 		countTokens: meter.countTokens,
-		memory: planMemoryOf({ policy, encoding: estimate.encoding, archive, originals }),
 		archiving: archivingOf(archive, conversation),
 		replaying: { meter, prices: policy.prices },
 	};

@@ -1,4 +1,4 @@
-import { equalsCopy } from "../engine/json-copy.ts";
+import { equalsJson } from "../engine/equals-json.ts";
 import { type Path, parseJsonPointer, valueAt } from "../engine/path.ts";
 
 /**
@@ -60,7 +60,7 @@ export function pathsOfPlaces(places: readonly Place[], document: unknown, recor
 		const at = [...base, Number(record.at(-1)) + place.offset];
 		const value = valueAt(document, at);
 		const rest = parseJsonPointer(place.path, value);
-		if (rest === undefined || !equalsCopy(place.is, valueAt(value, rest))) return undefined;
+		if (rest === undefined || !equalsJson(place.is, valueAt(value, rest))) return undefined;
 		paths.push([...at, ...rest]);
 	}
 	return paths;

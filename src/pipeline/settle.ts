@@ -8,9 +8,7 @@ import type { Violation } from "../engine/violation.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Format } from "../formats/format.ts";
 import { locateMessages, type ReadConversation } from "../formats/read-conversation.ts";
-import { readEdited } from "../formats/read-edited.ts";
 import { linkRecogniser } from "../formats/sessions/relink.ts";
-import { rememberSettled, settleOnward } from "./settle-onward.ts";
 
 /** A conversation after a plan: edited and verified, or as it was with the reason why. */
 export type Settled =
@@ -34,18 +32,13 @@ export function settle(what: {
 	let edited: unknown;
 	let violations: readonly Violation[];
 	try {
-		const onward = rewrite ? undefined : settleOnward(source, plan, what.countTokens);
-		if (onward !== undefined) return { kind: "kept_promises", document: onward };
 		edited = applyPlan(document, plan);
 		violations = rewrite ? checkRewrite(source, edited, { plan, meter: rewrite.meter }) : check(source, edited, what);
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
 		return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message, { cause }) };
 	}
-	if (violations.length === 0) {
-		if (!rewrite) rememberSettled(source, plan, what.countTokens);
-		return { kind: "kept_promises", document: edited };
-	}
+	if (violations.length === 0) return { kind: "kept_promises", document: edited };
 	const shown = violations.slice(0, 5).map(({ promise, detail }) => `${promise} (${detail})`);
 	const more = violations.length > shown.length ? ` and ${violations.length - shown.length} more` : "";
 	const broken = `have broken ${shown.join(", ")}${more}, so the conversation was left as it was.`;
@@ -58,7 +51,7 @@ export function settle(what: {
 type Checked = { readonly plan: Plan; readonly countTokens: CountTokens };
 
 function check(source: ReadConversation, edited: unknown, { plan, countTokens }: Checked): Violation[] {
-	const transcript = readEdited(source, edited, plan);
+	const transcript = source.format.read(locateMessages(edited));
 	const before = { document: source.document, transcript: source.transcript };
 	const isLink = linkRecogniser(source.format, source.located);
 	return [

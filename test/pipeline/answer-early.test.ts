@@ -1,20 +1,11 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
-import { continueMessages } from "../../src/engine/continuation.ts";
-import { measure } from "../../src/engine/measure.ts";
-import { exactScale } from "../../src/engine/token-scale.ts";
-import type { Message } from "../../src/engine/transcript.ts";
-import { createConversationMemory } from "../../src/formats/conversation-memory.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
-import { answerEarly } from "../../src/pipeline/answer-early.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
-import { roughCount } from "../support/rough-count.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";
 
-const emptyMemory = () => createConversationMemory({ conversations: 4, chars: 10_000_000 });
 const policy = policyOf({ guard: { reserve_tokens: 0 } });
 const smallTurns = (count: number) =>
 	openaiMessages(
@@ -25,47 +16,38 @@ const large = smallTurns(70);
 
 describe("a conversation of over a million characters", () => {
 	it("that fits by the most tokens that it can have is not counted", async () => {
-		const request = { conversation: large, policy, contextWindow: 2_000_000, memory: emptyMemory() };
+		const request = { conversation: large, policy, contextWindow: 2_000_000 };
 		const { report, edits } = await guardConversation(request);
 		expect(report.chars.after).toBeGreaterThan(1_000_000);
 		expect(report).toMatchObject({ method: "bounded", fits: true, shortfall_tokens: 0 });
 		expect(edits).toEqual([]);
 		const always = policyOf({ guard: { reserve_tokens: 0 }, tokens: { count: "always" } });
-		const { report: counted } = await guardConversation({ ...request, policy: always, memory: emptyMemory() });
+		const { report: counted } = await guardConversation({ ...request, policy: always });
 		expect(counted).toMatchObject({ method: "exact", fits: true });
 		expect(report.band.low).toBeLessThanOrEqual(counted.tokens.after);
 		expect(report.band.high).toBeGreaterThanOrEqual(counted.tokens.after);
 		expect(report.tokens).toEqual({ before: report.band.high, after: report.band.high });
 	});
 
-	it("that was counted in an earlier call is exact for nothing", async () => {
-		const memory = emptyMemory();
-		const request = { conversation: large, policy, memory };
-		const { report: over } = await guardConversation({ ...request, contextWindow: 1_000_000 });
-		expect(over.method).toBe("exact");
-		const { report: fitting } = await guardConversation({ ...request, contextWindow: 2_000_000 });
-		expect(fitting).toMatchObject({ method: "exact", tokens: { before: over.tokens.before } });
-	});
-
 	it("that is over by the least is not counted where the ladder is empty", async () => {
 		const empty = policyOf({ guard: { reserve_tokens: 0, ladder: [] } });
-		const request = { conversation: large, policy: empty, contextWindow: 10_000, memory: emptyMemory() };
+		const request = { conversation: large, policy: empty, contextWindow: 10_000 };
 		expect((await guardConversation(request)).report).toMatchObject({ method: "bounded", fits: false });
-		const { report } = await guardConversation({ ...request, contextWindow: 300_000, memory: emptyMemory() });
+		const { report } = await guardConversation({ ...request, contextWindow: 300_000 });
 		expect(report.method).toBe("exact");
 	});
 
 	it("is counted where a result has to be cut, and where usage calibrates", async () => {
 		const huge = [...large, ...openaiMessages(toolTurn("huge", outputOf("huge", 3_000)))];
-		const request = { conversation: huge, policy, contextWindow: 3_000_000, memory: emptyMemory() };
+		const request = { conversation: huge, policy, contextWindow: 3_000_000 };
 		expect((await guardConversation(request)).report).toMatchObject({ method: "exact", truncated_tool_results: 1 });
 		const usage = { input_tokens: 300_000 };
-		const calibrated = await guardConversation({ ...request, conversation: large, memory: emptyMemory(), usage });
+		const calibrated = await guardConversation({ ...request, conversation: large, usage });
 		expect(calibrated.report.method).toBe("calibrated");
 	});
 
 	it("that is smaller is counted", async () => {
-		const request = { conversation: smallTurns(20), policy, contextWindow: 2_000_000, memory: emptyMemory() };
+		const request = { conversation: smallTurns(20), policy, contextWindow: 2_000_000 };
 		expect((await guardConversation(request)).report.method).toBe("exact");
 	});
 });
@@ -86,7 +68,7 @@ test.prop([conversations, guards, windows, models], { numRuns: 600 })(
 		const answer = (count: "auto" | "always") => {
 			const counting = policyOf({ guard, tokens: { count } });
 			const request = { conversation: document, policy: counting, model, contextWindow, largeFrom: 0 };
-			return guardConversation({ ...request, memory: emptyMemory() });
+			return guardConversation(request);
 		};
 		const [auto, always] = [await answer("auto"), await answer("always")];
 		expect(auto.report.fits).toBe(always.report.fits);
@@ -104,31 +86,7 @@ test.prop([conversations, guards, windows, models], { numRuns: 600 })(
 	},
 );
 
-const going = { early: 0, counted: 0 };
-
-test.prop([conversations, guards, windows, fc.nat(3_000), fc.nat(100)], { numRuns: 600 })(
-	"what was measured in an earlier call tells what all messages tell",
-	({ document }, guard, budget, largeFrom, length) => {
-		const policy = policyOf({ guard });
-		const meter = { countTokens: roughCount, messageOverhead: 4 };
-		const { transcript } = readConversation(document);
-		const known = transcript.messages.slice(0, length % Math.max(1, transcript.messages.length));
-		const answer = (messages: readonly Message[]) => {
-			const question = { policy, budget, meter, scale: exactScale, requestOverhead: 0, largeFrom };
-			return answerEarly({ ...question, transcript: { ...transcript, messages } });
-		};
-		measure({ ...transcript, messages: known }, meter);
-		const onward = [...transcript.messages];
-		continueMessages(onward, known);
-		const answered = answer(onward);
-		expect(answered).toEqual(answer([...transcript.messages]));
-		if (known.length > 0) going[answered ? "early" : "counted"] += 1;
-	},
-);
-
 afterAll(() => {
-	expect(going.early).toBeGreaterThan(100);
-	expect(going.counted).toBeGreaterThan(100);
 	expect(seen.fitting).toBeGreaterThan(60);
 	expect(seen.over).toBeGreaterThan(10);
 	expect(seen.counted).toBeGreaterThan(100);

@@ -29,7 +29,7 @@ describe("the preset balanced", () => {
 	});
 
 	it("comes to the same whether or not the beginning was seen before", async () => {
-		const fresh = await maskConversation({ conversation, policy, memory: "none" });
+		const fresh = await maskConversation({ conversation, policy });
 		for (const end of [41, 42, 80, 122]) await maskConversation({ conversation: conversation.slice(0, end), policy });
 		const seen = await maskConversation({ conversation, policy });
 		expect(seen.edits).toEqual(fresh.edits);

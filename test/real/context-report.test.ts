@@ -30,7 +30,7 @@ describe.skipIf(!hasRealData)("the context report of real conversations", () => 
 		};
 		for (const { file, document } of realDocuments()) {
 			const contextWindow = 60_000;
-			const report = await reportContext({ conversation: document, layers: [], contextWindow, memory: "none" });
+			const report = await reportContext({ conversation: document, layers: [], contextWindow });
 			const { transcript } = readConversation(document);
 			const sent = transcript.messages.filter((message) => message.sent !== false);
 			const results = pairResults(transcript).filter(({ message }) => transcript.messages[message]?.sent !== false);

@@ -1,7 +1,6 @@
 import type { ReplaceEdit } from "../edit.ts";
 import { sizeOfResult, type TokenMeter } from "../measure.ts";
-import { type PairedResult, pairResults } from "../pairing.ts";
-import { type PlanMemory, planOnce } from "../plan-memory.ts";
+import { pairResults } from "../pairing.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "../strategies/mask-result.ts";
 import { withDigest } from "../strategies/with-digest.ts";
 import { toolTurns } from "../tool-turns.ts";
@@ -51,7 +50,6 @@ export interface ReplayHistory {
 export interface HistoryParameters extends MaskResultParameters {
 	readonly transcript: Transcript;
 	readonly meter: TokenMeter;
-	readonly memory?: PlanMemory | undefined;
 }
 
 /**
@@ -60,7 +58,7 @@ export interface HistoryParameters extends MaskResultParameters {
  * what became of them later.
  */
 export function readHistory(parameters: HistoryParameters): ReplayHistory {
-	const { transcript, meter, memory } = parameters;
+	const { transcript, meter } = parameters;
 	const { messages } = transcript;
 	const turns = toolTurns(transcript);
 	const turnAt = new Map(turns.map((message, turn) => [message, turn]));
@@ -74,12 +72,9 @@ export function readHistory(parameters: HistoryParameters): ReplayHistory {
 	const isStructural = keep_errors && error_detection === "structural";
 	const errors = isStructural ? findErrors(transcript) : [];
 	const how = withDigest(isStructural ? { ...parameters, isError: () => false } : parameters);
-	const mask = (one: PairedResult) => maskResult(one, how);
-	// What a digest says depends on what stands before.
-	const known = how.digest ? undefined : memory?.masks;
 	const results = pairResults(transcript).map((one, place): ReplayResult => {
 		const turn = one.caller === undefined ? undefined : turnAt.get(one.caller);
-		const outcome = turn === undefined ? "orphan" : planOnce(known, one, mask);
+		const outcome = turn === undefined ? "orphan" : maskResult(one, how);
 		return {
 			message: one.message,
 			turn,

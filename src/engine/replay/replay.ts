@@ -4,7 +4,7 @@ import { startBreakEven } from "./break-even.ts";
 import type { ReplayHistory } from "./history.ts";
 import { type PlaceholdersMet, startPlaceholdersMet } from "./placeholders-met.ts";
 import { startSelector } from "./selector.ts";
-import { patienceOf } from "./thrift.ts";
+import { budgetOfSelection, patienceOf } from "./thrift.ts";
 import { findUses } from "./uses.ts";
 import { type CallTokens, startView, type View } from "./view.ts";
 import { walk } from "./walk.ts";
@@ -47,17 +47,18 @@ export function replay(
 	const placeholders = startPlaceholdersMet(history, mask);
 	const cadence = startCadence({ history, mask, prices, view, placeholders, turns: selector.turns });
 	let ceiling = budget;
+	const act = (index: number) => {
+		const isTooMuch = view.total() > ceiling;
+		const leaving = cadence.choose(selector.candidates, isTooMuch);
+		for (const place of leaving) {
+			schedule[place] = index;
+			view.mask(place);
+		}
+		if (leaving.length > 0) selector.drop(leaving);
+		if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
+	};
 	walk(history, {
-		beforeAnswer(index) {
-			const isTooMuch = view.total() > ceiling;
-			const leaving = cadence.choose(selector.candidates, isTooMuch);
-			for (const place of leaving) {
-				schedule[place] = index;
-				view.mask(place);
-			}
-			if (leaving.length > 0) selector.drop(leaving);
-			if (isTooMuch) ceiling = Math.max(budget, view.total() + slack);
-		},
+		beforeAnswer: act,
 		call() {
 			cadence.called(view.call());
 		},
@@ -67,6 +68,9 @@ export function replay(
 			placeholders.append(index);
 		},
 	});
+	// The plain window also counts a turn that the history ends with. What is older than the window stays so, and acting once
+	// more changes nothing that a longer history would mask.
+	if (mask.cadence === "every_turn" && budgetOfSelection(mask) === 0) act(history.transcript.messages.length);
 	return schedule;
 }
 

@@ -1,5 +1,4 @@
 import type { GuardPolicy } from "../../policy/schema.ts";
-import { type Findings, findOnce, type MessageList } from "../continuation.ts";
 import type { RemoveEdit, Size } from "../edit.ts";
 import { groupMessages, type MessageGroup } from "../groups.ts";
 import { pairResults } from "../pairing.ts";
@@ -54,52 +53,27 @@ export function planDrop(parameters: DropParameters): RemoveEdit[] {
 	);
 }
 
-// What takes out a message is the same in every call that drops it.
-const drops = new WeakMap<Message, readonly RemoveEdit[]>();
-
 /** The edits that take out a message of a size. */
 export function dropMessage(message: Message, index: number, size: Size): readonly RemoveEdit[] {
-	const known = drops.get(message);
-	if (known?.[0]?.before === size && known[0].message === index) return known;
-	const edits = message.paths.map((path, position): RemoveEdit => {
+	return message.paths.map((path, position): RemoveEdit => {
 		const before = position === 0 ? size : nothing;
 		return { kind: "remove", reason: "drop", path, message: index, before, after: nothing };
 	});
-	drops.set(message, edits);
-	return edits;
 }
 
 /** By message: 1 where it stays. */
 function messagesThatStay(transcript: Transcript, policy: GuardPolicy): Uint8Array {
 	const { messages, opensWithUser } = transcript;
 	const stays = new Uint8Array(messages.length);
-	const { fixed, others } = splitMessages(messages);
-	for (const index of fixed) stays[index] = 1;
+	const others = messages.flatMap(({ role, sent }, index) => {
+		if (role !== "system" && sent !== false) return [index];
+		stays[index] = 1;
+		return [];
+	});
 	for (const index of others.slice(-policy.keep_last_messages)) stays[index] = 1;
 	if (policy.pin_task || opensWithUser) {
 		const task = messages.findIndex((message) => message.role === "user" && message.sent !== false);
 		if (task !== -1) stays[task] = 1;
 	}
 	return stays;
-}
-
-interface SplitMessages {
-	/** Indexes of system messages and of what is no longer sent. */
-	readonly fixed: readonly number[];
-	readonly others: readonly number[];
-}
-
-const foundSplits: Findings<SplitMessages> = new WeakMap();
-
-function splitMessages(messages: MessageList): SplitMessages {
-	return findOnce(foundSplits, messages, (earlier) => {
-		const fixed = earlier?.finding.fixed.slice() ?? [];
-		const others = earlier?.finding.others.slice() ?? [];
-		for (let index = earlier?.messages.length ?? 0; index < messages.length; index += 1) {
-			const { role, sent } = messages[index] as Message;
-			if (role === "system" || sent === false) fixed.push(index);
-			else others.push(index);
-		}
-		return { fixed, others };
-	});
 }

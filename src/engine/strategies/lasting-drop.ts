@@ -112,7 +112,7 @@ function pinnedMessages({ transcript, policy }: LastingDropParameters): readonly
 
 /** By how much messages become lighter, by the number of messages there are when they do: truncated, then masked. */
 function reliefs(parameters: LastingDropParameters) {
-	const { transcript, policy, meter, wording, isPlaceholder, memory, archiving, replaying } = parameters;
+	const { transcript, policy, meter, wording, isPlaceholder, archiving, replaying } = parameters;
 	const { ladder } = policy.guard;
 	const { countTokens } = meter;
 	const byMoment = new Map<number, { message: number; relief: Size }[]>();
@@ -138,7 +138,6 @@ function reliefs(parameters: LastingDropParameters) {
 		wording,
 		isPlaceholder,
 		countTokens,
-		memory,
 		archiving,
 	});
 	const schedule = replay(history, { ...replaying, mask: policy.mask });

@@ -1,9 +1,8 @@
-import { type Findings, findOnce, type MessageList } from "../continuation.ts";
 import type { Edit, Plan, RemoveEdit } from "../edit.ts";
 import { type CountTokens, sizeOf } from "../measure.ts";
 import { jsonPointer, type Path, valueAt } from "../path.ts";
 import { takesMessageOut } from "../takes-message-out.ts";
-import type { Message, ThinkingBlock, Transcript } from "../transcript.ts";
+import type { ThinkingBlock, Transcript } from "../transcript.ts";
 
 /** A reasoning block whose prefix a plan changes. */
 export interface AffectedThinking {
@@ -41,7 +40,7 @@ export function lazyMoments(find: () => MomentOf): MomentOf {
  * that check the binding (Claude from 5.1 on) may refuse a block whose prefix differs.
  */
 export function affectedThinking(transcript: Transcript, plan: Plan, momentOf: MomentOf = madeNow): AffectedThinking[] {
-	if (!hasThinking(transcript.messages)) return [];
+	if (transcript.messages.every(({ thinking }) => thinking.length === 0)) return [];
 	const edited = plan.filter((edit) => !edit.unsent && edit.message >= 0);
 	if (edited.length === 0) return [];
 	const first = edited.reduce((least, { message }) => Math.min(least, message), Number.POSITIVE_INFINITY);
@@ -66,18 +65,6 @@ export function affectedThinking(transcript: Transcript, plan: Plan, momentOf: M
 		const affected =
 			before > message ? bound : bound.filter(({ path }) => here.some((edit) => isBefore(edit.path, path)));
 		return affected.map((block) => ({ message, block }));
-	});
-}
-
-const foundThinking: Findings<boolean> = new WeakMap();
-
-function hasThinking(messages: MessageList): boolean {
-	return findOnce(foundThinking, messages, (earlier) => {
-		let found = earlier?.finding ?? false;
-		for (let index = earlier?.messages.length ?? 0; index < messages.length && !found; index += 1) {
-			found = (messages[index] as Message).thinking.length > 0;
-		}
-		return found;
 	});
 }
 

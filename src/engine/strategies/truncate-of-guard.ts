@@ -5,12 +5,12 @@ import { planTruncate } from "./truncate.ts";
 /** What of a guard's parameters truncating needs. */
 export type GuardTruncation = Pick<
 	GuardParameters,
-	"transcript" | "policy" | "meter" | "wording" | "isPlaceholder" | "memory" | "archiving" | "libraries"
+	"transcript" | "policy" | "meter" | "wording" | "isPlaceholder" | "archiving" | "libraries"
 >;
 
 /** Plans the truncation of large results as the policy of a guard says. */
 export function planGuardTruncation(parameters: GuardTruncation): readonly ReplaceEdit[] {
-	const { transcript, policy, meter, wording, isPlaceholder, memory, archiving, libraries } = parameters;
+	const { transcript, policy, meter, wording, isPlaceholder, archiving, libraries } = parameters;
 	const {
 		max_tool_result_chars: maxChars,
 		truncate_head_chars: headChars,
@@ -26,7 +26,6 @@ export function planGuardTruncation(parameters: GuardTruncation): readonly Repla
 			strategy === "head_tail" ? undefined : { ...libraries, strategy, wording: wording.notices, headShare, keepAnsi },
 		countTokens: meter.countTokens,
 		isPlaceholder,
-		memory,
 		archiving,
 	});
 }

@@ -1,10 +1,8 @@
 import type { Archiving } from "../archiving.ts";
 import { callFocusReader } from "../call-focus.ts";
-import { type Earlier, findOnce } from "../continuation.ts";
 import type { ReplaceEdit, Size, TakenOut } from "../edit.ts";
 import { type CountTokens, sizeOf, sizeOfResult } from "../measure.ts";
-import { firstPairFrom, type PairedResult, pairResults } from "../pairing.ts";
-import { type PlanMemory, planOnce } from "../plan-memory.ts";
+import { type PairedResult, pairResults } from "../pairing.ts";
 import { resultCharacters, resultText, type ToolResult, type Transcript } from "../transcript.ts";
 import { type HeadTailLimits, truncateHeadTail } from "../truncate/head-tail.ts";
 import { truncateOutput } from "../truncate/truncate-output.ts";
@@ -28,7 +26,6 @@ export interface TruncateParameters {
 	readonly isPlaceholder?: ((text: string) => boolean) | undefined;
 	/** Given where originals are archived, so that markers name them. */
 	readonly archiving?: Archiving | undefined;
-	readonly memory?: PlanMemory | undefined;
 }
 
 /**
@@ -38,22 +35,12 @@ export interface TruncateParameters {
  * a result depends on nothing behind it.
  */
 export function planTruncate(parameters: TruncateParameters): readonly ReplaceEdit[] {
-	const { transcript, memory, limits, byStrategy } = parameters;
+	const { transcript, limits, byStrategy } = parameters;
 	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
-	const paired = pairResults(transcript);
-	const plan = (earlier?: Earlier<readonly ReplaceEdit[]>) => {
-		const edits = earlier ? earlier.finding.slice() : [];
-		const first = earlier ? firstPairFrom(paired, earlier.messages.length) : 0;
-		for (let index = first; index < paired.length; index += 1) {
-			const one = paired[index] as PairedResult;
-			if (!hasLongText(one.result, limits.maxChars)) continue;
-			const focus = focusOf?.(one);
-			const truncate = () => truncateResult(one, { ...parameters, focus });
-			edits.push(...markUnsent(transcript, planOnce(memory?.truncations, one, truncate, focus)));
-		}
-		return edits;
-	};
-	return memory ? findOnce(memory.truncated, transcript.messages, plan) : plan();
+	return pairResults(transcript).flatMap((one) => {
+		if (!hasLongText(one.result, limits.maxChars)) return [];
+		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one) }));
+	});
 }
 
 /** Whether a result is over the limit, holds a text that is, or keeps such a copy. */

@@ -5,7 +5,6 @@ import type { SummaryProgress } from "../../summariser/summariser.ts";
 import type { SpellingsOf } from "../archive-originals.ts";
 import type { Log } from "../log-event.ts";
 import type { KeepsOriginals } from "../originals-of.ts";
-import type { MemoryChoice } from "../seen-conversations.ts";
 import type { SummarySource } from "./summary-source.ts";
 
 /** How a conversation is compacted: by a strategy that comes with the product, or by one of the user's own. */
@@ -35,8 +34,6 @@ export interface CompactRequest extends KeepsOriginals {
 	readonly reserveTokens?: number | undefined;
 	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
-	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: MemoryChoice | undefined;
 	/** Ends it at any moment; the conversation stays as it was. */
 	readonly signal?: AbortSignal | undefined;
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;

@@ -11,7 +11,6 @@ import { originalsOf } from "../originals-of.ts";
 import { placeholdersOf } from "../placeholders-of.ts";
 import { asSent } from "../request-parts.ts";
 import { requireTokens } from "../require-tokens.ts";
-import { memoryOf } from "../seen-conversations.ts";
 import { tokenMeter } from "../token-meter.ts";
 import type { CompactRequest } from "./compact-request.ts";
 import { compactionTrigger } from "./compaction-trigger.ts";
@@ -29,7 +28,7 @@ export async function openCompaction(request: CompactRequest) {
 	requireTokens("context_window", request.contextWindow, 1);
 	requireTokens("reserve_tokens", request.reserveTokens, 0);
 	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
-	const source = readConversation(conversation, memoryOf(request.memory));
+	const source = readConversation(conversation);
 	const model = modelOfCall(request.model, conversation, policy);
 	const counted = await tokenMeter(policy, model);
 	const { meter } = counted;

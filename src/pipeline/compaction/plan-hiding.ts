@@ -3,7 +3,7 @@ import type { ReplaceEdit } from "../../engine/edit.ts";
 import type { CountTokens } from "../../engine/measure.ts";
 import { planMask } from "../../engine/strategies/mask.ts";
 import type { Transcript } from "../../engine/transcript.ts";
-import type { Policy } from "../../policy/schema.ts";
+import type { MaskPolicy, Policy } from "../../policy/schema.ts";
 import type { Wordings } from "../../policy/wordings.ts";
 
 /**
@@ -19,11 +19,22 @@ export function planHiding(what: {
 	readonly archiving: Archiving | undefined;
 }): readonly ReplaceEdit[] {
 	const { policy, ...rest } = what;
-	const { keep_tool_groups: window_turns } = policy.compaction;
-	const mask = { ...policy.mask, enabled: true, window_turns, keep_errors: false, keep_last_k_per_tool: null };
+	// The document's rule is the plain window, whatever the policy says of masking.
+	const mask: MaskPolicy = {
+		...policy.mask,
+		enabled: true,
+		window_turns: policy.compaction.keep_tool_groups,
+		keep_errors: false,
+		keep_last_k_per_tool: null,
+		keep_tokens: null,
+		tools: {},
+		selection: "age",
+		cadence: "every_turn",
+	};
+	const replaying = { meter: { countTokens: what.countTokens, messageOverhead: 0 }, prices: policy.prices };
 	const { messages } = what.transcript;
 	// What is no longer sent takes no room, and hiding it would put the summary off for nothing.
-	return planMask({ ...rest, policy: mask, media: policy.media }).edits.filter(
+	return planMask({ ...rest, policy: mask, media: policy.media, replaying }).edits.filter(
 		({ message }) => messages[message]?.sent !== false,
 	);
 }

@@ -1,5 +1,4 @@
 import { toolTurns } from "../../engine/tool-turns.ts";
-import { createConversationMemory } from "../../formats/conversation-memory.ts";
 import { type ReadConversation, readConversation } from "../../formats/read-conversation.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { contextWindowOfModel } from "../../tokens/context-window.ts";
@@ -58,11 +57,9 @@ export async function startReplay(settings: ReplaySettings): Promise<Replay> {
 
 	return {
 		async add({ file, conversation }) {
-			// Read once for both, and forgotten with the file.
-			const memory = createConversationMemory({ conversations: 1, chars: Number.POSITIVE_INFINITY });
-			const source = readConversation(conversation, memory);
+			const source = readConversation(conversation);
 			if (toolTurns(source.transcript).length < minTurns) return false;
-			const { report, error } = await maskConversation({ conversation, policy, memory });
+			const { report, error } = await maskConversation({ conversation, policy });
 			if (error) throw error;
 			const { transcript, requestOverhead } = asSent(source, { model });
 			const replayed = replayConversation(

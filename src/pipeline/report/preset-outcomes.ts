@@ -4,7 +4,6 @@ import { economicsOf } from "../../engine/economics.ts";
 import type { Plan } from "../../engine/edit.ts";
 import { planGuard } from "../../engine/guard.ts";
 import type { Measurement, TokenMeter } from "../../engine/measure.ts";
-import { createPlanMemory } from "../../engine/plan-memory.ts";
 import { reportOf } from "../../engine/report.ts";
 import { maskMoments, planMask } from "../../engine/strategies/mask.ts";
 import { lazyMoments, type MomentOf } from "../../engine/strategies/thinking.ts";
@@ -76,7 +75,6 @@ function planner(policy: Policy, { source, transcript, measurement, meter, scale
 		wording: wordings(policy, originals),
 		isPlaceholder: placeholdersOf(policy),
 		archiving: originals === "not_archived" ? undefined : anyOriginal,
-		memory: createPlanMemory(),
 	};
 	const complete = (plan: Plan, momentOf: MomentOf): Plan => {
 		try {

@@ -10,7 +10,6 @@ import { modelOfCall } from "../model-of-call.ts";
 import { modelOfSession } from "../replay/model-of-session.ts";
 import { asSent } from "../request-parts.ts";
 import { requireTokens } from "../require-tokens.ts";
-import { type MemoryChoice, memoryOf } from "../seen-conversations.ts";
 import { tokenMeter } from "../token-meter.ts";
 import type { ContextReport } from "./context-report.ts";
 import { contextReportOf } from "./context-report-of.ts";
@@ -33,8 +32,6 @@ export interface ContextReportRequest {
 	readonly tools?: unknown;
 	/** The usage that the provider reported with the last answer, to calibrate the counts by. */
 	readonly usage?: unknown;
-	/** Conversations seen before; by default those that this process has seen last. */
-	readonly memory?: MemoryChoice | undefined;
 }
 
 /**
@@ -50,7 +47,7 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	requireTokens("reserve_tokens", reserveTokens, 0);
 	const last: PolicyLayer = reserveTokens === undefined ? {} : { guard: { reserve_tokens: reserveTokens } };
 	const policy = resolvePolicy([...layers, last]);
-	const source = readConversation(conversation, memoryOf(request.memory));
+	const source = readConversation(conversation);
 	const model = modelOfCall(request.model, conversation, policy) ?? modelOfSession(source);
 	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
 	const { meter, estimate } = await tokenMeter(policy, model);

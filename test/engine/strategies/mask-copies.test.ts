@@ -18,13 +18,15 @@ function copiesMasked(...copies: readonly string[]) {
 		isError: undefined,
 	};
 	const transcript = transcriptOf(turn("a"), messageOf({ role: "tool", results: [result] }), turn("b"));
+	const { mask, prices } = policyOf({ mask: { window_turns: 1 } });
 	const { edits } = planMask({
 		transcript,
-		policy: policyOf({ mask: { window_turns: 1 } }).mask,
+		policy: mask,
 		media: "keep",
 		wording: { placeholder: "[masked {original_chars}]", mediaPlaceholder: "[media]", unknownTool: "?" },
 		isPlaceholder: () => false,
 		countTokens: roughCount,
+		replaying: { meter: { countTokens: roughCount, messageOverhead: 4 }, prices },
 	});
 	return edits.filter((edit) => edit.unsent).map((edit) => edit.replacement);
 }

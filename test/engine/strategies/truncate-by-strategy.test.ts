@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { createPlanMemory } from "../../../src/engine/plan-memory.ts";
 import { planTruncate, type TruncateParameters } from "../../../src/engine/strategies/truncate.ts";
 import { noticesOf } from "../../support/notices-of.ts";
 import { roughCount } from "../../support/rough-count.ts";
@@ -45,18 +44,6 @@ describe("planTruncate by a strategy", () => {
 		const bare = textOf(plan(conversation("value217"), { limits: { ...limits, maxChars: 300 } }));
 		expect(bare).not.toContain("<");
 		expect(bare.length).toBeLessThanOrEqual(300);
-	});
-
-	it("cuts again where the same result is met behind other words", () => {
-		const memory = createPlanMemory();
-		const transcript = transcriptFrom(conversation("value217"));
-		const other = { ...transcript, messages: [...transcript.messages] };
-		other.messages[1] = transcriptFrom(conversation("value311")).messages[1] as (typeof other.messages)[number];
-		const first = planTruncate({ transcript, limits, byStrategy, countTokens: roughCount, memory });
-		const second = planTruncate({ transcript: other, limits, byStrategy, countTokens: roughCount, memory });
-		expect(textOf(first)).toContain("\nvalue217 is");
-		expect(textOf(second)).toContain("\nvalue311 is");
-		expect(textOf(second)).not.toContain("\nvalue217 is");
 	});
 
 	it("cuts JSON to JSON, and leaves placeholders alone", () => {

@@ -6,8 +6,7 @@ import { agentConversation, secret } from "../../support/agent-conversation.ts";
 import { workingConversation } from "./working-conversation.ts";
 
 const countTokens = await loadCounter("o200k_base");
-const report = (conversation: unknown, given = {}) =>
-	reportContext({ conversation, layers: [], memory: "none", ...given });
+const report = (conversation: unknown, given = {}) => reportContext({ conversation, layers: [], ...given });
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 describe("what fills the window", () => {

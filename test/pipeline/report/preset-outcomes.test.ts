@@ -32,11 +32,11 @@ describe("what each preset would make of a conversation", () => {
 		const archive = await openArchive({ where: "memory" });
 		for (const given of [undefined, archive]) {
 			const originals = given ? "archived" : "not_archived";
-			const { presets } = await reportContext({ conversation, layers: [], contextWindow, originals, memory: "none" });
+			const { presets } = await reportContext({ conversation, layers: [], contextWindow, originals });
 			expect(presets.map(({ preset }) => preset)).toEqual(names);
 			for (const outcome of presets) {
 				const policy = policyOf(layerOf(outcome.preset));
-				const what = { conversation, policy, archive: given, memory: "none" } as const;
+				const what = { conversation, policy, archive: given } as const;
 				const guarded = await guardConversation({ ...what, contextWindow });
 				const masked = policy.mask.enabled ? await maskConversation(what) : undefined;
 				const isEnough = masked && masked.report.tokens.after <= guarded.report.budget_tokens;
@@ -68,7 +68,7 @@ describe("what each preset would make of a conversation", () => {
 		};
 		const last = { role: "assistant", content: [thinking, { type: "text", text: "Mended." }] };
 		const conversation = { system, messages: [...messages.slice(0, -1), last] };
-		const report = (layers: PolicyLayer[]) => reportContext({ conversation, layers, memory: "none" });
+		const report = (layers: PolicyLayer[]) => reportContext({ conversation, layers });
 		const hiding = (made: Awaited<ReturnType<typeof report>>) =>
 			made.presets.find(({ preset }) => preset === "tool-result-hiding");
 		expect(hiding(await report([]))?.masked).toBe(2);

@@ -17,7 +17,7 @@ test.prop([conversations], { numRuns: 150 })(
 	async ({ document: given, format }) => {
 		// A model would scale the counts, and add what its provider does.
 		const document = deepFreeze(Array.isArray(given) ? given : { ...(given as object), model: undefined });
-		const report = await reportContext({ conversation: document, layers: [], memory: "none" });
+		const report = await reportContext({ conversation: document, layers: [] });
 		const total = sumTokens(document, format, 4, countTokens);
 		expect(report.tokens).toBe(total);
 		expect(sum(report.by_role.map(({ tokens }) => tokens))).toBe(total);
