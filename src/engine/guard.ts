@@ -3,10 +3,11 @@ import { type Draft, startDraft } from "./draft.ts";
 import type { Edit, Size } from "./edit.ts";
 import type { GuardParameters, GuardPlan, LadderStep } from "./guard-plan.ts";
 import { type Measurement, measure } from "./measure.ts";
-import { subtractSizes } from "./size.ts";
-import { type DropParameters, planDrop } from "./strategies/drop.ts";
-import { planLastingDrop } from "./strategies/lasting-drop.ts";
-import { planMask, type Replaying } from "./strategies/mask.ts";
+import { isOpen } from "./replay/history.ts";
+import { startSum, subtractSizes } from "./size.ts";
+import { type DropParameters, planDrop, type Reliefs } from "./strategies/drop.ts";
+import { planMask, replayMasking } from "./strategies/mask.ts";
+import { lazyMoments, type MomentOf, madeNow } from "./strategies/thinking.ts";
 import { planGuardTruncation } from "./strategies/truncate-of-guard.ts";
 import { exactScale, highTokens, scaleTokens } from "./token-scale.ts";
 
@@ -20,46 +21,114 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const { transcript, policy, budget, scale = exactScale } = parameters;
 	const { measurement = measure(transcript, parameters.meter) } = parameters;
 	const excess = (size: Size) => Math.max(0, highTokens(size, scale) - budget);
+	const { ladder, target_ratio: targetRatio } = policy.guard;
 	const isTaken = (step: LadderStep["step"], left: Size) => {
 		if (step === "truncate" && policy.guard.truncate_when === "always") return true;
-		// What was dropped at an earlier call stays so, though less may do by now.
-		const isLasting = step === "drop" && policy.guard.target_ratio !== null;
+		// What was dropped at an earlier call stays dropped, though less may do by now.
+		const isLasting = step === "drop" && targetRatio !== null;
 		return excess(isLasting ? measurement.total : left) > 0;
 	};
+	const steps = planSteps(parameters);
+	const hysteresis = (ratio: number): NonNullable<DropParameters["hysteresis"]> => ({
+		reachesTarget: (context) => highTokens(context, scale) <= budget * ratio,
+		reliefs: steps.reliefs(),
+	});
 	const draft = startDraft(measurement.messages);
-	const steps: LadderStep[] = [];
+	const counted: LadderStep[] = [];
+	const edited: EditedStep[] = [];
+	let dropMoments: ArrayLike<number> = [];
 	let left = measurement.total;
-	for (const step of policy.guard.ladder) {
+	for (const step of ladder) {
 		if (!isTaken(step, left)) continue;
-		const isEnough = (dropped: Size) => excess(subtractSizes(left, dropped)) === 0;
-		const count =
-			step === "drop"
-				? addDrops(draft, { ...parameters, measurement, isEnough })
-				: addEdits(draft, planEditing(step, parameters));
+		let count: number;
+		if (step === "drop") {
+			const { edits, moments } = planDrop({
+				transcript,
+				policy: policy.guard,
+				measurement,
+				fits: (context) => excess(context) === 0,
+				...(targetRatio === null ? { sizes: draft.sizes() } : { hysteresis: hysteresis(targetRatio) }),
+			});
+			count = addDrops(draft, edits);
+			dropMoments = moments;
+		} else {
+			const edits = step === "truncate" ? steps.truncation() : steps.masking().edits;
+			count = addEdits(draft, edits);
+			edited.push({ step, edits });
+		}
 		if (count === 0) continue;
 		left = subtractSizes(measurement.total, draft.saved());
-		steps.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
+		counted.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
 	}
 	const shortfall = excess(left);
 	const tokensAfter = scaleTokens(left, scale).tokens;
-	return { plan: draft.plan(), steps, measurement, tokensAfter, fits: shortfall === 0, shortfall };
+	const momentOf = lazyMoments(() =>
+		guardMoments({ ...parameters, measurement, edited, dropMoments, maskMoments: () => steps.masking().momentOf }),
+	);
+	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits: shortfall === 0, shortfall, momentOf };
+}
+
+/** A step of the ladder that edits results, with its edits. */
+interface EditedStep {
+	readonly step: "truncate" | "mask";
+	readonly edits: readonly Edit[];
+}
+
+/**
+ * When each edit of a guard was first made: a step of the ladder takes part from the first moment on at which what the
+ * steps before it left was over the budget.
+ */
+function guardMoments(
+	parameters: GuardParameters & {
+		readonly measurement: Measurement;
+		readonly edited: readonly EditedStep[];
+		readonly dropMoments: ArrayLike<number>;
+		readonly maskMoments: () => MomentOf;
+	},
+): MomentOf {
+	const { transcript, policy, budget, measurement, edited, dropMoments, scale = exactScale } = parameters;
+	const { messages } = transcript;
+	const never = Number.POSITIVE_INFINITY;
+	// An answer that goes on was asked for before it began.
+	const acts = new Float64Array(messages.length + 2).fill(never);
+	for (let moment = messages.length; moment > 0; moment -= 1) {
+		acts[moment] = isOpen(messages[moment - 1]) ? (acts[moment + 1] as number) : moment;
+	}
+	const actOf = (moment: number) => acts[moment] ?? never;
+	const ofMasking = edited.some(({ step }) => step === "mask") ? parameters.maskMoments() : madeNow;
+	const ofResult: MomentOf = (edit) => (edit.reason === "mask" ? ofMasking(edit) : actOf(edit.message + 1));
+
+	const begins = new Map<EditedStep["step"], number>();
+	const lighter = new Map<number, Size[]>();
+	for (const { step, edits } of edited) {
+		const isAlways = step === "truncate" && policy.guard.truncate_when === "always";
+		const view = startSum(measurement.total);
+		for (const size of measurement.messages) view.subtract(size);
+		let begin = isAlways ? 0 : never;
+		for (let moment = 1; moment <= messages.length && begin === never; moment += 1) {
+			view.add(measurement.messages[moment - 1] as Size);
+			for (const relief of lighter.get(moment) ?? []) view.subtract(relief);
+			if (acts[moment] === moment && highTokens(view.total(), scale) > budget) begin = moment;
+		}
+		begins.set(step, begin);
+		for (const edit of edits) {
+			const moment = Math.max(begin, ofResult(edit));
+			if (edit.unsent || moment === never) continue;
+			const relief = subtractSizes(edit.before, edit.after);
+			const known = lighter.get(moment);
+			if (known) known.push(relief);
+			else lighter.set(moment, [relief]);
+		}
+	}
+	return (edit) => {
+		if (edit.reason === "drop") return actOf(dropMoments[edit.message] ?? never);
+		if (edit.reason !== "mask" && edit.reason !== "truncate") return never;
+		return Math.max(begins.get(edit.reason) ?? never, ofResult(edit));
+	};
 }
 
 /** Drops messages; answers how many. */
-function addDrops(
-	draft: Draft,
-	parameters: GuardParameters & Pick<DropParameters, "isEnough"> & { readonly measurement: Measurement },
-): number {
-	const { policy, measurement } = parameters;
-	const edits =
-		policy.guard.target_ratio === null
-			? planDrop({
-					...parameters,
-					policy: policy.guard,
-					originalSizes: measurement.messages,
-					currentSizes: draft.sizes(),
-				})
-			: planLastingDrop({ ...parameters, replaying: replayingOf(parameters) });
+function addDrops(draft: Draft, edits: readonly Edit[]): number {
 	let count = 0;
 	let last = -1;
 	for (const edit of edits) {
@@ -71,17 +140,56 @@ function addDrops(
 	return count;
 }
 
-/** The replay behind masking, with the budget in tokens of the meter. */
-function replayingOf({ policy, meter, budget, scale = exactScale }: GuardParameters): Replaying {
+/** The plans of single steps, each made when it is first asked for: dropping with hysteresis needs those of the others. */
+function planSteps(parameters: GuardParameters) {
+	const { transcript, policy, meter, budget, scale = exactScale } = parameters;
+	const { mask, media, prices, guard } = policy;
 	const tokens = budget / scale.high;
-	const slack = tokens * (1 - (policy.guard.target_ratio ?? 1));
-	return { meter, prices: policy.prices, budget: tokens, slack };
+	const masking = {
+		...parameters,
+		policy: mask,
+		media,
+		countTokens: meter.countTokens,
+		replaying: { meter, prices, budget: tokens, slack: tokens * (1 - (guard.target_ratio ?? 1)) },
+	};
+	const truncation = once(() => planGuardTruncation(parameters));
+	const replayed = once(() => replayMasking(masking));
+
+	/** By how much messages become smaller, and when: truncated as they come, masked as the replay says. */
+	function reliefs(): Reliefs {
+		const byMoment = new Map<number, { message: number; relief: Size }[]>();
+		const add = (moment: number, message: number, relief: Size) => {
+			const list = byMoment.get(moment);
+			if (list) list.push({ message, relief });
+			else byMoment.set(moment, [{ message, relief }]);
+		};
+		const truncated = new Map<number, number>();
+		for (const { message, unsent, before, after } of guard.ladder.includes("truncate") ? truncation() : []) {
+			if (unsent) continue;
+			add(message + 1, message, { chars: before.chars - after.chars, tokens: before.tokens - after.tokens });
+			truncated.set(message, (truncated.get(message) ?? 0) + before.tokens - after.tokens);
+		}
+		if (!guard.ladder.includes("mask")) return byMoment;
+		const { history, schedule } = replayed();
+		history.results.forEach(({ message, saves }, place) => {
+			const moment = schedule[place] as number;
+			if (moment === Number.POSITIVE_INFINITY || transcript.messages[message]?.sent === false) return;
+			// A placeholder takes the place of what truncation left, which has saved its part already.
+			add(moment, message, { chars: 0, tokens: Math.max(0, saves - (truncated.get(message) ?? 0)) });
+		});
+		return byMoment;
+	}
+	return {
+		truncation,
+		masking: once(() => planMask(masking, replayed())),
+		reliefs,
+	};
 }
 
-function planEditing(step: "truncate" | "mask", parameters: GuardParameters): readonly Edit[] {
-	if (step === "truncate") return planGuardTruncation(parameters);
-	const { policy, meter } = parameters;
-	const replaying = replayingOf(parameters);
-	const { mask, media } = policy;
-	return planMask({ ...parameters, policy: mask, media, countTokens: meter.countTokens, replaying }).edits;
+function once<Value>(make: () => Value): () => Value {
+	let made: { readonly value: Value } | undefined;
+	return () => {
+		made ??= { value: make() };
+		return made.value;
+	};
 }

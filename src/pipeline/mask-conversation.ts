@@ -1,9 +1,8 @@
 import { type Economics, economicsOf } from "../engine/economics.ts";
 import { measure } from "../engine/measure.ts";
 import { type Report, reportOf } from "../engine/report.ts";
-import { type MaskParameters, maskMoments, planMask } from "../engine/strategies/mask.ts";
+import { type MaskParameters, planMask } from "../engine/strategies/mask.ts";
 import type { KeptReason } from "../engine/strategies/mask-result.ts";
-import { lazyMoments } from "../engine/strategies/thinking.ts";
 import type { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -87,13 +86,13 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 		archiving: archivingOf(archive, conversation),
 		replaying: { meter, prices: policy.prices },
 	};
-	const { edits, kept } = planMask(masking);
+	const { edits, kept, momentOf } = planMask(masking);
 	const { plan, thinking } = completePlan({
 		source,
 		plan: edits,
 		policy,
 		countTokens: meter.countTokens,
-		momentOf: lazyMoments(() => maskMoments(masking)),
+		momentOf,
 	});
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
 	const settled = await carryOut({

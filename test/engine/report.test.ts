@@ -47,8 +47,7 @@ describe("reportOf", () => {
 
 	it("counts dropped messages, and their results as gone", () => {
 		const { guard } = policyOf({ guard: { pin_task: false } });
-		const sizes = { originalSizes: measurement.messages, currentSizes: measurement.messages };
-		const plan = planDrop({ transcript, policy: guard, ...sizes, isEnough: () => false });
+		const { edits: plan } = planDrop({ transcript, policy: guard, measurement, fits: () => false });
 		const report = reportOf(transcript, measurement, plan);
 		expect(report).toMatchObject({
 			dropped_messages: 5,

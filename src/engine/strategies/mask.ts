@@ -2,17 +2,21 @@ import type { MaskPolicy, Prices } from "../../policy/schema.ts";
 import type { ReplaceEdit } from "../edit.ts";
 import type { TokenMeter } from "../measure.ts";
 import { pairResults } from "../pairing.ts";
-import { readHistory } from "../replay/history.ts";
-import { replay } from "../replay/replay.ts";
+import { jsonPointer } from "../path.ts";
+import { type ReplayHistory, readHistory } from "../replay/history.ts";
+import { replay, type Schedule } from "../replay/replay.ts";
 import { toolTurns } from "../tool-turns.ts";
 import type { Transcript } from "../transcript.ts";
 import { markUnsent } from "./mark-unsent.ts";
 import type { KeptReason, MaskResultParameters } from "./mask-result.ts";
+import { lazyMoments, type MomentOf, madeNow } from "./thinking.ts";
 
 /** The masking of a conversation: its edits, and what was left alone and why. */
 export interface MaskPlan {
 	readonly edits: readonly ReplaceEdit[];
 	readonly kept: Readonly<Record<KeptReason, number>>;
+	/** When each edit was first made. */
+	readonly momentOf: MomentOf;
 }
 
 /** How a history is replayed. */
@@ -37,13 +41,12 @@ export interface MaskParameters extends MaskResultParameters {
  * older ones are masked. The edits for a history are a subset of the edits for the same history with more messages
  * behind it.
  */
-export function planMask(parameters: MaskParameters): MaskPlan {
-	const { transcript, policy, replaying } = parameters;
+export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking): MaskPlan {
+	const { transcript, policy } = parameters;
 	const kept = { orphan: 0, not_text: 0, already_masked: 0, last_of_its_tool: 0, error: 0, not_smaller: 0 };
-	if (!policy.enabled || policy.window_turns <= 0) return { edits: [], kept };
-	const { meter, ...how } = replaying;
-	const history = readHistory({ ...parameters, meter });
-	const schedule = replay(history, { ...how, mask: policy });
+	if (!policy.enabled || policy.window_turns <= 0) return { edits: [], kept, momentOf: madeNow };
+	const masked = replayed ?? replayMasking(parameters);
+	const { history, schedule } = masked;
 	const firstKeptTurn = toolTurns(transcript).length - policy.window_turns;
 	const lastOfTheirTool = lastResultsOfEachTool(transcript, policy);
 	const edits = history.results.flatMap(({ turn, outcome, staysUntil }, place): readonly ReplaceEdit[] => {
@@ -57,7 +60,38 @@ export function planMask(parameters: MaskParameters): MaskPlan {
 		else if (staysUntil === Number.POSITIVE_INFINITY) kept.error += 1;
 		return [];
 	});
-	return { edits, kept };
+	return { edits, kept, momentOf: lazyMoments(() => maskMoments(parameters, masked)) };
+}
+
+/** A history, and when the policy masked each of its results. */
+export interface ReplayedMasking {
+	readonly history: ReplayHistory;
+	readonly schedule: Schedule;
+}
+
+/** Replays a history under the policy. */
+export function replayMasking(parameters: MaskParameters): ReplayedMasking {
+	const { meter, ...how } = parameters.replaying;
+	const history = readHistory({ ...parameters, meter });
+	return { history, schedule: replay(history, { ...how, mask: parameters.policy }) };
+}
+
+/**
+ * When each edit of a masking was first made: the masking of a history is what was masked of its beginnings, so the
+ * replay tells. In a history that is the answer of an earlier call, what was masked then is a placeholder already, and
+ * every edit is made now.
+ */
+function maskMoments({ transcript, isPlaceholder }: MaskParameters, { history, schedule }: ReplayedMasking): MomentOf {
+	const isAnswer = transcript.messages.some(({ results }) =>
+		results.some(({ texts }) => texts.some(({ text }) => isPlaceholder(text))),
+	);
+	if (isAnswer) return madeNow;
+	const moments = new Map<string, number>();
+	history.results.forEach(({ outcome }, place) => {
+		if (typeof outcome === "string") return;
+		for (const { path } of outcome) moments.set(jsonPointer(path), schedule[place] as number);
+	});
+	return ({ path }) => moments.get(jsonPointer(path)) ?? Number.POSITIVE_INFINITY;
 }
 
 /** Places of the last K results of each tool; those whose call has no name count as one tool. */

@@ -5,8 +5,8 @@ import type { Plan } from "../../engine/edit.ts";
 import { planGuard } from "../../engine/guard.ts";
 import type { Measurement, TokenMeter } from "../../engine/measure.ts";
 import { reportOf } from "../../engine/report.ts";
-import { maskMoments, planMask } from "../../engine/strategies/mask.ts";
-import { lazyMoments, type MomentOf } from "../../engine/strategies/thinking.ts";
+import { planMask } from "../../engine/strategies/mask.ts";
+import type { MomentOf } from "../../engine/strategies/thinking.ts";
 import type { TokenScale } from "../../engine/token-scale.ts";
 import type { Transcript } from "../../engine/transcript.ts";
 import { PalimpsestError } from "../../errors.ts";
@@ -90,10 +90,8 @@ function planner(policy: Policy, { source, transcript, measurement, meter, scale
 			const { mask, media, prices } = policy;
 			const replaying = { meter, prices };
 			const masking = { ...shared, policy: mask, media, countTokens, replaying };
-			return complete(
-				planMask(masking).edits,
-				lazyMoments(() => maskMoments(masking)),
-			);
+			const { edits, momentOf } = planMask(masking);
+			return complete(edits, momentOf);
 		},
 		guard(budget: number) {
 			const what = { ...shared, policy, budget, meter, measurement, scale, libraries: textLibraries };

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Size } from "../../../src/engine/edit.ts";
+import type { Measurement } from "../../../src/engine/measure.ts";
+import { addSizes } from "../../../src/engine/size.ts";
 import { planDrop } from "../../../src/engine/strategies/drop.ts";
 import type { Transcript } from "../../../src/engine/transcript.ts";
 import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
@@ -10,13 +12,16 @@ const plain = (role: "system" | "user" | "assistant") => messageOf({ role });
 const calling = (...ids: string[]) => messageOf({ calls: ids.map((id) => ({ id, name: "ls" })) });
 const answering = (...ids: string[]) => messageOf({ role: "tool", results: ids.map((id) => resultOf(id)) });
 
-const atLeast = (excess: number) => (gone: Size) => gone.tokens >= excess;
+function measured(messages: readonly Size[]): Measurement {
+	return { messages, surroundingTokens: 0, total: messages.reduce(addSizes) };
+}
 
 function dropped(transcript: Transcript, excessTokens: number, guard: PolicyLayer["guard"] = {}): number[] {
 	const sizes = transcript.messages.map(() => ({ chars: 40, tokens: 10 }));
 	const policy = policyOf({ guard: { pin_task: false, ...guard } }).guard;
-	const isEnough = atLeast(excessTokens);
-	const edits = planDrop({ transcript, policy, originalSizes: sizes, currentSizes: sizes, isEnough });
+	const measurement = measured(sizes);
+	const fits = ({ tokens }: Size) => measurement.total.tokens - tokens >= excessTokens;
+	const { edits } = planDrop({ transcript, policy, measurement, fits });
 	return edits.map((edit) => edit.message);
 }
 
@@ -83,8 +88,9 @@ describe("planDrop", () => {
 		const sizes = conversation.messages.map(() => ({ chars: 400, tokens: 100 }));
 		const currentSizes = sizes.map((size, index) => (index === 1 ? { chars: 4, tokens: 1 } : size));
 		const { guard: policy } = policyOf({ guard: { pin_task: false } });
-		const isEnough = atLeast(2);
-		const edits = planDrop({ transcript: conversation, policy, originalSizes: sizes, currentSizes, isEnough });
+		const measurement = measured(sizes);
+		const fits = ({ tokens }: Size) => tokens <= 701 - 2;
+		const { edits } = planDrop({ transcript: conversation, policy, measurement, sizes: currentSizes, fits });
 		expect(edits.map((edit) => edit.message)).toEqual([1, 2, 3, 4]);
 		expect(edits[0]).toMatchObject({ before: { tokens: 100 }, after: { chars: 0, tokens: 0 } });
 	});
@@ -97,7 +103,8 @@ describe("planDrop", () => {
 			{ chars: 40, tokens: 10 },
 		];
 		const { guard: policy } = policyOf({ guard: { pin_task: false } });
-		const edits = planDrop({ transcript, policy, originalSizes: sizes, currentSizes: sizes, isEnough: atLeast(5) });
+		const fits = ({ tokens }: Size) => tokens <= 20 - 5;
+		const { edits } = planDrop({ transcript, policy, measurement: measured(sizes), fits });
 		expect(edits.map(({ path, before }) => [path, before.tokens])).toEqual([
 			[[0], 10],
 			[[1], 0],
