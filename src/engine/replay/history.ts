@@ -1,6 +1,6 @@
 import type { ReplaceEdit } from "../edit.ts";
 import { sizeOfResult, type TokenMeter } from "../measure.ts";
-import { pairResults } from "../pairing.ts";
+import { type PairedResult, pairResults } from "../pairing.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "../strategies/mask-result.ts";
 import { withDigest } from "../strategies/with-digest.ts";
 import { toolTurns } from "../tool-turns.ts";
@@ -35,6 +35,8 @@ export interface ReplayHistory {
 	readonly surroundingTokens: number;
 	/** In the order of `pairResults`, which is that of the messages. */
 	readonly results: readonly ReplayResult[];
+	/** Places of the results that came as placeholders: the history is the answer of an earlier call, or begins with one. */
+	readonly masked: ReadonlySet<number>;
 	/** For each message, the place of its first result in `results`; one more than messages, to end the last. */
 	readonly firstResult: Int32Array;
 	/** For each message, 1 where it opens a tool turn. */
@@ -70,14 +72,17 @@ export function readHistory(parameters: HistoryParameters): ReplayHistory {
 	});
 	const { keep_errors, error_detection } = parameters.policy;
 	const isStructural = keep_errors && error_detection === "structural";
-	const errors = isStructural ? findErrors(transcript) : [];
 	const how = withDigest(isStructural ? { ...parameters, isError: () => false } : parameters);
-	const results = pairResults(transcript).map((one, place): ReplayResult => {
-		const turn = one.caller === undefined ? undefined : turnAt.get(one.caller);
-		const outcome = turn === undefined ? "orphan" : maskResult(one, how);
+	const paired = pairResults(transcript);
+	const turnOf = ({ caller }: PairedResult) => (caller === undefined ? undefined : turnAt.get(caller));
+	const outcomes = paired.map((one) => (turnOf(one) === undefined ? "orphan" : maskResult(one, how)));
+	const masked = new Set(outcomes.flatMap((outcome, place) => (outcome === "already_masked" ? [place] : [])));
+	const errors = isStructural ? findErrors(transcript, masked) : [];
+	const results = paired.map((one, place): ReplayResult => {
+		const outcome = outcomes[place] as ReplayResult["outcome"];
 		return {
 			message: one.message,
-			turn,
+			turn: turnOf(one),
 			toolName: one.call?.name,
 			tokens: tokensOfResult(one.result, meter),
 			saves: typeof outcome === "string" ? 0 : tokensSaved(outcome),
@@ -91,6 +96,7 @@ export function readHistory(parameters: HistoryParameters): ReplayHistory {
 		messageTokens: messages.map((message) => tokensOf(message, meter)),
 		surroundingTokens: transcript.surroundings.reduce((sum, text) => sum + meter.countTokens(text), 0),
 		results,
+		masked,
 		firstResult,
 		opensTurn,
 		calls: callsOf(messages),

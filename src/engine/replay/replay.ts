@@ -2,8 +2,7 @@ import type { MaskPolicy, Prices } from "../../policy/schema.ts";
 import { findStale } from "../use/staleness.ts";
 import { startBreakEven } from "./break-even.ts";
 import type { ReplayHistory } from "./history.ts";
-import { type PlaceholdersMet, startPlaceholdersMet } from "./placeholders-met.ts";
-import { startSelector } from "./selector.ts";
+import { type Selector, startSelector } from "./selector.ts";
 import { budgetOfSelection, patienceOf } from "./thrift.ts";
 import { findUses } from "./uses.ts";
 import { type CallTokens, startView, type View } from "./view.ts";
@@ -42,14 +41,13 @@ export function replay(
 		history,
 		policy: mask,
 		uses: byUse ? findUses(history.transcript) : undefined,
-		stale: byUse ? findStale(history.transcript) : undefined,
+		stale: byUse ? findStale(history.transcript, history.masked) : undefined,
 	});
-	const placeholders = startPlaceholdersMet(history, mask);
-	const cadence = startCadence({ history, mask, prices, view, placeholders, turns: selector.turns });
+	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;
 	const act = (index: number) => {
 		const isTooMuch = view.total() > ceiling;
-		const leaving = cadence.choose(selector.candidates, isTooMuch);
+		const leaving = cadence.choose(isTooMuch);
 		for (const place of leaving) {
 			schedule[place] = index;
 			view.mask(place);
@@ -65,7 +63,6 @@ export function replay(
 		append(index) {
 			view.append(index);
 			selector.append(index);
-			placeholders.append(index);
 		},
 	});
 	// The plain window also counts a turn that the history ends with. What is older than the window stays so, and acting once
@@ -76,7 +73,7 @@ export function replay(
 
 interface Cadence {
 	/** Which results go now, of those that may. */
-	readonly choose: (candidates: () => readonly number[], isTooMuch: boolean) => readonly number[];
+	readonly choose: (isTooMuch: boolean) => readonly number[];
 	readonly called: (tokens: CallTokens) => void;
 }
 
@@ -87,25 +84,22 @@ function startCadence(what: {
 	readonly mask: MaskPolicy;
 	readonly prices: Prices;
 	readonly view: View;
-	readonly placeholders: PlaceholdersMet;
-	readonly turns: () => number;
+	readonly selector: Selector;
 }): Cadence {
-	const { history, mask, prices, view, placeholders, turns } = what;
+	const { history, mask, prices, view, selector } = what;
 	switch (mask.cadence) {
 		case "every_turn":
-			return { choose: (candidates) => candidates(), called() {} };
+			return { choose: () => selector.candidates(), called() {} };
 		case "stride": {
-			// Counted from the window's first turn, which is when a result may go for the first time.
-			let last = 0;
+			// At fixed turns, counted from the first at which a result is older than the window. They are the same in a
+			// history that was masked before, so it is left as it is.
+			let strides = 0;
 			return {
-				choose(candidates, isTooMuch) {
-					const boundary = turns() - mask.window_turns;
-					if (boundary - last < mask.stride_turns && !isTooMuch) return none;
-					const leaving = candidates();
-					// Of a history that is the answer of an earlier call, what would go here has gone then.
-					const hadGone = placeholders.haveGone(turns());
-					if (leaving.length > 0 || hadGone) last = boundary;
-					return leaving;
+				choose(isTooMuch) {
+					const now = Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
+					if (now <= strides && !isTooMuch) return none;
+					strides = Math.max(strides, now);
+					return selector.candidates();
 				},
 				called() {},
 			};
@@ -114,8 +108,8 @@ function startCadence(what: {
 			const rule = startBreakEven(history, { view, prices, patience: patienceOf(mask) });
 			let carried = none;
 			return {
-				choose(candidates, isTooMuch) {
-					const all = candidates();
+				choose(isTooMuch) {
+					const all = selector.candidates();
 					const first = all.length === 0 ? 0 : rule.choose(all, isTooMuch);
 					carried = first < all.length ? all.slice(0, first) : all;
 					return first < all.length ? all.slice(first) : none;

@@ -17,26 +17,33 @@ export interface FoundError {
 
 /**
  * The errors among the results, by `structuralError`, in the order of `pairResults`. Found going forward, so what is so of
- * a conversation stays so when it goes on. Takes time in proportion to the conversation.
+ * a conversation stays so when it goes on. `masked` holds the places of the results that came as placeholders: nobody
+ * knows whether such a call failed, so it settles nothing. Takes time in proportion to the conversation.
  */
-export function findErrors(transcript: Transcript): readonly (FoundError | undefined)[] {
+export function findErrors(
+	transcript: Transcript,
+	masked: ReadonlySet<number> = noneMasked,
+): readonly (FoundError | undefined)[] {
+	if (masked.size > 0) return find(transcript, masked);
 	let found = known.get(transcript);
 	if (!found) {
-		found = find(transcript);
+		found = find(transcript, masked);
 		known.set(transcript, found);
 	}
 	return found;
 }
 
+const noneMasked: ReadonlySet<number> = new Set();
 const known = new WeakMap<Transcript, readonly (FoundError | undefined)[]>();
 
-function find(transcript: Transcript): (FoundError | undefined)[] {
+function find(transcript: Transcript, masked: ReadonlySet<number>): (FoundError | undefined)[] {
 	const paired = pairResults(transcript);
 	const targets = resultTargets(transcript);
 	const errors = new Array<FoundError | undefined>(paired.length).fill(undefined);
 	/** Places of errors by what would settle them. */
 	const open = new Map<string, number[]>();
 	paired.forEach(({ result, call, caller, message }, place) => {
+		if (masked.has(place)) return;
 		const target = targets[place] as CallTarget;
 		const rule = structuralError({ result, target });
 		const holder = caller === undefined ? undefined : transcript.messages[caller];

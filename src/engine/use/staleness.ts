@@ -39,21 +39,27 @@ interface Showing {
 
 /**
  * From which message on each result is out of date, in the order of `pairResults`; `undefined` for what is not. It is
- * found going forward, so what is so of a conversation stays so when it goes on. Takes time in proportion to the
- * conversation.
+ * found going forward, so what is so of a conversation stays so when it goes on. `masked` holds the places of the results
+ * that came as placeholders: nobody knows what they held or whether their calls failed, so they make no other result go
+ * that would have stayed beside the original. Takes time in proportion to the conversation.
  */
-export function findStale(transcript: Transcript): readonly (Staleness | undefined)[] {
+export function findStale(
+	transcript: Transcript,
+	masked: ReadonlySet<number> = noneMasked,
+): readonly (Staleness | undefined)[] {
+	if (masked.size > 0) return find(transcript, masked);
 	let found = known.get(transcript);
 	if (!found) {
-		found = find(transcript);
+		found = find(transcript, masked);
 		known.set(transcript, found);
 	}
 	return found;
 }
 
+const noneMasked: ReadonlySet<number> = new Set();
 const known = new WeakMap<Transcript, readonly (Staleness | undefined)[]>();
 
-function find(transcript: Transcript): (Staleness | undefined)[] {
+function find(transcript: Transcript, masked: ReadonlySet<number>): (Staleness | undefined)[] {
 	const paired = pairResults(transcript);
 	const targets = resultTargets(transcript);
 	const lengths = paired.map(({ result }) => resultCharacters(result));
@@ -61,6 +67,8 @@ function find(transcript: Transcript): (Staleness | undefined)[] {
 	/** How many files of a result are still shown by it alone. */
 	const filesLeft = new Int32Array(paired.length);
 	const failures = new Set<number>();
+	/** Results of several files of which one was edited. */
+	const edited = new Set<number>();
 	const showing = new Map<string, Showing[]>();
 	const sameText = lastOf();
 	const sameCall = lastOf();
@@ -73,7 +81,12 @@ function find(transcript: Transcript): (Staleness | undefined)[] {
 	};
 	const supersede = (place: number, reason: StaleReason, from: number) => {
 		filesLeft[place] = (filesLeft[place] ?? 0) - 1;
-		if (filesLeft[place] === 0) mark(place, reason, from);
+		if (reason === "edited") edited.add(place);
+		if (filesLeft[place] === 0) mark(place, edited.has(place) ? "edited" : reason, from);
+	};
+	const edit = (path: string, from: number) => {
+		for (const shown of showing.get(path) ?? []) supersede(shown.place, "edited", from);
+		showing.delete(path);
 	};
 	const superseding = ({ path, lines }: FileRead, place: number, from: number) => {
 		const shown = showing.get(path);
@@ -92,19 +105,22 @@ function find(transcript: Transcript): (Staleness | undefined)[] {
 
 	paired.forEach((one, place) => {
 		const from = one.message;
+		const target = targets[place] as CallTarget;
+		if (masked.has(place)) {
+			if (isRepeatable(target)) sameCall(callText(one, transcript), place);
+			// Whichever of its files it read or wrote, "edited" is the one reason for which nothing goes.
+			for (const path of [...target.writes, ...target.reads.map((read) => read.path)]) edit(path, from);
+			return;
+		}
 		const text = resultText(one.result);
 		if (text !== "") mark(sameText(text, place), "identical", from);
-		const target = targets[place] as CallTarget;
 		const failed = structuralError({ result: one.result, target }) !== undefined;
 		if (failed) failures.add(place);
 		const before = isRepeatable(target) ? sameCall(callText(one, transcript), place) : undefined;
 		// What worked once says more than that it no longer does.
 		if (before !== undefined && (!failed || failures.has(before))) mark(before, "repeated", from);
 		if (failed) return;
-		for (const path of target.writes) {
-			for (const shown of showing.get(path) ?? []) supersede(shown.place, "edited", from);
-			showing.delete(path);
-		}
+		for (const path of target.writes) edit(path, from);
 		for (const read of target.reads) superseding(read, place, from);
 		const shows =
 			target.kind === "write" ? target.writes.map((path): FileRead => ({ path, lines: "part" })) : target.reads;

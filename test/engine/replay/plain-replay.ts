@@ -79,40 +79,31 @@ export function plainReplay(given: PlainHistory, policy: Policy, budget = Number
 	const gone = new Set<number>();
 	const rule = startBreakEven(history, { view, prices, patience: patienceOf(mask) });
 	let carried: readonly number[] = [];
-	let lastBoundary = 0;
-	/** Placeholders that the history came with, as far as a stride went by them. */
-	const metGone = new Set<number>();
-	const meetGone = (index: number, turns: number): boolean => {
-		const before = metGone.size;
-		history.results.forEach(({ message, turn, toolName = "", outcome }, place) => {
-			const isAlways = Object.hasOwn(mask.tools, toolName) && mask.tools[toolName] === "always";
-			const isPlaceholder = message < index && turn !== undefined && outcome === "already_masked";
-			if (isPlaceholder && turn < turns - (isAlways ? 1 : mask.window_turns)) metGone.add(place);
-		});
-		return metGone.size > before;
+	let strides = 0;
+	const act = (index: number) => {
+		const candidates = plainCandidates(given, policy, index, gone);
+		const isTooMuch = view.total() > budget;
+		const turns = history.opensTurn.slice(0, index).reduce((sum, opens) => sum + opens, 0);
+		let first = 0;
+		if (mask.cadence === "break_even" && candidates.length > 0) first = rule.choose(candidates, isTooMuch);
+		if (mask.cadence === "stride") {
+			const now = Math.floor((turns - mask.window_turns) / mask.stride_turns);
+			if (now <= strides && !isTooMuch) first = candidates.length;
+			strides = Math.max(strides, now);
+		}
+		carried = candidates.slice(0, first);
+		for (const place of candidates.slice(first)) {
+			schedule[place] = index;
+			gone.add(place);
+			view.mask(place);
+		}
 	};
 	walk(history, {
-		beforeAnswer(index) {
-			const candidates = plainCandidates(given, policy, index, gone);
-			const isTooMuch = view.total() > budget;
-			const boundary = history.opensTurn.slice(0, index).reduce((sum, opens) => sum + opens, 0) - mask.window_turns;
-			let first = 0;
-			if (mask.cadence === "break_even" && candidates.length > 0) first = rule.choose(candidates, isTooMuch);
-			if (mask.cadence === "stride" && boundary - lastBoundary < mask.stride_turns && !isTooMuch) {
-				first = candidates.length;
-			} else {
-				const hadGone = meetGone(index, boundary + mask.window_turns);
-				if (candidates.length > 0 || hadGone) lastBoundary = boundary;
-			}
-			carried = candidates.slice(0, first);
-			for (const place of candidates.slice(first)) {
-				schedule[place] = index;
-				gone.add(place);
-				view.mask(place);
-			}
-		},
+		beforeAnswer: act,
 		call: () => rule.called(view.call(), carried),
 		append: view.append,
 	});
+	// The plain window also counts a turn that the history ends with.
+	if (mask.cadence === "every_turn" && budgetOfSelection(mask) === 0) act(history.transcript.messages.length);
 	return schedule;
 }

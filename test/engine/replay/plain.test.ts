@@ -30,7 +30,7 @@ function compareReplays(transcript: Transcript, mask: Partial<MaskPolicy>, budge
 	const policy = policyOf({ mask });
 	const history = historyOf(transcript, policy);
 	const schedule = Array.from(replay(history, { mask: policy.mask, prices: policy.prices, budget }));
-	const given = { history, uses: findUses(transcript), stale: findStale(transcript) };
+	const given = { history, uses: findUses(transcript), stale: findStale(transcript, history.masked) };
 	expect(schedule).toEqual(plainReplay(given, policy, budget));
 	const masked = schedule.filter(Number.isFinite);
 	seen.masked += masked.length;
