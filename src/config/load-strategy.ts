@@ -6,7 +6,7 @@ import { resolveModule } from "./resolve-module.ts";
 
 /** An external strategy by its name in the configuration. */
 export interface NamedStrategy {
-	/** `module#Export`. */
+	/** `module#Export` or `module:Class`. */
 	readonly name: string;
 	/** Absolute path of the folder that paths and packages are looked for from: that of the policy file. */
 	readonly folder: string;

@@ -16,6 +16,6 @@ export function refuseFoundCode(layer: PolicyLayer, file: string, search: Policy
 	const isNamed = search.policyFile !== undefined || Boolean(search.environment.PALIMPSEST_POLICY);
 	if (isNamed || path.dirname(file) !== path.resolve(search.workingDirectory)) return;
 	throw invalidPolicy(file, [
-		"compaction.strategy: a module#Export is code, and this file was found in the working directory, not named. Trust it by --policy FILE or PALIMPSEST_POLICY.",
+		"compaction.strategy: module#Export and module:Class are code, and this file was found in the working directory, not named. Trust it by --policy FILE or PALIMPSEST_POLICY.",
 	]);
 }

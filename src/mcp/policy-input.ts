@@ -5,6 +5,7 @@ import { policyJsonSchema } from "../policy/policy-json-schema.ts";
 import type { PolicyLayer } from "../policy/policy-layer.ts";
 import { resolvePolicy } from "../policy/resolve-policy.ts";
 import type { Policy } from "../policy/schema.ts";
+import { parseStrategyName } from "../policy/strategy-name.ts";
 import type { ToolContext } from "./tool.ts";
 
 type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compaction";
@@ -33,10 +34,11 @@ export function policyInput(sections: readonly Section[]) {
 export function policyOfCall(context: ToolContext, override: unknown): Policy {
 	if (override === undefined) return policyInForce(context.layers);
 	const layer = checkPolicyLayer(override, "the tool's `policy` argument");
-	if (layer.compaction?.strategy?.includes("#")) {
+	const strategy = layer.compaction?.strategy;
+	if (strategy !== undefined && parseStrategyName(strategy).kind === "external") {
 		throw new PalimpsestError(
 			"invalid_policy",
-			"The tool's `policy` argument cannot be used:\n- compaction.strategy: a module#Export is code, which the configuration alone may name; a call names one of the built-in strategies.",
+			"The tool's `policy` argument cannot be used:\n- compaction.strategy: module#Export and module:Class are code, which the configuration alone may name; a call names one of the built-in strategies.",
 		);
 	}
 	return resolvePolicy([...context.layers, layer]);

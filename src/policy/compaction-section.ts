@@ -12,7 +12,7 @@ export const compactionSection = z.strictObject({
 		})
 		.default("hiding-then-summary")
 		.describe(
-			"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides; where nothing is left to hide, summarises), or `module#Export`, a strategy of your own, which no tool call may name.",
+			"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides; where nothing is left to hide, summarises), or `module#Export` (or `module:Class`), a strategy of your own, which no tool call may name.",
 		),
 	at_messages: messageNumber
 		.nullable()

@@ -23,30 +23,39 @@ const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 const path = /^(?:\.{0,2}[\\/]|[A-Za-z]:[\\/]|file:)/;
 const packageName = /^(?:@[\w.~-]+\/)?[A-Za-z0-9_~-][\w.~-]*(?:\/[^\\\s#?%]+)?$/;
 
+/** A path or URL whose only colon is that of its drive or scheme. */
+const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
+/** Prefixes that make another kind of module of what stands behind the colon: `node:fs` is no export of a package. */
+const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
+
 /**
- * Parses the name of a compaction strategy: a built-in one, or `module#Export`. `module` is a package or a path that
- * starts with `./`, `../`, `/` or `file:`; the last `#` parts it from the export.
+ * Parses the name of a compaction strategy: a built-in one, or `module#Export` or `module:Class` (seed 3). `module` is a
+ * package or a path that starts with `./`, `../`, `/`, a drive or `file:`; the last `#` or `:` parts it from the export.
  */
 export function parseStrategyName(name: string): StrategyName {
 	const builtIn = builtInStrategies.find((one) => one === name);
 	if (builtIn) return { kind: "built_in", name: builtIn };
 	const unusable = (problem: string): StrategyName => ({ kind: "unusable", problem });
-	const hash = name.lastIndexOf("#");
-	if (hash === -1) {
+	const end = Math.max(name.lastIndexOf("#"), name.lastIndexOf(":"));
+	if (end === -1) {
 		const near = nearestName(name, builtInStrategies);
 		const hint = near === null ? "" : ` Did you mean ${near}?`;
 		const known = builtInStrategies.map((one) => `"${one}"`).join(", ");
 		return unusable(`expected ${known} or "module#Export" of your own, got ${quote(name)}.${hint}`);
 	}
-	const [module, exportName] = [name.slice(0, hash), name.slice(hash + 1)];
-	if (name.length > longestName || !(path.test(module) || packageName.test(module))) {
+	if (pathAlone.test(name)) {
+		return unusable(`expected "#" and the name of an export behind the path, got ${quote(name)}.`);
+	}
+	const [module, separator, exportName] = [name.slice(0, end), name.charAt(end), name.slice(end + 1)];
+	const isModule = path.test(module) || (packageName.test(module) && !(separator === ":" && scheme.test(module)));
+	if (name.length > longestName || !isModule) {
 		return unusable(
-			`expected a package or a path that starts with "./", "../", "/" or "file:" before the "#", got ${quote(module)}.`,
+			`expected a package or a path that starts with "./", "../", "/" or "file:" before the "${separator}", got ${quote(module)}.`,
 		);
 	}
 	if (!identifier.test(exportName)) {
 		return unusable(
-			`expected the name of an export behind the "#", or "default" for the module's own, got ${quote(exportName)}.`,
+			`expected the name of an export behind the "${separator}", or "default" for the module's own, got ${quote(exportName)}.`,
 		);
 	}
 	return { kind: "external", module, exportName };

@@ -78,6 +78,9 @@ describe("an external strategy", () => {
 		["esm-only/more/one#One", "One"],
 		["common#Common", "Common"],
 		["@scope/dual#Dual", "Dual"],
+		["./strategy.mjs:Short", "Short"],
+		["esm-only/more/one:One", "One"],
+		["@scope/dual:Dual", "Dual"],
 	])("%s is loaded, and given its dependencies", async (name, from) => {
 		const strategy = await loadStrategy({ name, folder, dependencies });
 		expect(await strategy.compact(context)).toEqual([{ from, locale: "fr" }]);
@@ -85,7 +88,7 @@ describe("an external strategy", () => {
 
 	it("is found by absolute path and URL, and packages from a folder below", async () => {
 		const path = join(folder, "strategy.mjs");
-		for (const name of [`${path}#object`, `${pathToFileURL(path)}#object`, "../strategy.mjs#object"]) {
+		for (const name of [`${path}#object`, `${pathToFileURL(path)}:object`, "../strategy.mjs:object"]) {
 			const strategy = await loadStrategy({ name, folder: join(folder, "sub"), dependencies });
 			expect(await strategy.compact(context)).toBeNull();
 		}

@@ -97,7 +97,9 @@ describe('“`[compaction] strategy = "name"` or `"module#Export"`” (seed 3, s
 		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "llm-summary" }).success).toBe(true);
 		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "own#Own" }).success).toBe(false);
 		const context = { layers: [] } as unknown as ToolContext;
-		expect(() => policyOfCall(context, { compaction: { strategy: "own#Own" } })).toThrow(/configuration alone/);
+		for (const strategy of ["own#Own", "own:Own", "./own.mjs:Own"]) {
+			expect(() => policyOfCall(context, { compaction: { strategy } })).toThrow(/configuration alone/);
+		}
 		expect(policyOfCall(context, { compaction: { strategy: "llm-summary" } }).compaction.strategy).toBe("llm-summary");
 	});
 

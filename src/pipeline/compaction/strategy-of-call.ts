@@ -9,7 +9,7 @@ import type { StrategyOfCall } from "./compact-request.ts";
 import { strategyLlm } from "./strategy-llm.ts";
 import type { SummarySource } from "./summary-source.ts";
 
-/** Makes a strategy that the configuration names by `module#Export`. */
+/** Makes a strategy that the configuration names by `module#Export` or `module:Class`. */
 export type LoadStrategy = (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
 
 /**
