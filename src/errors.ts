@@ -10,6 +10,7 @@
  * - `file_exists`: an output file that is there already.
  * - `unwritable_file`: an output file that cannot be written.
  * - `context_window_unknown`: no context window given and none known for the model.
+ * - `no_budget`: the reserve for the answer leaves nothing of the context window for the conversation.
  * - `broken_promise`: the verifier refused our own result; the conversation was left as it was.
  * - `thinking_bound`: the policy refuses edits that stand before bound reasoning blocks.
  * - `stale_edit`: an edit does not fit the text that it is applied to.
@@ -34,6 +35,7 @@ export type ErrorCode =
 	| "file_exists"
 	| "unwritable_file"
 	| "context_window_unknown"
+	| "no_budget"
 	| "broken_promise"
 	| "thinking_bound"
 	| "stale_edit"
@@ -75,6 +77,29 @@ export class PalimpsestError extends Error {
 		super(message, options);
 		this.code = code;
 	}
+}
+
+/** A face of the product that spells the arguments of a call in its own way. */
+export type Face = "command" | "library";
+
+/** Arguments as the tools spell them, with the command's spelling. */
+const spellings = {
+	context_window: "--context-window",
+	model: "--model",
+	reserve_tokens: "--reserve-tokens",
+} as const;
+
+/**
+ * An error's message with arguments spelled as a face spells them. Below the faces, messages name arguments as the tools do,
+ * in backquotes: `context_window` is the command's --context-window and the library's `contextWindow`.
+ */
+export function spelledFor(face: Face, { code, message }: PalimpsestError): string {
+	if (code !== "no_budget") return message;
+	return message.replace(/`([a-z_]+)`/g, (quoted, name: string) => {
+		if (!Object.hasOwn(spellings, name)) return quoted;
+		if (face === "command") return spellings[name as keyof typeof spellings];
+		return `\`${name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())}\``;
+	});
 }
 
 const retryable: ReadonlySet<SummariserErrorCode> = new Set(["rate_limit", "timeout", "server_error"]);

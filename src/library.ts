@@ -1,6 +1,6 @@
 import type { Archive } from "./archive/archive.ts";
 import { NotJsonError } from "./engine/stringify.ts";
-import { PalimpsestError } from "./errors.ts";
+import { PalimpsestError, spelledFor } from "./errors.ts";
 import {
 	type CallOptions,
 	type CompactOptions,
@@ -47,6 +47,7 @@ async function refusingOtherThanJson<Value>(work: () => Promise<Value>): Promise
 	try {
 		return await work();
 	} catch (error) {
+		if (error instanceof PalimpsestError) error.message = spelledFor("library", error);
 		if (!(error instanceof NotJsonError)) throw error;
 		throw new PalimpsestError("invalid_argument", error.message, { cause: error });
 	}
@@ -70,9 +71,10 @@ export async function mask<Conversation>(
 }
 
 /**
- * Brings a conversation within its model's context window; `report.fits` says whether it is.
+ * Brings a conversation within its model's context window; `report.fits` says whether it is (`null` where no window is known
+ * and the policy says to leave the conversation alone then).
  *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `context_window_unknown`, `invalid_argument`.
+ * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `context_window_unknown`, `no_budget`, `invalid_argument`.
  */
 export async function guard<Conversation>(
 	conversation: Conversation,

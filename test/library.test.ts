@@ -128,6 +128,12 @@ describe("errors", () => {
 		["nothing", () => loose.mask(undefined), "not_a_conversation", /list of messages.* got nothing\./],
 		["no window", () => guard(messages), "context_window_unknown", /context_window/],
 		["an unknown model", () => guard(messages, { model: "nope-9" }), "context_window_unknown", /"nope-9"/],
+		[
+			"no budget",
+			() => guard(messages, { contextWindow: 8_192 }),
+			"no_budget",
+			/window of 8192 tokens, less a reserve of 8192 .*`reserveTokens` \(guard\.reserve_tokens .*`contextWindow`/,
+		],
 		["NaN", () => guard(messages, { contextWindow: Number.NaN }), "invalid_argument", /whole number .* got NaN/],
 		["a negative", () => guard(messages, { contextWindow: 9, reserveTokens: -1 }), "invalid_argument", /got -1/],
 		["no text", () => loose.truncate(7), "invalid_argument", /string; got number/],
@@ -141,7 +147,7 @@ describe("errors", () => {
 		["a mistyped preset", () => loose.truncate("a", { policy: { preset: "x" } }), "invalid_policy", /preset: expected/],
 		[
 			"a bigint",
-			() => guard(withOutput({ rows: 1n }), { contextWindow: 9 }),
+			() => guard(withOutput({ rows: 1n }), { contextWindow: 9_000 }),
 			"invalid_argument",
 			/holds itself, or a bigint/,
 		],

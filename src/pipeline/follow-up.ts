@@ -14,8 +14,8 @@ import type { LocaleName, Policy } from "../policy/schema.ts";
 export interface FollowUpReport {
 	/** Whether a request for a more concise answer was appended, behind the answer as far as it came. */
 	readonly appended: boolean;
-	/** Why it was not: the answer was not cut, or a call of it can be run all the same. */
-	readonly why?: "not_cut" | "has_usable_call";
+	/** Why it was not: the answer was not cut, a call of it can be run all the same, or the guard is turned off. */
+	readonly why?: "not_cut" | "has_usable_call" | "guard_off";
 	/** Calls of the answer whose arguments are not whole. They are never passed on. */
 	readonly broken_calls: number;
 }
@@ -43,6 +43,9 @@ export function followUpOf(
 	const { broken_calls } = planned;
 	if (planned.kind === "none") {
 		return { edits: [], size: size.total(), report: { appended: false, why: planned.why, broken_calls } };
+	}
+	if (!policy.guard.enabled) {
+		return { edits: [], size: size.total(), report: { appended: false, why: "guard_off", broken_calls } };
 	}
 	for (const { after } of planned.edits) size.add(after);
 	return { edits: planned.edits, size: size.total(), report: { appended: true, broken_calls } };

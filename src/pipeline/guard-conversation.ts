@@ -12,7 +12,7 @@ import type { SpellingsOf } from "./archive-originals.ts";
 import { archivingOf } from "./archiving-of.ts";
 import { type CarriedOut, carryOut } from "./carry-out.ts";
 import { completePlan } from "./complete-plan.ts";
-import { contextWindowOfCall } from "./context-window-of-call.ts";
+import { guardedWindow, requiredBudget } from "./context-window-of-call.ts";
 import { countForGuard } from "./count-for-guard.ts";
 import { countingReport } from "./counting-report.ts";
 import { despiteArchive } from "./despite-archive.ts";
@@ -56,12 +56,13 @@ export interface GuardRequest extends KeepsOriginals {
 }
 
 /**
- * Brings a conversation within its model's context window, and says whether it fits.
+ * Brings a conversation within its model's context window, and says whether it fits. With `guard.enabled = false`, and
+ * where no window is known and `guard.unknown_window` says so, it changes nothing and only reports.
  *
  * With an archive, what is taken out is kept there first; where that fails, the conversation comes back as it was, with the
  * error `archive_unavailable`, unless the policy says otherwise.
  *
- * @throws PalimpsestError `not_a_conversation`; `context_window_unknown`; `invalid_argument` for a window, reserve or
+ * @throws PalimpsestError `not_a_conversation`; `context_window_unknown`; `no_budget`; `invalid_argument` for a window, reserve or
  * usage that is no whole number of tokens, and for tools where the conversation holds some.
  */
 export function guardConversation(request: GuardRequest): Promise<Outcome<GuardReport>> {
@@ -70,15 +71,9 @@ export function guardConversation(request: GuardRequest): Promise<Outcome<GuardR
 
 async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const { conversation, archive, spellingsOf, log } = request;
-	requireTokens("context_window", request.contextWindow, 1);
-	requireTokens("reserve_tokens", request.reserveTokens, 0);
 	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
 	const source = readConversation(conversation);
-	const reserveTokens = request.reserveTokens ?? request.policy.guard.reserve_tokens;
-	const policy = { ...request.policy, guard: { ...request.policy.guard, reserve_tokens: reserveTokens } };
-	const model = modelOfCall(request.model, conversation, policy);
-	const contextWindow = await contextWindowOfCall(request.contextWindow, policy, model);
-	const budget = budgetOf(contextWindow, policy.guard);
+	const { policy, model, window, budget } = await openBudget(request);
 	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
 	const counter = await tokenMeter(policy, model);
 	const followUp = followUpOf(request.lastResponse, { source, policy, meter: counter.meter });
@@ -132,22 +127,24 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const inCommon = { document: conversation, scale, refOfGroup: refsOfGroups(settled) };
 	const events = log ? planEvents(done, { unknownTool: wording.unknownTool, scale }) : [];
 	for (const event of events) log?.(event);
+	for (const note of window.notes) {
+		log?.({ level: "warning", message: `Context guard: ${note}`, data: { event: "window_unknown" } });
+	}
 	const report = reportOf(transcript, measurement, done, scale);
 	const band = early && followUp.edits.length === 0 ? early.band : report.band;
 	const shortfall = Math.max(0, band.high - budget);
-	const reserveNote = budget > 0 ? [] : ["The reserve leaves nothing of the context window, so nothing can fit."];
 	return {
 		conversation: settled.document,
 		edits: done.map((edit) => editRecord(edit, inCommon)),
 		report: {
 			...report,
 			band,
-			notes: [...report.notes, ...estimate.notes, ...reserveNote],
+			notes: [...report.notes, ...window.notes, ...estimate.notes],
 			...countingReport(estimate),
-			fits: shortfall === 0,
-			context_window: contextWindow,
-			reserve_tokens: reserveTokens,
-			budget_tokens: budget,
+			fits: window.tokens === undefined ? null : shortfall === 0,
+			context_window: window.tokens ?? null,
+			reserve_tokens: policy.guard.reserve_tokens,
+			budget_tokens: window.tokens === undefined ? null : budget,
 			shortfall_tokens: shortfall,
 			steps: kept
 				? guard.steps.map(({ step, count, tokensAfter }) => ({ step, count, tokens_after: tokensAfter }))
@@ -164,6 +161,26 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		},
 		...(settled.kind === "kept_promises" ? {} : { error: settled.error }),
 	};
+}
+
+/**
+ * What a guard has to bring a conversation within: the window and the budget, infinite where no window is known and all is
+ * left as it is; and the policy with what the call itself says, without a ladder where nothing may be changed.
+ *
+ * @throws PalimpsestError `context_window_unknown`, `no_budget`, `invalid_argument`.
+ */
+export async function openBudget(request: GuardRequest) {
+	requireTokens("context_window", request.contextWindow, 1);
+	requireTokens("reserve_tokens", request.reserveTokens, 0);
+	const { conversation, policy, reserveTokens } = request;
+	const model = modelOfCall(request.model, conversation, policy);
+	const window = await guardedWindow(request.contextWindow, policy, model);
+	const guard = { ...policy.guard, reserve_tokens: reserveTokens ?? policy.guard.reserve_tokens };
+	if (guard.enabled && window.tokens !== undefined) {
+		return { policy: { ...policy, guard }, model, window, budget: requiredBudget(window.tokens, guard) };
+	}
+	const budget = window.tokens === undefined ? Number.POSITIVE_INFINITY : budgetOf(window.tokens, guard);
+	return { policy: { ...policy, guard: { ...guard, ladder: [] } }, model, window, budget };
 }
 
 function droppedGroupsReport(settled: CarriedOut): Pick<GuardReport, "dropped_groups"> {

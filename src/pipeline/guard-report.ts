@@ -9,12 +9,16 @@ import type { ThinkingReport } from "./thinking-report.ts";
 
 /** What a guarding did. */
 export interface GuardReport extends Report, CountingReport {
-	/** Whether the conversation is now within the budget, at the upper end of its band. */
-	readonly fits: boolean;
-	readonly context_window: number;
+	/**
+	 * Whether the conversation is now within the budget, at the upper end of its band. `null` where no context window is
+	 * known and the policy says to leave the conversation as it is then.
+	 */
+	readonly fits: boolean | null;
+	/** `null` where none is known, as `budget_tokens`. */
+	readonly context_window: number | null;
 	readonly reserve_tokens: number;
-	/** Tokens that the conversation may take; negative where the reserve is larger than the window. */
-	readonly budget_tokens: number;
+	/** Tokens that the conversation may take; 0 or less only where the guard is turned off. */
+	readonly budget_tokens: number | null;
 	/** Tokens over the budget at the upper end of the band; 0 where it fits. */
 	readonly shortfall_tokens: number;
 	/** The ladder's steps that changed something, in order. */

@@ -46,6 +46,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 			mask: { enabled: false },
 			guard: {
 				ladder: ["truncate", "drop"],
+				unknown_window: 200_000,
 				reserve_tokens: 8_192,
 				truncate_when: "always",
 				max_tool_result_chars: 50_000,
@@ -66,6 +67,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 			mask: { enabled: false },
 			guard: {
 				ladder: ["truncate", "drop"],
+				unknown_window: "leave",
 				budget_ratio: 0.8,
 				reserve_tokens: 0,
 				truncate_when: "over_budget",
@@ -74,6 +76,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
 				truncate_tail_chars: 500,
 				marker_template: trimMarker.plain,
 				keep_last_messages: 4,
+				pin_task: false,
 				max_messages: 50,
 			},
 			compaction: { strategy: "llm-summary", at_messages: 30, keep_last_messages: 5 },

@@ -10,6 +10,10 @@ import { truncateSection } from "./truncate-section.ts";
 const truncateWhen = z.enum(["always", "over_budget"]);
 
 const guard = z.strictObject({
+	enabled: z
+		.boolean()
+		.default(true)
+		.describe("Whether the guard changes a conversation at all. Off, it says whether it fits and what takes the most."),
 	ladder: z
 		.array(z.enum(["truncate", "mask", "drop"]))
 		.refine((steps) => new Set(steps).size === steps.length, "each step at most once")
@@ -26,6 +30,12 @@ const guard = z.strictObject({
 		.nullable()
 		.default(null)
 		.describe("Context window in tokens, in place of the model's own."),
+	unknown_window: z
+		.union([tokenNumber.min(1), z.enum(["refuse", "leave"])])
+		.default("refuse")
+		.describe(
+			"Where no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
+		),
 	reserve_tokens: tokenNumber.default(8192).describe("Tokens of the window left free for the answer."),
 	budget_ratio: z
 		.number()

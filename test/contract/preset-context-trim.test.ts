@@ -63,16 +63,31 @@ describe("Preset `context-trim` (seed 4, tasks 1 and 4)", () => {
 	it("« garder system + 4 derniers »: system and the last 4 messages stay, however small the window", async () => {
 		const { messages, report } = await trim(10);
 		expect(report.fits).toBe(false);
-		expect(messages.slice(-4)).toEqual(conversation.slice(-4));
-		// The task is pinned (our improvement).
-		expect(messages).toEqual([conversation[0], conversation[1], ...conversation.slice(-4)]);
+		expect(messages).toEqual([conversation[0], ...conversation.slice(-4)]);
 	});
+
+	it("the first user message stays only where `guard.pin_task` says so", async () => {
+		const pinned = policyOf({ preset: "context-trim", guard: { pin_task: true } });
+		const outcome = await guardConversation({ conversation, policy: pinned, contextWindow: 10 });
+		expect(outcome.conversation).toEqual([conversation[0], conversation[1], ...conversation.slice(-4)]);
+	});
+
+	it.each([undefined, "no-such-model"])(
+		"« if not max_tokens: return messages »: with no limit known (model %s) nothing changes, and a note says so",
+		async (model) => {
+			const { conversation: after, report } = await guardConversation({ conversation, policy, model });
+			expect(after).toBe(conversation);
+			expect(report).toMatchObject({ changed: false, fits: null, context_window: null, budget_tokens: null });
+			expect(report.shortfall_tokens).toBe(0);
+			expect(report.notes).toContainEqual(expect.stringMatching(/context window .*so nothing was taken out/));
+		},
+	);
 
 	it("keeps the whole group of a message among the last 4", async () => {
 		const odd = [...conversation.slice(0, -2), ...openaiMessages(user("a"), user("b"), user("c"))];
 		const outcome = await guardConversation({ conversation: odd, policy, contextWindow: 10 });
 		// The fourth message from the end is a result, so its call stays with it.
-		expect(outcome.conversation).toEqual([odd[0], odd[1], ...odd.slice(-5)]);
+		expect(outcome.conversation).toEqual([odd[0], ...odd.slice(-5)]);
 	});
 
 	it("« messages (la liste originale) continue de s'accumuler »: the caller's list is never changed", async () => {

@@ -46,7 +46,21 @@ describe("Seed 5, L3 (配置化): every threshold is in the policy", () => {
 		expect((await guardConversation({ conversation, policy })).report.budget_tokens).toBe(1_500);
 	});
 
-	it("enabled: an empty ladder only measures", async () => {
+	it("enabled: false changes nothing and says whether it fits", async () => {
+		const off = { guard: { enabled: false, max_tool_result_chars: 5_000 } };
+		for (const [contextWindow, fits] of [
+			[9_000, false],
+			[1_000_000, true],
+		] as const) {
+			const outcome = await guard(conversation, off, contextWindow);
+			expect(outcome.conversation).toBe(conversation);
+			expect(outcome.events).toEqual([]);
+			expect(outcome.report.fits).toBe(fits);
+		}
+		expect(policyOf({ preset: "context-guard" }).guard.enabled).toBe(true);
+	});
+
+	it("an empty ladder only measures", async () => {
 		const outcome = await guard(conversation, { guard: { ladder: [] } }, 9_000);
 		expect(outcome.conversation).toBe(conversation);
 		expect(outcome.report.fits).toBe(false);

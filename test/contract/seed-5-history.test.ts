@@ -27,7 +27,7 @@ async function guard(conversation: unknown, request: Partial<GuardRequest> = {})
 	expect(broken).toEqual([]);
 	const tokens = sumTokens(after, "openai-chat", 4, countTokens);
 	expect(report.tokens.after).toBe(tokens);
-	expect(report.fits).toBe(tokens <= report.budget_tokens);
+	expect(report.fits).toBe(tokens <= (report.budget_tokens ?? 0));
 	return { messages: after as JsonMessage[], report, tokens };
 }
 
@@ -91,7 +91,7 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		const oldestKept = longConversation.indexOf(messages[1] as JsonMessage);
 		const lastDropped = openaiMessages(toolTurn("x", outputOf("turn 0")));
 		expect(oldestKept).toBeGreaterThan(2);
-		expect(tokens + sumTokens(lastDropped, "openai-chat", 4, countTokens)).toBeGreaterThan(report.budget_tokens);
+		expect(tokens + sumTokens(lastDropped, "openai-chat", 4, countTokens)).toBeGreaterThan(report.budget_tokens ?? 0);
 	});
 
 	it("tool result 截断 + 历史裁剪组合生效: truncation and dropping work together", async () => {
@@ -121,9 +121,14 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		expect(report).toMatchObject({ fits: false, shortfall_tokens: tokens - 100, budget_tokens: 100 });
 	});
 
-	it("never pretends: a reserve larger than the window leaves a negative budget, and nothing fits", async () => {
-		const { report } = await guard(openaiMessages(user("Hello")), { contextWindow: 4_000 });
-		expect(report).toMatchObject({ fits: false, budget_tokens: 4_000 - 8_192 });
+	it.each([4_000, 8_191, 8_192])("never pretends: a reserve of 8192 refuses a window of %i", async (contextWindow) => {
+		await expect(guard(longConversation, { contextWindow })).rejects.toMatchObject({
+			code: "no_budget",
+			message: expect.stringMatching(
+				new RegExp(`of ${contextWindow} tokens, less a reserve of 8192 .* \\\`reserve_tokens\\\` `),
+			),
+		});
+		expect((await guard(openaiMessages(user("Hello")), { contextWindow: 8_193 })).report.budget_tokens).toBe(1);
 	});
 
 	it("Dropping takes the oldest whole group: an assistant message with all its results", async () => {
@@ -198,10 +203,26 @@ describe("Seed 5, L2: the budget", () => {
 		expect(report).toMatchObject({ reserve_tokens: 1_000, budget_tokens: 9_000 });
 	});
 
-	it("an unknown model without a window is an error, not a guess", async () => {
-		const unknown = guardConversation({ conversation, policy, model: "no-such-model" });
-		await expect(unknown).rejects.toMatchObject({ code: "context_window_unknown" });
-		await expect(guardConversation({ conversation, policy })).rejects.toMatchObject({ code: "context_window_unknown" });
+	it("model.contextWindow ?? 200_000: the preset assumes 200 000 tokens for an unknown model, with a note", async () => {
+		const log: string[] = [];
+		const { report } = await guard(conversation, {
+			model: "no-such-model",
+			log: ({ level, message }) => log.push(`${level} ${message}`),
+		});
+		expect(report).toMatchObject({ context_window: 200_000, budget_tokens: 200_000 - 8_192, fits: true });
+		const note = expect.stringMatching(/"no-such-model", so 200000 tokens are assumed, as guard\.unknown_window/);
+		expect(report.notes).toContainEqual(note);
+		expect(log).toEqual([expect.stringMatching(/^warning Context guard: .*200000 tokens are assumed/)]);
+		expect((await guard(conversation)).report.context_window).toBe(200_000);
+		const known = await guard(conversation, { model: "gpt-4o" });
+		expect(known.report.notes).not.toContainEqual(expect.stringContaining("assumed"));
+	});
+
+	it.each(["observation-masking", "balanced"] as const)("… an error, not a guess, in `%s`", async (preset) => {
+		for (const model of ["no-such-model", undefined]) {
+			const unknown = guardConversation({ conversation, policy: policyOf({ preset }), model });
+			await expect(unknown).rejects.toMatchObject({ code: "context_window_unknown" });
+		}
 	});
 
 	it.each([0, -5, 1.5, Number.NaN])("refuses a context window of %d", async (contextWindow) => {

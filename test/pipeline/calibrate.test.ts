@@ -108,7 +108,7 @@ test.prop([conversations, fc.integer({ min: 0, max: 20_000 }), fc.integer({ min:
 		expect(error).toBeUndefined();
 		expect(told.band.low).toBeLessThanOrEqual(told.tokens.after);
 		expect(told.tokens.after).toBeLessThanOrEqual(told.band.high);
-		expect(told.fits).toBe(told.band.high <= told.budget_tokens);
+		expect(told.fits).toBe(told.band.high <= (told.budget_tokens ?? 0));
 		seen[told.method === "calibrated" ? "calibrated" : "aside"] += 1;
 		seen.edits += edits.length;
 	},

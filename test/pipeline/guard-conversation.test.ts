@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { guardWithCompaction } from "../../src/pipeline/compaction/guard-with-compaction.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";
@@ -49,14 +50,77 @@ describe("guardConversation", () => {
 
 	it("counts with the encoding of the model that the call names, before that of the body", async () => {
 		const conversation = { model: "gpt-4o", messages };
-		const { report } = await guardConversation({ conversation, policy, model: "gpt-4" });
+		const { report } = await guardConversation({ conversation, policy, model: "gpt-4", reserveTokens: 100 });
 		expect(report).toMatchObject({ encoding: "cl100k_base", context_window: 8_192 });
 	});
 
 	it("takes the policy's model where neither call nor body names one", async () => {
 		const named = policyOf({ guard: { model: "gpt-4" } });
-		const { report } = await guardConversation({ conversation: messages, policy: named });
+		const { report } = await guardConversation({ conversation: messages, policy: named, reserveTokens: 100 });
 		expect(report).toMatchObject({ encoding: "cl100k_base", context_window: 8_192 });
+	});
+
+	it.each([
+		[
+			"a reserve as large as the window",
+			{},
+			{ model: "gpt-4" },
+			"got 0: a context window of 8192 tokens, less a reserve of 8192",
+		],
+		["a larger reserve", {}, { contextWindow: 100, reserveTokens: 300 }, "got -200: a context window of 100 tokens"],
+		[
+			"a share of a window that is no token",
+			{ budget_ratio: 0.8, reserve_tokens: 0 },
+			{ contextWindow: 1 },
+			"got 0: 0.8 of a context window of 1 tokens, less a reserve of 0 for the answer. Nothing was changed. Set a larger guard.budget_ratio",
+		],
+	])("refuses %s before anything is dropped or anybody asked", async (_what, layer, given, words) => {
+		const guarded = guardWithCompaction({
+			conversation: messages,
+			policy: policyOf({ guard: { ...layer, max_messages: 2, auto_compact: true } }),
+			...given,
+			compaction: () => {
+				throw new Error("Nobody is to be asked.");
+			},
+		});
+		await expect(guarded).rejects.toMatchObject({ code: "no_budget", message: expect.stringContaining(words) });
+	});
+
+	it("takes tools that are larger than the budget for a conversation that does not fit", async () => {
+		const tools = [{ name: "ls", description: "word ".repeat(5_000) }];
+		const given = { conversation: messages, policy, tools, contextWindow: 9_000 };
+		expect((await guardConversation(given)).report).toMatchObject({ fits: false, budget_tokens: 808 });
+	});
+
+	it.each([
+		["a budget", { contextWindow: 8_192 + 100 }, { fits: false, budget_tokens: 100 }],
+		["no budget", { contextWindow: 4_000 }, { fits: false, budget_tokens: 4_000 - 8_192 }],
+		["room", { contextWindow: 1_000_000 }, { fits: true, shortfall_tokens: 0 }],
+		["no window", {}, { fits: null, context_window: null, shortfall_tokens: 0 }],
+	])("turned off, with %s, changes nothing and reports", async (_what, given, told) => {
+		const off = policyOf({ guard: { enabled: false, max_messages: 2, auto_compact: true } });
+		const compaction = () => Promise.reject(new Error("Nothing is to be compacted."));
+		const outcome = await guardWithCompaction({ conversation: messages, policy: off, ...given, compaction });
+		expect(outcome.conversation).toBe(messages);
+		expect(outcome.edits).toEqual([]);
+		expect(outcome.report).toMatchObject({ changed: false, steps: [], ...told });
+		expect(outcome.report.largest[0]).toMatchObject({ message: 2 });
+		expect(outcome.report.compaction).toBeUndefined();
+	});
+
+	it("turned off, appends no follow-up to an answer that was cut", async () => {
+		const lastResponse = {
+			choices: [{ index: 0, finish_reason: "length", message: { role: "assistant", content: "A long ans" } }],
+		};
+		const off = policyOf({ guard: { enabled: false } });
+		const outcome = await guardConversation({
+			conversation: messages,
+			policy: off,
+			contextWindow: 9_000,
+			lastResponse,
+		});
+		expect(outcome.conversation).toBe(messages);
+		expect(outcome.report.follow_up).toEqual({ appended: false, why: "guard_off", broken_calls: 0 });
 	});
 
 	it("never changes the policy that it was given", async () => {

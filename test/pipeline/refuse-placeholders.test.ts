@@ -64,7 +64,7 @@ describe("what is archived", () => {
 			const masked = await maskConversation({ conversation, policy, archive });
 			expect(masked.error).toBeUndefined();
 			expect(masked.report.masked_tool_results).toBe(written.length - 1);
-			for (const contextWindow of [100_000, 6_000]) {
+			for (const contextWindow of [100_000, 8_192 + 100]) {
 				const subject = masked.conversation;
 				const guarded = await guardConversation({ conversation: subject, policy, archive, contextWindow });
 				expect(guarded.error).toBeUndefined();

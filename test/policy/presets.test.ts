@@ -78,9 +78,11 @@ describe("presets", () => {
 		expect(policy.locale).toBe("en");
 		expect(policy.mask.enabled).toBe(false);
 		expect(policy.guard).toEqual({
+			enabled: true,
 			ladder: ["truncate", "drop"],
 			model: null,
 			context_window_override: null,
+			unknown_window: 200_000,
 			reserve_tokens: 8192,
 			budget_ratio: 1,
 			target_ratio: null,
@@ -112,9 +114,11 @@ describe("presets", () => {
 		expect(policy.locale).toBe("fr");
 		expect(policy.mask.enabled).toBe(false);
 		expect(policy.guard).toEqual({
+			enabled: true,
 			ladder: ["truncate", "drop"],
 			model: null,
 			context_window_override: null,
+			unknown_window: "leave",
 			reserve_tokens: 0,
 			budget_ratio: 0.8,
 			target_ratio: null,
@@ -124,7 +128,7 @@ describe("presets", () => {
 			truncate_tail_chars: 500,
 			marker_template: "\n\n[... contenu tronqué ...]\n\n",
 			keep_last_messages: 4,
-			pin_task: true,
+			pin_task: false,
 			max_messages: 50,
 			auto_compact: false,
 		});

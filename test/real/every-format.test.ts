@@ -61,7 +61,7 @@ describe.skipIf(!hasRealData)("every real conversation, whatever its format", ()
 		for (const contextWindow of windows) {
 			const outcome = await guardConversation({ conversation: document.value, policy: policyOf({}), contextWindow });
 			expect(outcome.error).toBeUndefined();
-			expect(outcome.report.fits).toBe(outcome.report.tokens.after <= outcome.report.budget_tokens);
+			expect(outcome.report.fits).toBe(outcome.report.tokens.after <= (outcome.report.budget_tokens ?? 0));
 			checkText(document, outcome);
 			count.guards += 1;
 			count.edits += outcome.edits.length;

@@ -28,7 +28,7 @@ function reportIn(answer) {
 	return undefined;
 }
 
-/** @typedef {{ fits: boolean, tokens: { before: number, after: number }, budget_tokens: number }} Outcome */
+/** @typedef {{ fits: boolean | null, tokens: { before: number, after: number }, budget_tokens: number | null }} Outcome */
 
 /**
  * What `guard_context` did where it was asked for something else: a host shows the page with each of its answers.
@@ -42,6 +42,9 @@ function outcomeIn(answer) {
 	if (fits === undefined || tokens === undefined || budget_tokens === undefined)
 		return "The tool answered without a context report.";
 	const change = tokens.before === tokens.after ? "" : `${formatCount(tokens.before)} → `;
-	const held = `${change}${formatCount(tokens.after)} tokens, with a budget of ${formatCount(budget_tokens)}.`;
-	return `The conversation ${fits ? "fits" : "does not fit"}: ${held} A report says what fills the window.`;
+	const held = `${change}${formatCount(tokens.after)} tokens`;
+	if (fits === null || budget_tokens === null)
+		return `The conversation has ${held}; no context window is known. A report says what fills it.`;
+	const within = `${held}, with a budget of ${formatCount(budget_tokens)}.`;
+	return `The conversation ${fits ? "fits" : "does not fit"}: ${within} A report says what fills the window.`;
 }

@@ -70,7 +70,7 @@ async function conclude(
 		edits: done.map((edit) => editRecord(edit, inCommon)),
 		report: {
 			...report,
-			notes: [...report.notes, ...estimate.notes],
+			notes: [...report.notes, ...opened.windowNotes, ...estimate.notes],
 			...countingReport(estimate),
 			...decided(request, opened, isKept ? resultOf(planned) : "unchanged"),
 			...(isKept && planned.kind === "edits" && planned.summary ? { summary: planned.summary } : {}),

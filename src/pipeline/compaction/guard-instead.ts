@@ -8,7 +8,7 @@ import type { OpenedCompaction } from "./open-compaction.ts";
 /**
  * The guard's ladder in the place of a summary that nobody can be asked for.
  *
- * @throws PalimpsestError `context_window_unknown` where there is no window to bring the conversation within.
+ * @throws PalimpsestError `context_window_unknown` where there is no window to bring the conversation within, `no_budget`.
  */
 export async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
 	const { contextWindow, reserveTokens } = opened;
@@ -20,5 +20,7 @@ export async function guardInstead(request: CompactRequest, opened: OpenedCompac
 	}
 	const outcome = await guardConversation({ ...request, contextWindow, reserveTokens });
 	const { report } = outcome;
-	return { ...outcome, report: { ...report, ...decided(request, opened, report.changed ? "guarded" : "unchanged") } };
+	const made = decided(request, opened, report.changed ? "guarded" : "unchanged");
+	const notes = [...report.notes, ...opened.windowNotes];
+	return { ...outcome, report: { ...report, notes, ...made, context_window: contextWindow } };
 }

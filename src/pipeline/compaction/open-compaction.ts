@@ -5,7 +5,7 @@ import { wordings } from "../../policy/wordings.ts";
 import { inputTokensOf } from "../../tokens/input-tokens.ts";
 import { archivingOf } from "../archiving-of.ts";
 import { calibrate } from "../calibrate.ts";
-import { contextWindowOfCall } from "../context-window-of-call.ts";
+import { contextWindowOfCall, type WindowOfCall } from "../context-window-of-call.ts";
 import { modelOfCall } from "../model-of-call.ts";
 import { originalsOf } from "../originals-of.ts";
 import { placeholdersOf } from "../placeholders-of.ts";
@@ -39,7 +39,8 @@ export async function openCompaction(request: CompactRequest) {
 			? counted.estimate
 			: calibrate(counted.estimate, { transcript, measurement, inputTokens });
 	const { scale } = estimate;
-	const contextWindow = await windowOf(request, model);
+	const window = await windowOf(request, model);
+	const contextWindow = window?.tokens;
 	const reserveTokens = request.reserveTokens ?? policy.guard.reserve_tokens;
 	const { total } = measurement;
 	const trigger = compactionTrigger({ force, transcript, total, scale, policy, contextWindow, reserveTokens });
@@ -51,6 +52,7 @@ export async function openCompaction(request: CompactRequest) {
 		estimate,
 		scale,
 		contextWindow,
+		windowNotes: window?.notes ?? [],
 		reserveTokens,
 		trigger,
 		wording: wordings(policy, originalsOf(request)),
@@ -63,7 +65,7 @@ export async function openCompaction(request: CompactRequest) {
 async function windowOf(
 	{ contextWindow, policy }: CompactRequest,
 	model: string | undefined,
-): Promise<number | undefined> {
+): Promise<WindowOfCall | undefined> {
 	try {
 		return await contextWindowOfCall(contextWindow, policy, model);
 	} catch (error) {

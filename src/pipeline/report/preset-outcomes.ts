@@ -94,6 +94,8 @@ function planner(policy: Policy, { source, transcript, measurement, meter, scale
 			return complete(edits, momentOf);
 		},
 		guard(budget: number) {
+			// A guard that is turned off, or that nothing of the window is left for, takes nothing out.
+			if (!policy.guard.enabled || budget <= 0) return [];
 			const what = { ...shared, policy, budget, meter, measurement, scale, libraries: textLibraries };
 			const { plan, momentOf } = planGuard(what);
 			return complete(plan, momentOf);

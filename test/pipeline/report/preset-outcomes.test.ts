@@ -39,7 +39,7 @@ describe("what each preset would make of a conversation", () => {
 				const what = { conversation, policy, archive: given } as const;
 				const guarded = await guardConversation({ ...what, contextWindow });
 				const masked = policy.mask.enabled ? await maskConversation(what) : undefined;
-				const isEnough = masked && masked.report.tokens.after <= guarded.report.budget_tokens;
+				const isEnough = masked && masked.report.tokens.after <= (guarded.report.budget_tokens ?? 0);
 				const { report } = isEnough ? masked : guarded;
 				const { tokens_after, freed_tokens, rewritten_tokens, ...counts } = outcome;
 				const off = tokens_after - report.tokens.after;
