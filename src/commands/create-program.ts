@@ -27,7 +27,7 @@ Examples:
   palimpsest replay ~/.claude/projects                  what each policy would have cost and lost there
 
 Where FILE stands, - is standard input. JSON goes to standard output, words for people to standard error.
-Exit codes: 0 done, 1 refused input or something not found, 2 usage, 70 a defect of ours.`;
+Exit codes: 0 done, 1 refused input or something not found, 2 usage, 3 guard: it does not fit, 70 a defect of ours.`;
 
 /** The command line: every command with its options. */
 export function createProgram(): Command {

@@ -2,6 +2,7 @@ import { spellingsOf } from "../documents/spellings-of.ts";
 import { type AutoCompaction, guardWithCompaction } from "../pipeline/compaction/guard-with-compaction.ts";
 import { compactionOfCommand } from "./compaction-of-command.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";
+import { exitCodes } from "./exit-codes.ts";
 import { readDocument } from "./read-document.ts";
 import { sayProgress } from "./say-progress.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
@@ -19,7 +20,10 @@ export interface GuardCommandOptions extends CommonOptions, ArchiveCommandOption
 	readonly lastResponse?: string;
 }
 
-/** `palimpsest guard FILE`: prints the conversation brought within the context window, and says whether it fits. */
+/**
+ * `palimpsest guard FILE`: prints the conversation brought within the context window, and says whether it fits. Ends with 3
+ * where it does not.
+ */
 export async function guard(file: string, options: GuardCommandOptions): Promise<void> {
 	const config = await configOf(options);
 	const { policy } = config;
@@ -46,19 +50,22 @@ export async function guard(file: string, options: GuardCommandOptions): Promise
 				log,
 			}),
 		);
-		printOutcome(document, outcome, options.respondWith);
+		await printOutcome(document, outcome, options.respondWith);
 		const { fits, tokens, budget_tokens: budget, shortfall_tokens: shortfall, compaction: compacted } = outcome.report;
-		if (compacted) say(wordsFor(compacted));
+		if (compacted) say(wordsFor(compacted, file));
+		const sizes = `${tokens.before} → ${tokens.after} tokens`;
+		if (fits === null) return say(`may fit or not, since no context window is known: ${sizes}`);
 		const verdict = fits ? "fits" : `does not fit, ${shortfall} tokens over`;
-		say(`${verdict}: ${tokens.before} → ${tokens.after} tokens, budget ${budget}`);
+		say(`${verdict}: ${sizes}, budget ${budget}`);
+		if (!fits) process.exitCode = exitCodes.doesNotFit;
 	} finally {
 		await compaction.close();
 	}
 }
 
-function wordsFor(compacted: AutoCompaction): string {
+function wordsFor(compacted: AutoCompaction, file: string): string {
 	if (compacted.result === "failed")
 		return `compacting failed, guarded without: [${compacted.code}] ${compacted.message}`;
-	const asked = "a summary is wanted, and there is nobody to ask: see palimpsest compact --request";
-	return `compacted first: ${compacted.result === "summary_requested" ? asked : compacted.result}`;
+	if (compacted.result !== "summary_requested") return `compacted first: ${compacted.result}`;
+	return `not compacted: a summary is wanted, and there is nobody to ask. palimpsest compact ${file} --request prints what to write it from; compaction.answered_by=["none"] hides and drops instead.`;
 }

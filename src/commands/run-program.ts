@@ -1,11 +1,11 @@
 import { type Command, CommanderError } from "commander";
-import { PalimpsestError } from "../errors.ts";
+import { PalimpsestError, spelledFor } from "../errors.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { say } from "./shell.ts";
 
 /**
  * Runs the command line and sets the exit code: 0 done, 1 refused input (one line on standard error), 2 usage,
- * 70 a defect of ours.
+ * 3 a conversation that `guard` cannot make fit, 70 a defect of ours.
  */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
 	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
@@ -27,7 +27,7 @@ function exitCodeOf(error: unknown): number {
 	// Commander has already said what is wrong, or printed the help that was asked for.
 	if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
 	if (error instanceof PalimpsestError) {
-		say(`[${error.code}] ${error.message}`);
+		say(`[${error.code}] ${spelledFor("command", error)}`);
 		return exitCodes.refusedInput;
 	}
 	// A defect is for those who mend it: all of the stack.

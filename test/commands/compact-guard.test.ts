@@ -60,8 +60,22 @@ describe.concurrent("palimpsest guard", () => {
 	it("says where a summary is wanted and there is nobody to ask", async () => {
 		const { code, lines } = await guard("unasked", ...set(...compacting, 'compaction.answered_by=["caller"]'));
 		expect(code).toBe(0);
-		expect(lines.at(-2)).toMatch(/^palimpsest: compacted first: a summary is wanted, .*palimpsest compact --request$/);
+		expect(lines.at(-2)).toMatch(
+			/^palimpsest: not compacted: a summary is wanted, .*palimpsest compact - --request prints .*answered_by=\["none"\]/,
+		);
 		expect(endpoint.requestsOf("unasked")).toEqual([]);
+	});
+
+	it("prints the request for the summary in the report", async () => {
+		const asking = set(...compacting, 'compaction.answered_by=["caller"]');
+		const { text } = await guard("unasked", ...asking, "--respond-with", "report");
+		const { compaction } = JSON.parse(text);
+		expect(compaction).toMatchObject({ result: "summary_requested", request: { prompt: expect.any(String) } });
+		const input = JSON.stringify(conversationNamed("unasked"));
+		await writeFile(join(folder, "summary.txt"), handover);
+		const answering = ["--summary", "summary.txt", "--summary-token", compaction.request.summary_token];
+		const { code, lines } = await runCli(["compact", "-", ...answering], { folder, input });
+		expect([code, lines.at(-1)]).toEqual([0, expect.stringMatching(/^palimpsest: summarised: /)]);
 	});
 
 	it("compacts by a strategy of the user's own", async () => {

@@ -100,10 +100,10 @@ describe("guard", () => {
 		}
 	});
 
-	it("says by how much it does not fit, and still ends with 0", async () => {
+	it("says by how much it does not fit, and ends with 3", async () => {
 		const parameters = ["guard", "-", "--context-window", "8200", "--respond-with", "report"];
 		const { code, text, lines } = await run(parameters, JSON.stringify(messages));
-		expect(code).toBe(0);
+		expect(code).toBe(3);
 		const report = JSON.parse(text);
 		expect(report).toMatchObject({ fits: false, budget_tokens: 8, dropped_messages: expect.any(Number) });
 		const { shortfall_tokens: over, dropped_messages: dropped } = report;
@@ -112,5 +112,42 @@ describe("guard", () => {
 			new RegExp(`^palimpsest warning: Context guard: dropped ${dropped} old messages \\(estimated \\d+ tokens\\)$`),
 		);
 		expect(lines.join()).not.toContain(secret);
+	});
+
+	it.each([
+		["--model", "gpt-4"],
+		["--context-window", "8192"],
+	])("takes nothing out where the reserve leaves nothing of the window: %s %s", async (...parameters) => {
+		const { code, text, lines } = await run(["guard", "-", ...parameters], JSON.stringify(messages));
+		expect([code, text]).toEqual([1, ""]);
+		expect(lines).toEqual([
+			expect.stringMatching(
+				/^palimpsest: \[no_budget\] .*got 0: a context window of 8192 tokens, less a reserve of 8192 .*smaller --reserve-tokens \(guard\.reserve_tokens .* larger --context-window\.$/,
+			),
+		]);
+	});
+
+	it("changes nothing where it is turned off, and ends with 3 all the same where it does not fit", async () => {
+		const off = ["guard", "-", "--set", "guard.enabled=false", "--context-window"];
+		const text = JSON.stringify(messages);
+		expect(await run([...off, "9000"], text)).toMatchObject({ code: 3, text });
+		expect(await run([...off, "90000"], text)).toMatchObject({ code: 0, text });
+	});
+
+	it("tells an assumed window, and that none is known, on standard error", async () => {
+		const preset = (name: string) => ["guard", "-", "--model", "nope-9", "--set", `preset=${name}`];
+		const text = JSON.stringify(messages);
+		const assumed = await run(preset("context-guard"), text);
+		expect(assumed).toMatchObject({ code: 0, text });
+		expect(assumed.lines).toEqual([
+			expect.stringMatching(/^palimpsest warning: .*"nope-9", so 200000 tokens are assumed/),
+			expect.stringMatching(/^palimpsest: fits: .* budget 191808$/),
+		]);
+		const unknown = await run(preset("context-trim"), text);
+		expect(unknown).toMatchObject({ code: 0, text });
+		expect(unknown.lines).toEqual([
+			expect.stringMatching(/^palimpsest warning: .*"nope-9", so nothing was taken out/),
+			expect.stringMatching(/^palimpsest: may fit or not, since no context window is known: /),
+		]);
 	});
 });

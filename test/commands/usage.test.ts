@@ -31,7 +31,9 @@ describe.concurrent("help", () => {
 		]) {
 			expect(text).toMatch(new RegExp(`^ {2}${command}\\b.*\\w`, "m"));
 		}
-		expect(text).toContain("Exit codes: 0 done, 1 refused input or something not found, 2 usage, 70 a defect of ours.");
+		expect(text).toContain(
+			"Exit codes: 0 done, 1 refused input or something not found, 2 usage, 3 guard: it does not fit, 70 a defect of ours.",
+		);
 		expect(text).toContain("- is standard input");
 	});
 

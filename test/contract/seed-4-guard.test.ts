@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { guard } from "../../src/library.ts";
+import { compact, guard } from "../../src/library.ts";
 import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
@@ -45,15 +45,14 @@ describe("“`max_messages` with auto-compaction: `guard_context` reports it and
 		expect(summariser.requests).toEqual([]);
 	});
 
-	it("« ET auto_enabled … compression automatique, --keep 5 »: a summary, the task and the last 5 messages are left", async () => {
+	it("« ET auto_enabled … compression automatique, --keep 5 »: a summary and the last 5 messages are left", async () => {
 		const summariser = standInSummariser();
 		const conversation = chat(50);
 		const { conversation: after, report } = await guard(conversation, { policy: allowed, contextWindow, summariser });
-		expect(after).toHaveLength(7);
-		expect(after[0]).toBe(conversation[0]);
+		expect(after).toHaveLength(6);
 		expect(after.slice(-5)).toEqual(conversation.slice(-5));
 		expect(report.compaction).toMatchObject({ strategy: "llm-summary", result: "summarised" });
-		expect(report).toMatchObject({ changed: true, fits: true, messages: { before: 50, after: 7 } });
+		expect(report).toMatchObject({ changed: true, fits: true, messages: { before: 50, after: 6 } });
 		expect((await guard(chat(49), { policy: allowed, contextWindow, summariser })).report.compaction).toBeUndefined();
 	});
 
@@ -65,10 +64,28 @@ describe("“`max_messages` with auto-compaction: `guard_context` reports it and
 		expect(report.fits).toBe(true);
 	});
 
-	it("with nobody but the caller to ask, it says that a summary is wanted, and changes nothing", async () => {
+	it("with nobody but the caller to ask, it changes nothing, and the caller gets the request for the summary", async () => {
 		const { conversation, report } = await guard(chat(50), { policy: allowed, contextWindow });
 		expect(conversation).toHaveLength(50);
-		expect(report.compaction).toEqual({ strategy: "llm-summary", result: "summary_requested" });
+		const { compaction } = report;
+		expect(compaction).toMatchObject({
+			strategy: "llm-summary",
+			result: "summary_requested",
+			request: { prompt: expect.stringContaining("The task."), messages: { first: 0, last: 44, count: 45 } },
+		});
+		if (compaction?.result !== "summary_requested") return;
+		const summary = "The user counts, and the assistant confirms each number.";
+		const summaryToken = compaction.request?.summary_token;
+		const compacted = await compact(conversation, { policy: allowed, summary, summaryToken });
+		expect(compacted.conversation).toHaveLength(6);
+		expect(compacted.report.summary).toMatchObject({ by: "caller", messages: 45 });
+	});
+
+	it("with nobody to ask at all (`none`), the guard hides and drops instead, and says so", async () => {
+		const policy: PolicyLayer = { ...allowed, compaction: { answered_by: ["none"] } };
+		const { conversation, report } = await guard(chat(50), { policy, contextWindow: 1_000 });
+		expect(conversation.length).toBeLessThan(50);
+		expect(report).toMatchObject({ fits: true, compaction: { result: "guarded" } });
 	});
 });
 

@@ -7,7 +7,13 @@ import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { openaiMessages, toolTurn } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";
-import { compactSession, contentOf, type StdioCompactSession, summaryOf } from "./compact-session.ts";
+import {
+	compactSession,
+	contentOf,
+	type StdioCompactSession,
+	type SummaryRequestAnswer,
+	summaryOf,
+} from "./compact-session.ts";
 
 /** Ends with a result that is too large for the window, so that the guard has something to do after any compaction. */
 const messages = [...agentConversation(12), ...openaiMessages(toolTurn("large", `${secret} word `.repeat(9_000)))];
@@ -132,10 +138,31 @@ describe("auto_compact", () => {
 		expect(JSON.stringify(compaction)).not.toContain(secret);
 	});
 
-	it("says that a summary is wanted where the caller is to write it", async () => {
+	it("hands the caller the request for a summary that nobody else can write, and the call that puts it in", async () => {
 		const asking = { ...compacting, compaction: { strategy: "llm-summary", answered_by: ["caller"] } };
-		const { report } = await guard(asking);
-		expect(report.compaction).toEqual({ strategy: "llm-summary", result: "summary_requested" });
+		for (const respond_with of ["messages", "edits", "report"]) {
+			const { report } = await guard(asking, { respond_with });
+			const { request, ...compaction } = report.compaction as { readonly request: SummaryRequestAnswer };
+			expect(compaction).toEqual({ strategy: "llm-summary", result: "summary_requested" });
+			expect(request.prompt).toContain(`${secret} file 0`);
+			const { tool, arguments: next } = request.next_call;
+			expect(tool).toBe("compact_conversation");
+			expect(next).toMatchObject({ messages: "<the same messages>", policy: asking, context_window: 20_000 });
+			const answered = await session.call(tool, { ...next, messages, summary: handover });
+			const { messages: after, report: told } = contentOf(answered);
+			expect(told).toMatchObject({ result: "summarised", summary: { by: "caller", messages: 24 } });
+			expect(readSummaryFrame(after[2]?.content ?? "")?.summary).toBe(handover);
+		}
+	});
+
+	it("names the file again in that call", async () => {
+		const asking = { ...compacting, compaction: { strategy: "llm-summary", answered_by: ["caller"] } };
+		const { report } = await guard(asking, { messages: undefined, path: "chat.json", respond_with: "report" });
+		const { request } = report.compaction as { readonly request: SummaryRequestAnswer };
+		const { tool, arguments: next } = request.next_call;
+		expect(next).toMatchObject({ path: "chat.json" });
+		const given = { ...next, summary: handover, respond_with: "report" };
+		expect(contentOf(await session.call(tool, given)).report).toMatchObject({ result: "summarised" });
 	});
 
 	it("ends where the call is cancelled, and the next one is served", async () => {

@@ -6,7 +6,7 @@ import { compactionOfCall } from "../compaction-of-call.ts";
 import type { EditConversation } from "../conversation-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
-import { summaryPlaceholder, summaryRequestAnswer } from "../summary-request-answer.ts";
+import { sameMessages, summaryPlaceholder, summaryRequestAnswer } from "../summary-request-answer.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";
 
 /** Hides old results, or puts a summary in the place of old messages. */
@@ -60,11 +60,10 @@ export const compactConversation = defineTool({
 			if (!outcome.request || outcome.error) return outcome;
 			const { request, report } = outcome;
 			const { messages, summary: _, ...repeated } = input;
-			const conversation = messages === undefined ? {} : { messages: "<the same messages>" };
-			const tool = "compact_conversation";
+			const conversation = messages === undefined ? {} : { messages: sameMessages };
 			return {
 				...outcome,
-				instead: summaryRequestAnswer({ request, report, tool, arguments: { ...conversation, ...repeated } }),
+				instead: summaryRequestAnswer({ request, report, arguments: { ...conversation, ...repeated } }),
 			};
 		};
 		return answerConversation({ input, context, policy, edit, done: "compacted" });

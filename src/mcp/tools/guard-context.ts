@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { GuardWithCompactionReport } from "../../pipeline/compaction/guard-with-compaction.ts";
 import { originalsOf } from "../../pipeline/originals-of.ts";
 import type { PolicyLayer } from "../../policy/policy-layer.ts";
 import { answerConversation } from "../answer-conversation.ts";
@@ -7,6 +8,7 @@ import { compactionOfCall } from "../compaction-of-call.ts";
 import type { EditConversation } from "../conversation-call.ts";
 import { conversationInput, conversationOutput } from "../conversation-input.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
+import { callWithSummary, sameMessages } from "../summary-request-answer.ts";
 import { defineTool, fileWritingTool } from "../tool.ts";
 
 /** Brings a conversation within its model's context window. */
@@ -45,15 +47,39 @@ export const guardContext = defineTool({
 		const compaction = () => compactionOfCall(context, { policy });
 		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
 		const edit: EditConversation = async (one) => {
-			if (input.respond_with !== "report") return guardWithCompaction({ ...one, ...given, ...shell, compaction });
+			if (input.respond_with !== "report") {
+				return withNextCall(await guardWithCompaction({ ...one, ...given, ...shell, compaction }), input);
+			}
 			const { contextOfCall } = await import("../apps/context-of-call.ts");
 			const layers = [...context.layers, (input.policy ?? {}) as PolicyLayer];
 			const reported = await contextOfCall({ ...one, ...given, layers, originals: originalsOf(shell) });
 			const isWindowKnown = (contextWindow ?? policy.guard.context_window_override) !== null;
 			// A session may name the model that the caller does not.
 			const known = isWindowKnown ? given : { ...given, model: reported.report.model ?? undefined };
-			return { ...(await guardWithCompaction({ ...one, ...known, ...shell, compaction })), context: reported };
+			const guarded = await guardWithCompaction({ ...one, ...known, ...shell, compaction });
+			return { ...withNextCall(guarded, input), context: reported };
 		};
 		return answerConversation({ input, context, policy, edit, done: "guarded" });
 	},
 });
+
+interface SaidAgain {
+	readonly messages?: unknown;
+	readonly path?: string | undefined;
+	readonly model?: string | undefined;
+	readonly context_window?: number | undefined;
+	readonly policy?: unknown;
+}
+
+/** Spells out the call that puts in the summary which a compaction before the guard asks the caller for. */
+function withNextCall<Guarded extends { readonly report: GuardWithCompactionReport }>(
+	guarded: Guarded,
+	{ messages, path, model, context_window, policy }: SaidAgain,
+): Guarded {
+	const { compaction } = guarded.report;
+	if (compaction?.result !== "summary_requested" || !compaction.request) return guarded;
+	const conversation = messages === undefined ? { path } : { messages: sameMessages };
+	const next_call = callWithSummary(compaction.request, { ...conversation, model, context_window, policy });
+	const request = { ...compaction.request, next_call };
+	return { ...guarded, report: { ...guarded.report, compaction: { ...compaction, request } } };
+}

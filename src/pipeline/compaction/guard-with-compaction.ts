@@ -1,11 +1,11 @@
 import { PalimpsestError } from "../../errors.ts";
 import { readConversation } from "../../formats/read-conversation.ts";
-import { type GuardRequest, guardConversation } from "../guard-conversation.ts";
+import { type GuardRequest, guardConversation, openBudget } from "../guard-conversation.ts";
 import type { GuardReport } from "../guard-report.ts";
 import { longConversation } from "../long-conversation.ts";
 import type { Outcome } from "../mask-conversation.ts";
 import { compactConversation } from "./compact-conversation.ts";
-import type { CompactionResult, SummaryReport } from "./compact-report.ts";
+import type { CallerRequest, CompactionResult, SummaryReport } from "./compact-report.ts";
 import type { CompactRequest } from "./compact-request.ts";
 import { composeEdits } from "./compose-edits.ts";
 import { messageOrigins } from "./message-origins.ts";
@@ -20,7 +20,16 @@ export type GuardWithCompactionRequest = GuardRequest &
 
 /** What came of the compaction that a guarding began with. */
 export type AutoCompaction =
-	| { readonly strategy: string; readonly result: CompactionResult; readonly summary?: SummaryReport }
+	| {
+			readonly strategy: string;
+			readonly result: CompactionResult;
+			readonly summary?: SummaryReport;
+			/**
+			 * With `summary_requested`: there is nobody to write the summary but the caller. It is put in by a compaction of the
+			 * conversation as it was passed in, with the summary and its token.
+			 */
+			readonly request?: CallerRequest;
+	  }
 	/** It failed; the guard went on without. */
 	| { readonly result: "failed"; readonly code: string; readonly message: string };
 
@@ -32,7 +41,8 @@ export interface GuardWithCompactionReport extends GuardReport {
 
 /**
  * Guards a conversation as `guardConversation` does; one that has `guard.max_messages` or more is compacted first where
- * the policy says `guard.auto_compact` (seed 4, task 3). Where that fails the guard goes on without and says so.
+ * the policy says `guard.auto_compact` (seed 4, task 3). Where that fails the guard goes on without and says so; where
+ * nobody can be asked for a summary, it goes on without and the report holds the request for one.
  *
  * @throws as `guardConversation` does.
  */
@@ -40,11 +50,14 @@ export async function guardWithCompaction(
 	request: GuardWithCompactionRequest,
 ): Promise<Outcome<GuardWithCompactionReport>> {
 	const { conversation, policy } = request;
-	if (!policy.guard.auto_compact || policy.guard.max_messages === null) return guardConversation(request);
+	const { enabled, auto_compact, max_messages } = policy.guard;
+	if (!enabled || !auto_compact || max_messages === null) return guardConversation(request);
 	const source = readConversation(conversation);
 	const long = longConversation(source.transcript, policy);
 	if (!long.max_messages?.reached) return guardConversation(request);
 
+	// Nobody is asked for a summary of what cannot be guarded.
+	await openBudget(request);
 	const compacted = await tryToCompact(request);
 	const goOnWithout = async (compaction: AutoCompaction) => {
 		const guarded = await guardConversation(request);
@@ -111,9 +124,9 @@ async function tryToCompact(request: GuardWithCompactionRequest): Promise<Attemp
 	}
 }
 
-function compactionOf({ report }: Awaited<ReturnType<typeof compactConversation>>): AutoCompaction {
+function compactionOf({ report, request }: Awaited<ReturnType<typeof compactConversation>>): AutoCompaction {
 	const { strategy, result, summary } = report;
-	return { strategy, result, ...(summary ? { summary } : {}) };
+	return { strategy, result, ...(summary ? { summary } : {}), ...(request ? { request } : {}) };
 }
 
 function failure({ code, message }: PalimpsestError): AutoCompaction {
