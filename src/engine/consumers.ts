@@ -1,6 +1,7 @@
 import type { Size } from "./edit.ts";
 import { pairResults } from "./pairing.ts";
 import { cleanValue } from "./placeholder.ts";
+import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
 import type { Role, Transcript } from "./transcript.ts";
 
 /** A message that takes a large part of the window. */
@@ -10,12 +11,22 @@ export interface Consumer {
 	readonly role: Role;
 	/** Tools whose results it holds, cleaned, in order. */
 	readonly tools: readonly string[];
+	/** Tokens of the model, of the message as it came. */
 	readonly tokens: number;
+	/** Characters of the message as it came. */
 	readonly chars: number;
 }
 
-/** The messages that take the most tokens, largest first. */
-export function largestConsumers(transcript: Transcript, sizes: readonly Size[], limit = 5): Consumer[] {
+const mostListed = 5;
+
+/**
+ * The messages that take the most tokens in a conversation as it came, largest first. `sizes` are those before any edit;
+ * `scale` says what the model makes of a token.
+ */
+export function largestConsumers(
+	transcript: Transcript,
+	{ sizes, scale = exactScale, limit = mostListed }: ConsumerOptions,
+): Consumer[] {
 	const largest: LargeMessage[] = [];
 	for (let message = 0; message < sizes.length; message += 1) {
 		const size = sizes[message] as Size;
@@ -28,9 +39,16 @@ export function largestConsumers(transcript: Transcript, sizes: readonly Size[],
 		message,
 		role: transcript.messages[message]?.role ?? "other",
 		tools: toolsOf(transcript, message),
-		tokens: size.tokens,
+		tokens: scaleTokens(size, scale).tokens,
 		chars: size.chars,
 	}));
+}
+
+interface ConsumerOptions {
+	/** Of each message. */
+	readonly sizes: readonly Size[];
+	readonly scale?: TokenScale;
+	readonly limit?: number;
 }
 
 interface LargeMessage {

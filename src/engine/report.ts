@@ -74,7 +74,8 @@ function resultCharactersOf(messages: readonly Message[]): readonly number[] {
 	);
 }
 
-function notesOn(transcript: Transcript): string[] {
+/** What a reader of any report on a conversation should know. */
+export function notesOn(transcript: Transcript): string[] {
 	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
 	return [
 		"No tool calls or results stand in this conversation as its format has them, so there is nothing to mask or truncate.",

@@ -1,18 +1,11 @@
 import { budgetOf } from "../engine/budget.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { GuardPolicy, Policy } from "../policy/schema.ts";
-import { contextWindowOfModel } from "../tokens/context-window.ts";
-
-/** The context window of a call. */
-export interface WindowOfCall {
-	readonly tokens: number;
-	/** What a reader of the number should know, in English sentences: empty unless the window is assumed. */
-	readonly notes: readonly string[];
-}
+import { contextWindowOfModel, type ModelWindow } from "../tokens/context-window.ts";
 
 /**
- * The context window of a call: as given, else the policy's override, else the model's by the catalogue, else what the
- * policy assumes, with a note.
+ * The context window of a call: as given, else the policy's override, else the model's, else its family's or what the
+ * policy assumes, both with a note.
  *
  * @throws PalimpsestError `context_window_unknown` where none of these is known; a guess would pretend to fit.
  */
@@ -20,11 +13,11 @@ export async function contextWindowOfCall(
 	given: number | undefined,
 	policy: Policy,
 	model: string | undefined,
-): Promise<WindowOfCall> {
+): Promise<ModelWindow> {
 	const known = given ?? policy.guard.context_window_override;
 	if (known !== null && known !== undefined) return { tokens: known, notes: [] };
 	const ofModel = model === undefined ? undefined : await contextWindowOfModel(model);
-	if (ofModel !== undefined) return { tokens: ofModel, notes: [] };
+	if (ofModel !== undefined) return ofModel;
 	const { unknown_window: assumed } = policy.guard;
 	if (typeof assumed === "number") {
 		const note = `${unknownWindow(model)}, so ${assumed} tokens are assumed, as guard.unknown_window in the policy says.`;
@@ -48,7 +41,7 @@ export async function guardedWindow(
 	given: number | undefined,
 	policy: Policy,
 	model: string | undefined,
-): Promise<WindowOfCall | { readonly tokens: undefined; readonly notes: readonly string[] }> {
+): Promise<ModelWindow | { readonly tokens: undefined; readonly notes: readonly string[] }> {
 	try {
 		return await contextWindowOfCall(given, policy, model);
 	} catch (error) {

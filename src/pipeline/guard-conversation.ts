@@ -149,10 +149,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 			steps: kept
 				? guard.steps.map(({ step, count, tokensAfter }) => ({ step, count, tokens_after: tokensAfter }))
 				: [],
-			largest: largestConsumers(transcript, measurement.messages).map((one) => ({
-				...one,
-				tokens: scaleTokens(measurement.messages[one.message] ?? one, scale).tokens,
-			})),
+			largest: largestConsumers(transcript, { sizes: measurement.messages, scale }),
 			...longConversation(transcript, policy),
 			...(followUp.report ? { follow_up: followUp.report } : {}),
 			economics: economicsOf(done, { measurement, prices: policy.prices, scale }),

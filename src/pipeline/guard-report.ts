@@ -27,7 +27,7 @@ export interface GuardReport extends Report, CountingReport {
 		readonly count: number;
 		readonly tokens_after: number;
 	}[];
-	/** The messages of the input that take the most tokens. */
+	/** The messages that take the most tokens in the conversation as it was passed in: their sizes before any edit. */
 	readonly largest: readonly Consumer[];
 	/** What the edits cost and save where the provider caches prompts. */
 	readonly economics: Economics;

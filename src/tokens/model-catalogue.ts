@@ -56,3 +56,18 @@ function* spellings(model: string): Generator<Spelling> {
 function positiveInteger(value: number | undefined): number | undefined {
 	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
+
+/** A model as a provider of the catalogue lists it. */
+export interface ListedModel {
+	/** The provider's own name of it. */
+	readonly name: string;
+	/** Tokens; `undefined` where it is listed without. */
+	readonly contextWindow: number | undefined;
+}
+
+/** Every model that a provider of the catalogue lists; none for a provider that it does not know. */
+export async function modelsOfProvider(providerId: string): Promise<readonly ListedModel[]> {
+	const { findProvider } = await import("@pydantic/genai-prices");
+	const models = findProvider({ providerId })?.models ?? [];
+	return models.map(({ id, context_window }) => ({ name: id, contextWindow: positiveInteger(context_window) }));
+}

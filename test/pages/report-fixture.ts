@@ -17,6 +17,7 @@ export function reportFixture(changed: Partial<ContextReport> = {}): ContextRepo
 		method: "estimated",
 		context_window: 200_000,
 		budget_tokens: 184_000,
+		notes: [],
 		tokens: 129_277,
 		messages: 1_009,
 		tool_turns: 504,

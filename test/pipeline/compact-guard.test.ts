@@ -50,6 +50,18 @@ describe("a guarding that begins with a compaction", () => {
 		expect(report.largest.length).toBeGreaterThan(2);
 	});
 
+	it("names what takes the most in the conversation as it came, also where the compaction hides it", async () => {
+		const policy = { locale: "en", compaction: { strategy: "tool-result-hiding", keep_tool_groups: 1 } } as const;
+		const options = { contextWindow: 9_500, policy };
+		const { report } = await compacting({
+			...options,
+			policy: { ...policy, guard: { max_messages: 10, auto_compact: true } },
+		});
+		expect(report.compaction).toMatchObject({ result: "hidden" });
+		expect(report.largest).toHaveLength(5);
+		expect(report.largest).toEqual((await guard(conversation, options)).report.largest);
+	});
+
 	it("does not calibrate what is left by the usage of the whole", async () => {
 		const options = { contextWindow: 9_500, model: "some-model" };
 		const [plain, told] = [await compacting(options), await compacting({ ...options, usage: { input_tokens: 9_000 } })];

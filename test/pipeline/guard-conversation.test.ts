@@ -138,6 +138,18 @@ describe("guardConversation", () => {
 		}
 	});
 
+	it("takes the window of the model's family, with a note, where its own is not known", async () => {
+		const { report } = await guardConversation({
+			conversation: [{ role: "user", content: "Hello" }],
+			policy: policyOf({}),
+			model: "gemini-3.1-pro-preview",
+		});
+		expect(report).toMatchObject({ fits: true, context_window: 1_048_576 });
+		expect(report.notes).toContainEqual(
+			expect.stringMatching(/^No context window is known for "gemini-3\.1-pro-preview", so that of gemini-3-pro-preview/),
+		);
+	});
+
 	it("`context_window_unknown` says what to give", async () => {
 		await expect(guardConversation({ conversation: messages, policy })).rejects.toThrow(
 			/give `context_window` in tokens, name a `model`/,

@@ -15,7 +15,7 @@ describe("contextWindowOfModel", () => {
 		["deepseek-chat", 64_000],
 		["grok-4", 256_000],
 	])("has %s at %i tokens", async (model, tokens) => {
-		expect(await contextWindowOfModel(model)).toBe(tokens);
+		expect(await contextWindowOfModel(model)).toEqual({ tokens, notes: [] });
 	});
 
 	it.each([
@@ -35,7 +35,7 @@ describe("contextWindowOfModel", () => {
 		["ft:gpt-4o-mini-2024-07-18:acme::id", 128_000],
 		["openai/ft:gpt-3.5-turbo-0125:acme:name:id", 16_385],
 	])("resolves %j", async (model, tokens) => {
-		expect(await contextWindowOfModel(model)).toBe(tokens);
+		expect(await contextWindowOfModel(model)).toEqual({ tokens, notes: [] });
 	});
 
 	it.each(["", " ", "/", "openai/", "openai/nope", "nope", "gpt-nope", "x.y", "constructor", "__proto__"])(
@@ -48,14 +48,16 @@ describe("contextWindowOfModel", () => {
 	it.each(["gemini-2.5-pro", "google/gemini-2.5-pro", "gemini-2.5-pro-preview-06-05", "gemini-3-pro-preview"])(
 		"takes the window that the maker documents where the catalogue lists none: %s",
 		async (model) => {
-			expect(await contextWindowOfModel(model)).toBe(1_048_576);
+			expect(await contextWindowOfModel(model)).toEqual({ tokens: 1_048_576, notes: [] });
 		},
 	);
 
-	it("does not guess where the catalogue lists none and whoever serves the model decides", async () => {
-		expect(await contextWindowOfModel("glm-4.6")).toBeUndefined();
-		expect(await contextWindowOfModel("meta-llama/llama-3.1-70b-instruct")).toBeUndefined();
-	});
+	it.each(["claude-sonnet-4-5[1m]", "claude-opus-4-1[1m]", "anthropic/claude-sonnet-9[1M]", "sonnet[1m]"])(
+		"takes the window of a million tokens that Claude Code writes behind the name: %s",
+		async (model) => {
+			expect(await contextWindowOfModel(model)).toEqual({ tokens: 1_000_000, notes: [] });
+		},
+	);
 
 	it("asks no network", async () => {
 		const fetch = vi.fn();
@@ -63,5 +65,56 @@ describe("contextWindowOfModel", () => {
 		await contextWindowOfModel("gpt-4o");
 		await contextWindowOfModel("nope");
 		expect(fetch).not.toHaveBeenCalled();
+	});
+
+	it.each([
+		// Gemini CLI's default model, which the catalogue lists without a window.
+		["gemini-3.1-pro-preview", 1_048_576, "gemini-3-pro-preview"],
+		["models/gemini-3.1-pro-preview", 1_048_576, "gemini-3-pro-preview"],
+		["google/gemini-3.1-pro-preview-customtools", 1_048_576, "gemini-3-pro-preview"],
+		["openrouter/google/gemini-4-pro:free", 1_048_576, "gemini-3-pro-preview"],
+		["gemini-pro-latest", 1_048_576, "gemini-3-pro-preview"],
+		["claude-opus-4-3", 200_000, "claude-opus-4-1"],
+		["anthropic.claude-haiku-6-20270101-v1:0", 200_000, "claude-haiku-4-5"],
+		["us.anthropic.claude-haiku-6-20270101-v1:0", 200_000, "claude-haiku-4-5"],
+		["databricks-claude-haiku-6", 200_000, "claude-haiku-4-5"],
+		["haiku", 200_000, "claude-3-5-haiku-latest"],
+		["gpt-5.9-mini", 400_000, "gpt-5.4-mini"],
+		["gpt-4.1-2030-01-01-preview", 1_000_000, "gpt-4.1"],
+		["gpt-oss:20b", 131_072, "gpt-oss-120b"],
+		["o5", 200_000, "o3"],
+		["o5-mini-2027-01-01", 200_000, "o4-mini"],
+		["grok-5", 500_000, "grok-4.6"],
+		["deepseek-v4", 128_000, "deepseek-v3.2"],
+		["deepseek-r2", 64_000, "deepseek/deepseek-r1"],
+		["qwen2.5-coder:7b", 32_768, "qwen/qwen-2.5-coder-32b-instruct"],
+		["qwen3:8b", 32_000, "qwen.qwen3-32b-v1:0"],
+		["llama3:8b", 8_192, "meta.llama3-70b-instruct-v1:0"],
+		["meta-llama/llama-3.1-70b-instruct", 128_000, "meta.llama3-1-70b-instruct-v1:0"],
+		["mistral-large-2407", 32_000, "mistral.mistral-large-2402-v1:0"],
+		["kimi-k4", 1_048_576, "kimi-k3"],
+		["glm-4.6", 131_072, "z-ai/glm-4.5"],
+		["openrouter/z-ai/glm-5.3:free", 1_048_576, "z-ai/glm-5.3"],
+		["minimax-m4", 204_800, "minimax/minimax-m2.1"],
+		["command-r", 128_000, "cohere/command-r-08-2024"],
+	])(
+		"takes for %s the window of the nearest relative, %i tokens, and says whose it is: %s",
+		async (model, tokens, like) => {
+			const window = await contextWindowOfModel(model);
+			expect(window?.tokens).toBe(tokens);
+			expect(window?.notes).toEqual([expect.stringContaining(`that of ${like} is assumed: ${tokens} tokens`)]);
+			expect(window?.notes[0]).toContain(JSON.stringify(model));
+		},
+	);
+
+	it.each([
+		["names no model of the family", "gpt-nope"],
+		["names a family inside of another word", "codellama-7b"],
+		["is older than all that are known", "llama-2-13b-chat"],
+		["is no chat model", "gemini-4-flash-image"],
+		["is a distilled model, which has the window of neither", "deepseek-r9-distill-llama-70b"],
+		["says a window and no name", "[1m]"],
+	])("assumes nothing for a name that %s: %s", async (_, model) => {
+		expect(await contextWindowOfModel(model)).toBeUndefined();
 	});
 });

@@ -20,6 +20,7 @@ export function renderReport(container, report) {
 		byTool(report),
 		biggest(report),
 		presets(report),
+		...report.notes.map((note) => element("p", { class: "note" }, [note])),
 	);
 }
 

@@ -1,9 +1,13 @@
+import { largestConsumers } from "../../engine/consumers.ts";
+import { measure } from "../../engine/measure.ts";
 import { PalimpsestError } from "../../errors.ts";
-import { readConversation } from "../../formats/read-conversation.ts";
+import { type ReadConversation, readConversation } from "../../formats/read-conversation.ts";
 import { type GuardRequest, guardConversation, openBudget } from "../guard-conversation.ts";
 import type { GuardReport } from "../guard-report.ts";
 import { longConversation } from "../long-conversation.ts";
 import type { Outcome } from "../mask-conversation.ts";
+import { modelOfCall } from "../model-of-call.ts";
+import { tokenMeter } from "../token-meter.ts";
 import { compactConversation } from "./compact-conversation.ts";
 import type { CallerRequest, CompactionResult, SummaryReport } from "./compact-report.ts";
 import type { CompactRequest } from "./compact-request.ts";
@@ -98,14 +102,19 @@ export async function guardWithCompaction(
 			tool_chars: { before: outcome.report.tool_chars.before, after: report.tool_chars.after },
 			tokens: { before: outcome.report.tokens.before, after: report.tokens.after },
 			masked_tool_results: outcome.report.masked_tool_results + report.masked_tool_results,
-			largest: report.largest
-				.map((one) => ({ ...one, message: before(one.message) }))
-				.filter(({ message }) => message >= 0),
+			largest: await largestOf(request, source),
 			...(dropped.length > 0 ? { dropped_groups: dropped } : {}),
 			...long,
 			compaction,
 		},
 	};
+}
+
+/** What takes the most in the conversation as it was passed in: the guard itself sees it compacted. */
+async function largestOf({ policy, model, conversation }: GuardRequest, { transcript }: ReadConversation) {
+	const { meter, estimate } = await tokenMeter(policy, modelOfCall(model, conversation, policy));
+	const { messages: sizes } = measure(transcript, meter);
+	return largestConsumers(transcript, { sizes, scale: estimate.scale });
 }
 
 type Attempt =

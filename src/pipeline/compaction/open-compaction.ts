@@ -2,10 +2,11 @@ import { measure } from "../../engine/measure.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { readConversation } from "../../formats/read-conversation.ts";
 import { wordings } from "../../policy/wordings.ts";
+import type { ModelWindow } from "../../tokens/context-window.ts";
 import { inputTokensOf } from "../../tokens/input-tokens.ts";
 import { archivingOf } from "../archiving-of.ts";
 import { calibrate } from "../calibrate.ts";
-import { contextWindowOfCall, type WindowOfCall } from "../context-window-of-call.ts";
+import { contextWindowOfCall } from "../context-window-of-call.ts";
 import { modelOfCall } from "../model-of-call.ts";
 import { originalsOf } from "../originals-of.ts";
 import { placeholdersOf } from "../placeholders-of.ts";
@@ -65,7 +66,7 @@ export async function openCompaction(request: CompactRequest) {
 async function windowOf(
 	{ contextWindow, policy }: CompactRequest,
 	model: string | undefined,
-): Promise<WindowOfCall | undefined> {
+): Promise<ModelWindow | undefined> {
 	try {
 		return await contextWindowOfCall(contextWindow, policy, model);
 	} catch (error) {

@@ -111,7 +111,7 @@ async function windowTokensOf(
 ): Promise<number | undefined> {
 	const model = modelOfCall(named ?? modelOfSession(source), source.document, policy);
 	const given = contextWindow ?? policy.guard.context_window_override ?? undefined;
-	const window = given ?? (model === undefined ? undefined : await contextWindowOfModel(model));
+	const window = given ?? (model === undefined ? undefined : await contextWindowOfModel(model))?.tokens;
 	if (window === undefined) return undefined;
 	const { scale } = await estimateTokens(model, policy.tokens.encoding ?? undefined);
 	return (window / scale.factor) * factor;

@@ -1,4 +1,5 @@
 import { budgetOf } from "../../engine/budget.ts";
+import { notesOn } from "../../engine/report.ts";
 import { likelyTokens } from "../../engine/token-scale.ts";
 import { isToolTurn } from "../../engine/tool-turns.ts";
 import type { PolicyLayer } from "../../policy/policy-layer.ts";
@@ -15,6 +16,8 @@ import { toolShares } from "./tool-shares.ts";
 export interface ReportSettings {
 	readonly model: string | undefined;
 	readonly method: CountMethod;
+	/** What is to be known of the window and of the counting. */
+	readonly notes: readonly string[];
 	/** The configuration, over which each preset is laid. */
 	readonly layers: readonly PolicyLayer[];
 	/** What the call itself sets, over each preset. */
@@ -24,7 +27,7 @@ export interface ReportSettings {
 /** Folds a counted conversation into what fills its window, and what each preset would free and cost. */
 export function contextReportOf(
 	conversation: CountedConversation,
-	{ model, method, layers, last }: ReportSettings,
+	{ model, method, notes, layers, last }: ReportSettings,
 ): ContextReport {
 	const { transcript, measurement, meter, scale, contextWindow } = conversation;
 	const { guard } = resolvePolicy([...layers, last]);
@@ -42,5 +45,6 @@ export function contextReportOf(
 		by_tool: toolShares(results, scale),
 		biggest_results: biggestResults(results, { transcript, scale }),
 		presets: presetOutcomes(conversation, { layers, last }),
+		notes: [...notesOn(transcript), ...notes],
 	};
 }

@@ -101,4 +101,6 @@ export interface ContextReport {
 	/** At most 10. */
 	readonly biggest_results: readonly LargeResult[];
 	readonly presets: readonly PresetOutcome[];
+	/** What a reader of the numbers should know, in English sentences. */
+	readonly notes: readonly string[];
 }

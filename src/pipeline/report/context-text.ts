@@ -31,6 +31,7 @@ export function contextText(report: ContextReport, style: ContextTextStyle): str
 	];
 	if (biggest_results.length > 0) blocks.push(toolTable(report, how), biggestTable(report, how));
 	blocks.push(presetTable(report, how), legend(report));
+	if (report.notes.length > 0) blocks.push(report.notes.join("\n"));
 	return `${blocks.join("\n\n")}\n`;
 }
 

@@ -52,14 +52,15 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
-	const { method, scale } =
+	const { method, scale, notes } =
 		request.usage === undefined
 			? estimate
 			: calibrate(estimate, { transcript, measurement, inputTokens: inputTokensOf(request.usage) });
 	const given = request.contextWindow ?? policy.guard.context_window_override ?? undefined;
-	const contextWindow = given ?? (model === undefined ? undefined : await contextWindowOfModel(model));
+	const ofModel = given === undefined && model !== undefined ? await contextWindowOfModel(model) : undefined;
+	const contextWindow = given ?? ofModel?.tokens;
 	return contextReportOf(
 		{ source, transcript, measurement, meter, scale, contextWindow, originals },
-		{ model, method, layers, last },
+		{ model, method, notes: [...(ofModel?.notes ?? []), ...notes], layers, last },
 	);
 }

@@ -8,6 +8,7 @@ const report: ContextReport = {
 	method: "estimated",
 	context_window: 200_000,
 	budget_tokens: 184_000,
+	notes: [],
 	tokens: 100_000,
 	messages: 1_009,
 	tool_turns: 1,
@@ -117,6 +118,11 @@ describe("a context report as text", () => {
 		expect(linesOf(60, "none")).toContain("Preset          after   freed  fits  pays after  dropped");
 		expect(linesOf(140, "none").join("")).not.toMatch(/[█▏▎▍▌▋▊▉░#]/);
 		expect(linesOf(-5, "ascii")).toEqual(linesOf(40, "ascii"));
+	});
+
+	it("ends with the notes", () => {
+		const noted = linesOf(80, "ascii", { ...report, notes: ["One note.", "Another."] });
+		expect(noted.slice(-4)).toEqual(["", "One note.", "Another.", ""]);
 	});
 
 	it("makes do with what is not known, with nothing, and with many tools", () => {

@@ -106,7 +106,7 @@ it("takes steps in proportion to the conversation: each preset reads each messag
 				contextWindow: 10_000,
 				originals: "archived",
 			},
-			{ model: undefined, method: "exact", layers: [], last: {} },
+			{ model: undefined, method: "exact", notes: [], layers: [], last: {} },
 		);
 		return { ...steps, ofConversation: measurement.total.chars };
 	}
