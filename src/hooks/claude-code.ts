@@ -85,11 +85,14 @@ async function shortenRead(response: JsonObject, { mostChars, wordings }: HookCo
 	};
 }
 
-/** A text, or a list of content blocks, as the server sent it. */
+/**
+ * A text, or a list of content blocks. A result with `structuredContent` comes as the text of its JSON, which is all that the
+ * model is shown of it, alone or behind the blocks that are no text (Claude Code 2.1.197).
+ */
 async function shortenMcp(response: unknown, context: HookContext): Promise<unknown> {
 	if (typeof response === "string") return context.shorten(response, context.mostChars);
 	if (Array.isArray(response)) return shortenBlocks(response, context);
-	// A structured content is what the model is shown, and no text of it.
+	// As the server sent it. The model is shown the structured content then, and no text beside it.
 	if (!isJsonObject(response) || !Array.isArray(response.content) || "structuredContent" in response) return undefined;
 	const content = await shortenBlocks(response.content, context);
 	return content === undefined ? undefined : { ...response, content };

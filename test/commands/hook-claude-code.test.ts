@@ -100,6 +100,28 @@ describe("a large result", () => {
 		expect(read.file.content.length).toBeLessThanOrEqual(16_000);
 	});
 
+	it.each([
+		["by itself", (text: string) => text],
+		[
+			"behind an image",
+			(text: string) => [
+				{ type: "image", source: {} },
+				{ type: "text", text },
+			],
+		],
+	])("of a server is shortened where the host hands over its structured content, %s", async (_, wrap) => {
+		const structured = JSON.stringify({
+			rows: Array.from({ length: 2_000 }, (_, row) => ({ row, name: `name ${row}` })),
+		});
+		const { text } = await call(claudeCodeEvent("mcp__a__b", {}, wrap(structured)));
+		const { updatedToolOutput: output } = JSON.parse(text).hookSpecificOutput;
+		const shown = typeof output === "string" ? output : output.at(-1).text;
+		expect(Array.isArray(output)).toBe(Array.isArray(wrap("")));
+		expect(structured.length).toBeGreaterThan(40_000);
+		expect(shown.length).toBeLessThanOrEqual(16_000);
+		expect(shown).toContain('"name 0"');
+	});
+
 	it("is shortened to what the settings say", async () => {
 		const { text } = await call(claudeCodeEvent("Bash", command, bashResponse(logOf(100))), "--max-chars", "1000");
 		expect(JSON.parse(text).hookSpecificOutput.updatedToolOutput.stdout.length).toBeLessThanOrEqual(1_000);
@@ -117,7 +139,7 @@ describe("a result stays as it is", () => {
 		["of a tool whose shape is not known", claudeCodeEvent("Edit", {}, { filePath: "/a", originalFile: huge })],
 		["of a notebook that was read", claudeCodeEvent("Read", {}, { type: "notebook", file: { cells: [huge] } })],
 		[
-			"with a structured content",
+			"as a server sent it, with a structured content beside the text",
 			claudeCodeEvent("mcp__a__b", {}, { content: [{ type: "text", text: huge }], structuredContent: {} }),
 		],
 		["that was recalled", claudeCodeEvent("mcp__palimpsest__recall_original", {}, huge)],
