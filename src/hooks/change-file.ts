@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { readRegularFile } from "../documents/read-regular-file.ts";
 import { PalimpsestError } from "../errors.ts";
 
 const byteOrderMark = "\uFEFF";
@@ -14,26 +15,58 @@ export interface FileChange {
 	readonly after: string | undefined;
 }
 
+/** The largest settings file that is read; those of hosts that keep their history there have a few megabytes. */
+const mostBytes = 256 * 1024 * 1024;
+
 /**
  * What a change would make of a file; nothing is written. A byte order mark is not shown to `change` and stays.
  *
- * @throws PalimpsestError `unreadable_file`, also for a file that is no UTF-8: written back, it would be another.
+ * @throws PalimpsestError `unreadable_file`, also for what is no regular file, and for a file that is no UTF-8: written
+ * back, it would be another. `invalid_json` where `change` refuses the text, with the file's name.
  */
 export async function planChange(
 	file: string,
 	change: (text: string | undefined) => string | undefined,
 ): Promise<FileChange> {
-	const bytes = await readFile(file).catch((cause: NodeJS.ErrnoException) => {
-		if (cause.code === "ENOENT") return undefined;
-		throw new PalimpsestError("unreadable_file", `Cannot read ${file}: ${cause.code}.`, { cause });
-	});
+	const bytes = await readIfThere(file);
 	if (bytes && !isUtf8(bytes)) {
 		throw new PalimpsestError("unreadable_file", `Cannot change ${file}: it is not UTF-8. Save it as that first.`);
 	}
 	const before = bytes?.toString("utf8");
 	const mark = before?.startsWith(byteOrderMark) ? byteOrderMark : "";
-	const after = change(before?.slice(mark.length));
+	const after = changed(file, () => change(before?.slice(mark.length)));
 	return { before, after: after === undefined ? undefined : mark + after };
+}
+
+/**
+ * Reads a user's file; `undefined` where there is none. What is no regular file is refused and never waited for: reading a
+ * named pipe would take until somebody writes into it.
+ *
+ * @throws PalimpsestError `unreadable_file`, `payload_too_large`.
+ */
+export async function readIfThere(file: string): Promise<Buffer | undefined> {
+	try {
+		return await readRegularFile(file, mostBytes);
+	} catch (error) {
+		const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+		if (code === "ENOENT") return undefined;
+		if (!(error instanceof PalimpsestError) || code !== undefined) throw error;
+		throw new PalimpsestError(error.code, error.message.replace(/ Name a file, or - .*$/, ""), { cause: error });
+	}
+}
+
+function changed(file: string, change: () => string | undefined): string | undefined {
+	try {
+		return change();
+	} catch (error) {
+		// The parsers and what compares their values call themselves once for each level.
+		if (error instanceof RangeError) {
+			const message = `${file} cannot be changed: it is nested too deep to be read. It was left as it is.`;
+			throw new PalimpsestError("invalid_json", message, { cause: error });
+		}
+		if (!(error instanceof PalimpsestError)) throw error;
+		throw new PalimpsestError(error.code, `${file}: ${error.message}`, { cause: error });
+	}
 }
 
 /**
@@ -77,7 +110,7 @@ async function keepCopy(file: string): Promise<string> {
 			return copy;
 		} catch (error) {
 			if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-			const there = await readFile(copy).catch(() => undefined);
+			const there = await readIfThere(copy).catch(() => undefined);
 			if (there?.equals(bytes)) return copy;
 		}
 	}

@@ -1,4 +1,4 @@
-import { parse, stringify } from "smol-toml";
+import { parse, stringify, TomlError } from "smol-toml";
 import { refusedSettings } from "../hooks/settings-text.ts";
 import { isJsonObject } from "../hooks/tool-event.ts";
 import { withValue } from "./with-value.ts";
@@ -20,10 +20,18 @@ export function enterToml(text: string, key: readonly string[], value: Table | u
 	const table = value === undefined ? "" : stringify(nested(key, value)).trimEnd().replaceAll("\n", eol);
 	const kept = without.trimEnd();
 	const after = value === undefined ? without : `${kept}${kept === "" ? "" : eol + eol}${table}${eol}`;
-	if (JSON.stringify(sorted(read(after))) !== JSON.stringify(sorted(withValue(before, key, value)))) {
-		throw refusedSettings(`\`${key.join(".")}\` is written in a form that cannot be taken out by itself`);
+	const made = tableOf(after);
+	if (made === undefined || JSON.stringify(sorted(made)) !== JSON.stringify(sorted(withValue(before, key, value)))) {
+		throw refusedSettings(unfitForm(key));
 	}
 	return after;
+}
+
+/** Why valid TOML cannot be changed: an inline table takes no further members, and is no block of lines to take out. */
+function unfitForm(key: readonly string[]): string {
+	const [outer = "", ...inner] = key;
+	const name = key.join(".");
+	return `\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${name}\` by hand`;
 }
 
 /** What stands at a key of a TOML text; `undefined` where nothing does. */
@@ -69,9 +77,16 @@ function sorted(value: unknown): unknown {
 }
 
 function read(text: string): Table {
+	const table = tableOf(text);
+	if (table === undefined) throw refusedSettings("it is not valid TOML");
+	return table;
+}
+
+function tableOf(text: string): Table | undefined {
 	try {
 		return parse(text);
-	} catch (cause) {
-		throw refusedSettings("it is not valid TOML", cause);
+	} catch (error) {
+		if (error instanceof TomlError) return undefined;
+		throw error;
 	}
 }

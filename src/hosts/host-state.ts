@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readIfThere } from "../hooks/change-file.ts";
 import { hasServer } from "./enter-server.ts";
 import type { Host, HostSurroundings } from "./host.ts";
 import { isWritable } from "./is-writable.ts";
@@ -28,9 +28,9 @@ export function hostStates(
 }
 
 async function stateOf(host: Host, file: string): Promise<HostState> {
-	const text = await readFile(file, "utf8").catch(() => undefined);
-	if (text === undefined) return "no file";
 	try {
+		const text = (await readIfThere(file))?.toString("utf8");
+		if (text === undefined) return "no file";
 		const isThere = isWritable(host) ? hasServer(text, host) : text.includes("palimpsest");
 		return isThere ? "installed" : "not installed";
 	} catch {

@@ -110,9 +110,15 @@ describe("what stands in the way", () => {
 	});
 
 	it("is not torn apart: an inline table, or a header within a text", () => {
-		expect(() => enterServer('mcp_servers = { palimpsest = { command = "x" } }\n', codex, start)).toThrow(
-			"cannot be changed",
-		);
+		for (const text of [
+			'mcp_servers = { other = { command = "x" } }\n',
+			'mcp_servers = { palimpsest = { command = "x" } }\n',
+			'[mcp_servers]\npalimpsest = { command = "x" }\n',
+			'mcp_servers.palimpsest.command = "x"\n',
+		])
+			expect(() => enterServer(text, codex, start), text).toThrow(
+				/cannot be changed: `mcp_servers`, or what stands in it, is written as an inline table .* headers such as \[mcp_servers\.name\]/,
+			);
 		const text = 'notes = """\n[mcp_servers.palimpsest]\n"""\n';
 		expect(() => enterServer(text, codex, start)).toThrow("cannot be changed");
 	});
