@@ -72,12 +72,20 @@ export function locateMessages(document: unknown): LocatedMessages {
 	if (found) return found;
 	const key = isJsonObject(document) ? messageKeys.find((name) => Object.hasOwn(document, name)) : undefined;
 	if (isJsonObject(document) && key !== undefined) {
-		throw new PalimpsestError("not_a_conversation", `Expected \`${key}\` to be a list; got ${kindOf(document[key])}.`);
+		throw new PalimpsestError(
+			"not_a_conversation",
+			`Expected \`${key}\` to be a list; got ${kindOf(document[key])}.${hintFor(document[key])}`,
+		);
 	}
 	throw new PalimpsestError(
 		"not_a_conversation",
-		`Expected a list of messages, or an object that holds one as \`messages\`; got ${kindOf(document)}.`,
+		`Expected a list of messages, or an object that holds one as \`messages\`; got ${kindOf(document)}.${hintFor(document)}`,
 	);
+}
+
+/** The JSON of a conversation as a text is what a caller of a library or an API easily passes. */
+function hintFor(value: unknown): string {
+	return typeof value === "string" && /^\s*[[{]/.test(value) ? " Pass the JSON itself, not a text that holds it." : "";
 }
 
 function kindOf(value: unknown): string {

@@ -1,5 +1,6 @@
 import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import { compact } from "./prompts/compact.ts";
 import { contextReport } from "./prompts/context-report.ts";
@@ -15,17 +16,25 @@ const longestArgument = 4_000;
 export function bindPrompts(server: McpServer): void {
 	for (const { name, title, description, arguments: named, write } of prompts) {
 		const argsSchema = Object.fromEntries(Object.entries(named).map(([key, one]) => [key, schemaOf(one)]));
-		server.registerPrompt(name, { title, description, argsSchema }, (given) => ({
-			description,
-			messages: [{ role: "user", content: { type: "text", text: write(given) } }],
-		}));
+		server.registerPrompt(name, { title, description, argsSchema }, (given) => {
+			refuseLong(given);
+			return { description, messages: [{ role: "user", content: { type: "text", text: write(given) } }] };
+		});
 	}
 	// The list never changes, so the SDK's `listChanged: true` would promise what never comes.
 	server.server.registerCapabilities({ prompts: { listChanged: false } });
 }
 
+function refuseLong(given: Readonly<Record<string, string | undefined>>): void {
+	for (const [name, text = ""] of Object.entries(given)) {
+		if (text.length <= longestArgument) continue;
+		const expected = `expected a text of at most ${longestArgument} characters, got one of ${text.length}`;
+		throw new McpError(ErrorCode.InvalidParams, `${name}: ${expected}`);
+	}
+}
+
 function schemaOf({ description, complete }: PromptArgument) {
-	const schema = z.string().max(longestArgument);
+	const schema = z.string();
 	if (!complete) return schema.optional().describe(description);
 	// The SDK looks for completions inside of what is optional when it offers them, and outside when it answers.
 	const inner = completable(schema, (typed) => complete(typed));

@@ -8,7 +8,7 @@ const conversation = z
 	.unknown()
 	.refine(
 		(value) => typeof value === "object" && value !== null,
-		"expected a list of messages, or an object that holds `messages`",
+		"a list of messages, or an object that holds `messages`",
 	)
 	.meta({ anyOf: [{ type: "array", items: { type: "object" } }, { type: "object" }] });
 

@@ -23,6 +23,7 @@ import { lazyValidator } from "./lazy-validator.ts";
 import type { CallPool } from "./pool/call-pool.ts";
 import { recallOriginal } from "./tools/recall-original.ts";
 import { tools } from "./tools.ts";
+import { wordRequestErrors } from "./word-request-errors.ts";
 
 /** What a server is made from. */
 export interface ServerOptions {
@@ -112,6 +113,7 @@ export function createServer(options: ServerOptions): McpServer {
 	bindPrompts(server);
 	const stopListening = bindResources(server, policySource, { tellsChanges: !onlyAnswers });
 	bindContextReportApp(server);
+	wordRequestErrors(server);
 	server.server.onclose = stopListening;
 	return server;
 }

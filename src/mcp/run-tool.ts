@@ -2,8 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
 import { type ErrorCode, PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
-import { quote } from "../policy/describe-value.ts";
-import { nearestName } from "../policy/nearest-name.ts";
+import { describeIssues } from "../policy/describe-issue.ts";
 import type { CallReport } from "./call-end.ts";
 import { callReport } from "./call-report.ts";
 import { policyOfCall } from "./policy-input.ts";
@@ -68,8 +67,10 @@ function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
 	strictInputs.set(tool, strict);
 	const parsed = strict.safeParse(withoutNulls(value ?? {}, tool.inputSchema.shape));
 	if (parsed.success) return parsed.data;
-	const problems = parsed.error.issues.map((issue) => `- ${describeIssue(issue, Object.keys(tool.inputSchema.shape))}`);
-	throw new PalimpsestError("invalid_argument", `Invalid arguments of ${tool.name}:\n${problems.join("\n")}`);
+	const known = Object.keys(tool.inputSchema.shape);
+	const problems = describeIssues(parsed.error.issues, { root: value, known, what: "argument" });
+	const lines = problems.map((problem) => `- ${problem}`).join("\n");
+	throw new PalimpsestError("invalid_argument", `Invalid arguments of ${tool.name}:\n${lines}`);
 }
 
 /** Without what a caller left out: OpenAI's strict mode has a model write null for each argument that it does not need. */
@@ -78,16 +79,4 @@ function withoutNulls(value: unknown, known: Readonly<Record<string, unknown>>):
 	return Object.fromEntries(
 		Object.entries(value).filter(([name, given]) => given !== null || !Object.hasOwn(known, name)),
 	);
-}
-
-/** What is wrong, without a word of the values: they may be conversation text. */
-function describeIssue(issue: z.core.$ZodIssue, known: readonly string[]): string {
-	if (issue.code !== "unrecognized_keys") return `${issue.path.join(".")}: ${issue.message}`;
-	return issue.keys
-		.map((key) => {
-			const near = nearestName(key, known);
-			const hint = near === null ? `Known: ${known.join(", ")}.` : `Did you mean ${near}?`;
-			return `${quote(key)}: unknown argument. ${hint}`;
-		})
-		.join("\n- ");
 }
