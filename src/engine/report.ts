@@ -1,6 +1,7 @@
 import type { Plan } from "./edit.ts";
 import type { Measurement } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
+import { type Path, valueAt } from "./path.ts";
 import { totalsOf } from "./plan-totals.ts";
 import { subtractSizes } from "./size.ts";
 import { exactScale, scaleTokens, type TokenScale } from "./token-scale.ts";
@@ -80,4 +81,36 @@ export function notesOn(transcript: Transcript): string[] {
 	return [
 		"No tool calls or results stand in this conversation as its format has them, so there is nothing to mask or truncate.",
 	];
+}
+
+/** A name that may stand in a note: anything else could be text of the conversation. */
+const plainRole = /^[\w.:-]{1,40}$/;
+const mostRolesListed = 8;
+
+/**
+ * A note on the roles that no format defines, in the order in which they come. Their messages are counted, and nothing in
+ * them is masked or truncated, so a role that is only misspelled is easily overlooked.
+ */
+export function notesOnRoles(document: unknown, { messages }: Transcript): string[] {
+	const counts = new Map<string, number>();
+	for (const { role, paths } of messages) {
+		const name = role === "other" ? roleAt(document, paths[0] ?? []) : undefined;
+		if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+	}
+	if (counts.size === 0) return [];
+	const listed = [...counts].slice(0, mostRolesListed).map(([name, count]) => `${name} (${count})`);
+	const rest = counts.size - listed.length;
+	const roles = [...listed, ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
+	return [
+		`Roles that no format defines, with their messages: ${roles}. These messages are counted, but nothing in them is masked or truncated.`,
+	];
+}
+
+/** The role that a message says, in the message itself or in the record around it. */
+function roleAt(document: unknown, path: Path): string | undefined {
+	const value = valueAt(document, path) as Record<string, unknown> | null | undefined;
+	const holders = [value, value?.message, value?.payload] as (Record<string, unknown> | null | undefined)[];
+	const role = holders.map((holder) => holder?.role).find((one) => typeof one === "string");
+	if (role === undefined) return undefined;
+	return plainRole.test(role as string) ? JSON.stringify(role) : "one that is no plain word";
 }

@@ -2,7 +2,7 @@ import { budgetOf } from "../engine/budget.ts";
 import { largestConsumers } from "../engine/consumers.ts";
 import { economicsOf } from "../engine/economics.ts";
 import { planGuard } from "../engine/guard.ts";
-import { reportOf } from "../engine/report.ts";
+import { notesOnRoles, reportOf } from "../engine/report.ts";
 import { scaleTokens } from "../engine/token-scale.ts";
 import { readConversation } from "../formats/read-conversation.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -139,7 +139,7 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 		report: {
 			...report,
 			band,
-			notes: [...report.notes, ...window.notes, ...estimate.notes],
+			notes: [...report.notes, ...notesOnRoles(source.document, transcript), ...window.notes, ...estimate.notes],
 			...countingReport(estimate),
 			fits: window.tokens === undefined ? null : shortfall === 0,
 			context_window: window.tokens ?? null,

@@ -1,6 +1,6 @@
 import { type Economics, economicsOf } from "../engine/economics.ts";
 import { measure } from "../engine/measure.ts";
-import { type Report, reportOf } from "../engine/report.ts";
+import { notesOnRoles, type Report, reportOf } from "../engine/report.ts";
 import { type MaskParameters, planMask } from "../engine/strategies/mask.ts";
 import type { KeptReason } from "../engine/strategies/mask-result.ts";
 import type { PalimpsestError } from "../errors.ts";
@@ -113,7 +113,7 @@ async function maskOnce(request: MaskRequest): Promise<Outcome<MaskReport>> {
 		edits: done.map((edit) => editRecord(edit, inCommon)),
 		report: {
 			...report,
-			notes: [...report.notes, ...estimate.notes],
+			notes: [...report.notes, ...notesOnRoles(source.document, transcript), ...estimate.notes],
 			...countingReport(estimate),
 			kept: { ...kept },
 			economics: economicsOf(done, { measurement, prices: policy.prices, scale }),

@@ -146,7 +146,9 @@ describe("guardConversation", () => {
 		});
 		expect(report).toMatchObject({ fits: true, context_window: 1_048_576 });
 		expect(report.notes).toContainEqual(
-			expect.stringMatching(/^No context window is known for "gemini-3\.1-pro-preview", so that of gemini-3-pro-preview/),
+			expect.stringMatching(
+				/^No context window is known for "gemini-3\.1-pro-preview", so that of gemini-3-pro-preview/,
+			),
 		);
 	});
 

@@ -1,4 +1,4 @@
-import { reportOf } from "../../engine/report.ts";
+import { notesOnRoles, reportOf } from "../../engine/report.ts";
 import { type CarriedOut, carryOut } from "../carry-out.ts";
 import { completePlan } from "../complete-plan.ts";
 import { countingReport } from "../counting-report.ts";
@@ -70,7 +70,7 @@ async function conclude(
 		edits: done.map((edit) => editRecord(edit, inCommon)),
 		report: {
 			...report,
-			notes: [...report.notes, ...opened.windowNotes, ...estimate.notes],
+			notes: [...report.notes, ...notesOnRoles(source.document, transcript), ...opened.windowNotes, ...estimate.notes],
 			...countingReport(estimate),
 			...decided(request, opened, isKept ? resultOf(planned) : "unchanged"),
 			...(isKept && planned.kind === "edits" && planned.summary ? { summary: planned.summary } : {}),

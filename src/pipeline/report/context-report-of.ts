@@ -1,5 +1,5 @@
 import { budgetOf } from "../../engine/budget.ts";
-import { notesOn } from "../../engine/report.ts";
+import { notesOn, notesOnRoles } from "../../engine/report.ts";
 import { likelyTokens } from "../../engine/token-scale.ts";
 import { isToolTurn } from "../../engine/tool-turns.ts";
 import type { PolicyLayer } from "../../policy/policy-layer.ts";
@@ -29,7 +29,7 @@ export function contextReportOf(
 	conversation: CountedConversation,
 	{ model, method, notes, layers, last }: ReportSettings,
 ): ContextReport {
-	const { transcript, measurement, meter, scale, contextWindow } = conversation;
+	const { source, transcript, measurement, meter, scale, contextWindow } = conversation;
 	const { guard } = resolvePolicy([...layers, last]);
 	const results = countedResults(transcript, meter.countTokens);
 	const sent = transcript.messages.filter((message) => message.sent !== false);
@@ -45,6 +45,6 @@ export function contextReportOf(
 		by_tool: toolShares(results, scale),
 		biggest_results: biggestResults(results, { transcript, scale }),
 		presets: presetOutcomes(conversation, { layers, last }),
-		notes: [...notesOn(transcript), ...notes],
+		notes: [...notesOn(transcript), ...notesOnRoles(source.document, transcript), ...notes],
 	};
 }
