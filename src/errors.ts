@@ -68,13 +68,24 @@ export type SummariserErrorCode =
 	| "auth_error"
 	| "unknown";
 
-/** An error for the person who reads it: what was expected, what came, what to do. It never quotes conversation text. */
+/**
+ * A text as a terminal may show it: without control characters, which could move the cursor or rewrite what stands there,
+ * and without those that turn the direction of writing around. Line breaks and tabs stay.
+ */
+export function withoutControls(text: string): string {
+	return text.replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
+}
+
+/**
+ * An error for the person who reads it: what was expected, what came, what to do. It never quotes conversation text. File
+ * names and other values in its message are cleaned of control characters here, for every face of the product.
+ */
 export class PalimpsestError extends Error {
 	override readonly name = "PalimpsestError";
 	readonly code: ErrorCode;
 
 	constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
-		super(message, options);
+		super(withoutControls(message), options);
 		this.code = code;
 	}
 }

@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError, Option } from "commander";
+import { withoutControls } from "../errors.ts";
 import { nearestName } from "../policy/nearest-name.ts";
 import { builtInStrategies } from "../policy/strategy-name.ts";
 import { encodingNames } from "../tokens/encoding-names.ts";
@@ -36,6 +37,8 @@ export function createProgram(): Command {
 		.version(version)
 		.addHelpText("after", examples)
 		.showHelpAfterError("(palimpsest --help shows what there is)")
+		// Names of options and values that are none are quoted as they were typed, or as a script has put them together.
+		.configureOutput({ writeErr: (text) => void process.stderr.write(withoutControls(text)) })
 		.exitOverride();
 
 	const command = (signature: string, description: string) => {

@@ -11,7 +11,7 @@ import { checkHosts } from "./doctor/check-hosts.ts";
 import { checkNode } from "./doctor/check-node.ts";
 import { checkPort } from "./doctor/check-port.ts";
 import type { Finding } from "./doctor/finding.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson } from "./shell.ts";
+import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson, show } from "./shell.ts";
 
 /** The options of `palimpsest doctor`. */
 export interface DoctorOptions extends CommonOptions, ArchiveCommandOptions {
@@ -33,7 +33,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
 		await checkHosts({ platform, environment, homeFolder: homedir() }),
 	];
 	if (options.json) printJson({ version, findings }, 2);
-	else process.stdout.write(findings.map(lineOf).join(""));
+	else show(findings.map(lineOf).join(""));
 	if (findings.some(({ state }) => state === "failed")) process.exitCode = 1;
 }
 

@@ -13,7 +13,7 @@ import { presetNames } from "../policy/schema.ts";
 import { ownCommand } from "./own-command.ts";
 import { checkLocale, refuseUnknown } from "./refuse-unknown.ts";
 import { refuseUsage } from "./refuse-usage.ts";
-import { say } from "./shell.ts";
+import { say, show, shownName } from "./shell.ts";
 import { showChange } from "./show-change.ts";
 
 /** The options of `palimpsest install` and `palimpsest uninstall`. */
@@ -42,7 +42,7 @@ export async function install(name: string | undefined, options: InstallServerOp
 	const host = hostOf(name);
 	const files = filesOf(host, options);
 	if (!isWritable(host)) {
-		process.stdout.write(entryByHand(host, start));
+		show(entryByHand(host, start));
 		say(`put these lines into ${files.join(", ")}: its comments would be lost if we did. ${host.afterwards}`);
 		return;
 	}
@@ -85,7 +85,7 @@ async function list(options: InstallServerOptions): Promise<void> {
 	const width = Math.max(...hosts.map(({ name }) => name.length));
 	for (const host of hosts) {
 		for (const { file, state } of await hostStates(host, surroundings(options))) {
-			process.stdout.write(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${file}\n`);
+			show(`${host.name.padEnd(width)}  ${state.padEnd(13)}  ${shownName(file)}\n`);
 		}
 	}
 	say("palimpsest install HOST [--project] [--dry-run] enters the server there");

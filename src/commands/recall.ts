@@ -4,7 +4,7 @@ import { encodeText } from "../archive/text-bytes.ts";
 import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../pipeline/recall-original.ts";
 import { ownCommandLine } from "./own-command.ts";
 import { refuseUsage } from "./refuse-usage.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson, say } from "./shell.ts";
+import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson, say, show } from "./shell.ts";
 import { withOwnArchive } from "./with-archive.ts";
 import { writeOut } from "./write-out.ts";
 
@@ -31,7 +31,7 @@ export async function recall(ref: string | undefined, options: RecallOptions): P
 		const recalled = await recallOriginal({ archive, policy, ref, toolCallId, ...part });
 		if (recalled.kind === "several") {
 			if (json) printJson({ originals: recalled.originals }, 2);
-			else process.stdout.write(recalled.originals.map((one) => `${row(one)}\n`).join(""));
+			else show(recalled.originals.map((one) => `${row(one)}\n`).join(""));
 			say(`${recalled.originals.length} originals have this tool call id; recall one by its ref`);
 		} else if (recalled.kind === "part") {
 			const { part: found } = recalled;

@@ -1,6 +1,7 @@
 import { PalimpsestError } from "../errors.ts";
 import { parsePrices, type Rates, ratesOfPrices } from "../pipeline/replay/rates.ts";
 import { ratesOfModel } from "../pipeline/replay/rates-of-model.ts";
+import type { ReplayReport } from "../pipeline/replay/replay-report.ts";
 import { replayedPolicies } from "../pipeline/replay/replayed-policy.ts";
 import { type Replay, startReplay } from "../pipeline/replay/start-replay.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -10,7 +11,7 @@ import { maskingTable } from "./replay/masking-table.ts";
 import { replayText } from "./replay/replay-text.ts";
 import { startProgress } from "./replay/start-progress.ts";
 import { writePage } from "./report/write-page.ts";
-import { type CommonOptions, configOf, printJson, say } from "./shell.ts";
+import { type CommonOptions, configOf, printJson, say, show, shownName } from "./shell.ts";
 
 /** The options of `palimpsest replay`. */
 export interface ReplayOptions extends CommonOptions {
@@ -60,13 +61,21 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	}
 	if (leftOut.unreadable + leftOut.short > 0) say(`left out ${tellLeftOut(leftOut)}`);
 	if (comparesPolicies && options.json) printJson(report, 2);
-	else if (comparesPolicies) process.stdout.write(replayText(report, { rates, eachFile: options.files ?? false }));
+	else if (comparesPolicies) show(replayText(withShownNames(report), { rates, eachFile: options.files ?? false }));
 	else {
 		const { policies: _, files, ...total } = report;
 		const rows = files.map(({ policies: _, ...row }) => row);
 		if (options.json) printJson({ ...total, files: rows }, 2);
-		else process.stdout.write(maskingTable([...rows, { file: "total", ...total }]));
+		else show(maskingTable([...rows.map(withShownName), { file: "total", ...total }]));
 	}
+}
+
+function withShownName<Row extends { readonly file: string }>(row: Row): Row {
+	return { ...row, file: shownName(row.file) };
+}
+
+function withShownNames(report: ReplayReport): ReplayReport {
+	return { ...report, files: report.files.map(withShownName) };
 }
 
 /** `--window-turns` by itself asks for the figures of seed 2's benchmark, which compares nothing. */

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from "commander";
 import { PalimpsestError, spelledFor } from "../errors.ts";
 import { exitCodes } from "./exit-codes.ts";
-import { say } from "./shell.ts";
+import { complain, say } from "./shell.ts";
 
 /**
  * Runs the command line and sets the exit code: 0 done, 1 refused input (one line on standard error), 2 usage,
@@ -32,6 +32,6 @@ function exitCodeOf(error: unknown): number {
 	}
 	// A defect is for those who mend it: all of the stack.
 	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-	process.stderr.write(`palimpsest: [internal] ${stack}\n`);
+	complain(`palimpsest: [internal] ${stack}`);
 	return exitCodes.defect;
 }

@@ -1,5 +1,6 @@
 import { type Config, loadConfig } from "../config.ts";
 import { compactJson } from "../engine/compact-json.ts";
+import { withoutControls } from "../errors.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import { type LogLevel, logLevels } from "../policy/schema.ts";
 
@@ -38,8 +39,18 @@ export function printJson(value: unknown, indent?: string | number): void {
 	process.stdout.write(`${asJson(value, indent)}\n`);
 }
 
-/** What is nested too deep to be indented is written without. */
+/**
+ * What is nested too deep to be indented is written without. Control characters that JSON may hold as they are, and a
+ * terminal acts on, are escaped.
+ */
 function asJson(value: unknown, indent: string | number | undefined): string {
+	return indented(value, indent).replace(
+		/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+	);
+}
+
+function indented(value: unknown, indent: string | number | undefined): string {
 	try {
 		return JSON.stringify(value, null, indent);
 	} catch (error) {
@@ -50,14 +61,29 @@ function asJson(value: unknown, indent: string | number | undefined): string {
 
 /** Writes a line for people on standard error, since standard output belongs to the answer. */
 export function say(line: string): void {
-	process.stderr.write(`palimpsest: ${onOneLine(line)}\n`);
+	complain(`palimpsest: ${onOneLine(line)}`);
+}
+
+/** Writes lines for people on standard error as they stand. What comes from outside can do nothing to the terminal. */
+export function complain(lines: string): void {
+	process.stderr.write(`${withoutControls(lines)}\n`);
+}
+
+/** Writes lines for people on standard output; see `complain`. */
+export function show(lines: string): void {
+	process.stdout.write(withoutControls(lines));
+}
+
+/** A name, such as a file's, that is to stand on one line of a table. */
+export function shownName(name: string): string {
+	return withoutControls(name.replace(/[\n\t]/g, "?"));
 }
 
 /** A log on standard error, from a level on. */
 export function logToStderr(level: () => LogLevel): Log {
 	return (event) => {
 		if (logLevels.indexOf(event.level) < logLevels.indexOf(level())) return;
-		process.stderr.write(`palimpsest ${event.level}: ${onOneLine(event.message)}\n`);
+		complain(`palimpsest ${event.level}: ${onOneLine(event.message)}`);
 	};
 }
 

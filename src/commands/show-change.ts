@@ -1,6 +1,6 @@
 import { structuredPatch } from "diff";
 import { carryOutChange, type FileChange } from "../hooks/change-file.ts";
-import { say } from "./shell.ts";
+import { say, show, shownName } from "./shell.ts";
 
 /**
  * Prints what changes in a user's file, then changes it, unless that is a dry run. Answers with whether anything changed
@@ -19,7 +19,7 @@ export async function showChange(what: {
 		say(`${file}: nothing to change`);
 		return false;
 	}
-	process.stdout.write(`${file}\n${lineDifference(before ?? "", after ?? "")}`);
+	show(`${shownName(file)}\n${lineDifference(before ?? "", after ?? "")}`);
 	if (dryRun) {
 		say("nothing was written (--dry-run)");
 		return true;

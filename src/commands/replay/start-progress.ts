@@ -1,3 +1,5 @@
+import { shownName } from "../shell.ts";
+
 /** Where a progress line is drawn: standard error, where that is a terminal. */
 export interface ProgressStream {
 	readonly isTTY?: boolean | undefined;
@@ -26,13 +28,8 @@ export function startProgress(stream: ProgressStream, total: number): Progress {
 			const full = Math.floor((barWidth * done) / total);
 			const start = `${"█".repeat(full)}${"░".repeat(barWidth - full)} ${done} of ${total}  `;
 			const room = Math.max(0, columns - start.length - 1);
-			stream.write(`${eraseLine}${start}${room > 0 ? withoutControls(now).slice(-room) : ""}`);
+			stream.write(`${eraseLine}${start}${room > 0 ? shownName(now).slice(-room) : ""}`);
 		},
 		end: () => stream.write(eraseLine),
 	};
-}
-
-/** A file's name may hold what a terminal would take for a command. */
-function withoutControls(text: string): string {
-	return text.replace(/\p{Cc}/gu, "?");
 }
