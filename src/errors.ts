@@ -95,17 +95,34 @@ export type Face = "command" | "library";
 
 /** Arguments as the tools spell them, with the command's spelling. */
 const spellings = {
+	chars: "--chars",
+	context: "--context",
 	context_window: "--context-window",
+	encoding: "--encoding",
+	focus: "--focus",
+	grep: "--grep",
+	head: "--head",
+	last_response: "--last-response",
+	lines: "--lines",
+	max_chars: "--max-chars",
+	max_tokens: "--max-tokens",
 	model: "--model",
+	ref: "REF",
 	reserve_tokens: "--reserve-tokens",
+	strategy: "--strategy",
+	summary: "--summary",
+	summary_token: "--summary-token",
+	tail: "--tail",
+	tool_call_id: "--tool-call-id",
 } as const;
 
 /**
  * An error's message with arguments spelled as a face spells them. Below the faces, messages name arguments as the tools do,
- * in backquotes: `context_window` is the command's --context-window and the library's `contextWindow`.
+ * in backquotes: `context_window` is the command's --context-window and the library's `contextWindow`. Messages on the
+ * content of a conversation are left alone, since their words in backquotes are its members.
  */
 export function spelledFor(face: Face, { code, message }: PalimpsestError): string {
-	if (code !== "no_budget") return message;
+	if (code !== "invalid_argument" && code !== "context_window_unknown" && code !== "no_budget") return message;
 	return message.replace(/`([a-z_]+)`/g, (quoted, name: string) => {
 		if (!Object.hasOwn(spellings, name)) return quoted;
 		if (face === "command") return spellings[name as keyof typeof spellings];

@@ -122,7 +122,7 @@ export function createProgram(): Command {
 
 	addReplayOptions(
 		command("replay <files...>", "Print what policies would have cost and lost in recorded conversations."),
-		wholeNumber,
+		{ wholeNumber, aboveZero },
 	).action(async (files, options) => (await import("./replay.ts")).replay(files, options));
 
 	addSetupCommands(program, keeping);
@@ -212,15 +212,14 @@ function encoding(): Option {
 	return new Option("--encoding <name>", "encoding to count in").choices(encodingNames).conflicts("model");
 }
 
-/** A window of 0 has no room for anything. */
-function aboveZero(text: string): number {
-	const value = wholeNumber(text);
-	if (value > 0) return value;
-	throw new InvalidArgumentError("Expected a whole number, 1 or more.");
-}
+const wholeNumber = wholeNumberFrom(0);
+/** For a window or a limit: one of 0 has no room for anything. */
+const aboveZero = wholeNumberFrom(1);
 
-function wholeNumber(text: string): number {
-	const value = Number(text);
-	if (text.trim() !== "" && Number.isSafeInteger(value) && value >= 0) return value;
-	throw new InvalidArgumentError("Expected a whole number, 0 or more.");
+function wholeNumberFrom(least: number): (text: string) => number {
+	return (text) => {
+		const value = Number(text);
+		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
+		throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
+	};
 }

@@ -1,7 +1,12 @@
 import type { Command } from "commander";
 
+interface NumberParsers {
+	readonly wholeNumber: (text: string) => number;
+	readonly aboveZero: (text: string) => number;
+}
+
 /** The options of `palimpsest replay`. */
-export function addReplayOptions(command: Command, wholeNumber: (text: string) => number): Command {
+export function addReplayOptions(command: Command, { wholeNumber, aboveZero }: NumberParsers): Command {
 	return command
 		.option(
 			"--policies <names>",
@@ -9,7 +14,7 @@ export function addReplayOptions(command: Command, wholeNumber: (text: string) =
 		)
 		.option("--prices <read,write>", "of a cached token and of one written to the cache, if not as the policy says")
 		.option("--model <name>", "bill in US dollars as its provider does, and count its tokens")
-		.option("--context-window <tokens>", "window in tokens, if not the model's own", wholeNumber)
+		.option("--context-window <tokens>", "window in tokens, if not the model's own", aboveZero)
 		.option("--min-turns <count>", "leave out conversations of fewer tool turns", wholeNumber)
 		.option("--files", "a table for each file too")
 		.option("--html <file>", "write a page with plots")
