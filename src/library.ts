@@ -1,5 +1,5 @@
 import type { Archive } from "./archive/archive.ts";
-import { NotJsonError } from "./engine/stringify.ts";
+import { isPlainJson, NotJsonError, requireJson } from "./engine/stringify.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
 import {
 	type CallOptions,
@@ -33,23 +33,65 @@ import type { Policy } from "./policy/schema.ts";
 let standard: Policy | undefined;
 
 function policyOf({ policy }: CallOptions): Policy {
-	if (policy !== undefined) return resolvePolicy([checkPolicyLayer(policy, "the `policy` option")]);
+	if (policy !== undefined) {
+		requireJson(policy);
+		return resolvePolicy([checkPolicyLayer(policy, "the `policy` option")]);
+	}
 	standard ??= resolvePolicy([]);
 	return standard;
 }
 
 function shellOf({ archive, log }: CallOptions) {
-	return { archive, ...(log === undefined ? {} : { log }) };
+	return { archive, ...(log === undefined ? {} : { log: withoutThrowing("log", log) }) };
 }
 
-/** An object of the caller's own making may hold what JSON can't, and is found out only where it is written. */
-async function refusingOtherThanJson<Value>(work: () => Promise<Value>): Promise<Value> {
+/** A callback of the caller's, of which an error is told as such: it would else be taken for one of ours. */
+function withoutThrowing<Given>(name: string, callback: (given: Given) => void): (given: Given) => void {
+	return (given) => {
+		try {
+			callback(given);
+		} catch (cause) {
+			throw new PalimpsestError("invalid_argument", `The option \`${name}\` threw an error, which stopped the call.`, {
+				cause,
+			});
+		}
+	};
+}
+
+/**
+ * Runs a call so that whatever goes wrong is a typed error in the library's words: options have the library's names, values
+ * that JSON can't hold are told as such, and a defect of ours is `internal`. The reason of an aborted signal is thrown as it
+ * is, as everywhere.
+ */
+async function inLibraryWords<Value>(
+	{ options, given }: { readonly options: CallOptions; readonly given: unknown },
+	work: () => Promise<Value>,
+): Promise<Value> {
 	try {
 		return await work();
 	} catch (error) {
-		if (error instanceof PalimpsestError) error.message = spelledFor("library", error);
-		if (!(error instanceof NotJsonError)) throw error;
-		throw new PalimpsestError("invalid_argument", error.message, { cause: error });
+		if (error instanceof PalimpsestError) {
+			error.message = spelledFor("library", error);
+			throw error;
+		}
+		if (error instanceof NotJsonError) throw new PalimpsestError("invalid_argument", error.message, { cause: error });
+		if (isAbortReason(error, options)) throw error;
+		// Holes, accessors and instances may read otherwise each time, which nothing could be prepared for.
+		if (!isPlainJson(given)) {
+			throw new PalimpsestError("invalid_argument", new NotJsonError().message, { cause: error });
+		}
+		throw new PalimpsestError("internal", "The call failed by a defect of Palimpsest; its cause is beside.", {
+			cause: error,
+		});
+	}
+}
+
+function isAbortReason(error: unknown, options: unknown): boolean {
+	try {
+		const { signal } = options as { readonly signal?: AbortSignal };
+		return signal?.aborted === true && error === signal.reason;
+	} catch {
+		return false;
 	}
 }
 
@@ -64,9 +106,11 @@ export async function mask<Conversation>(
 	conversation: Conversation,
 	options: CallOptions = {},
 ): Promise<Outcome<MaskReport> & { readonly conversation: Conversation }> {
-	checkOptions<CallOptions>(options, "mask", callKinds);
-	const request = { conversation, policy: policyOf(options), ...shellOf(options) };
-	const outcome = await refusingOtherThanJson(() => maskConversation(request));
+	const outcome = await inLibraryWords({ options, given: conversation }, async () => {
+		checkOptions<CallOptions>(options, "mask", callKinds);
+		requireJson(conversation);
+		return maskConversation({ conversation, policy: policyOf(options), ...shellOf(options) });
+	});
 	return outcome as typeof outcome & { conversation: Conversation };
 }
 
@@ -80,13 +124,16 @@ export async function guard<Conversation>(
 	conversation: Conversation,
 	options: GuardOptions = {},
 ): Promise<Outcome<GuardWithCompactionReport> & { readonly conversation: Conversation }> {
-	checkOptions<GuardOptions>(options, "guard", guardKinds);
-	const { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal, onProgress } = options;
-	const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal, onProgress };
-	const policy = policyOf(options);
-	const compaction = async () => compactionOfOptions(options, policy);
-	const request = { conversation, policy, ...given, ...shellOf(options), compaction };
-	const outcome = await refusingOtherThanJson(() => guardWithCompaction(request));
+	const outcome = await inLibraryWords({ options, given: conversation }, async () => {
+		checkOptions<GuardOptions>(options, "guard", guardKinds);
+		const { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal } = options;
+		const onProgress = options.onProgress && withoutThrowing("onProgress", options.onProgress);
+		requireJson([conversation, tools, usage, lastResponse]);
+		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal, onProgress };
+		const policy = policyOf(options);
+		const compaction = async () => compactionOfOptions(options, policy);
+		return guardWithCompaction({ conversation, policy, ...given, ...shellOf(options), compaction });
+	});
 	return outcome as typeof outcome & { conversation: Conversation };
 }
 
@@ -102,15 +149,18 @@ export async function compact<Conversation>(
 	conversation: Conversation,
 	options: CompactOptions = {},
 ): Promise<CompactOutcome & { readonly conversation: Conversation }> {
-	checkOptions<CompactOptions>(options, "compact", compactKinds);
-	const { model, contextWindow, reserveTokens, tools, usage, force, signal, onProgress } = options;
-	// Who brings a summary was asked for one, or has decided by itself.
-	const isForced = force === true || options.summary !== undefined;
-	const given = { model, contextWindow, reserveTokens, tools, usage, force: isForced, signal, onProgress };
-	const policy = policyOf(options);
-	const how = compactionOfOptions(options, policy);
-	const request = { conversation, policy, ...given, ...shellOf(options), ...how };
-	const outcome = await refusingOtherThanJson(() => compactConversation(request));
+	const outcome = await inLibraryWords({ options, given: conversation }, async () => {
+		checkOptions<CompactOptions>(options, "compact", compactKinds);
+		const { model, contextWindow, reserveTokens, tools, usage, force, signal } = options;
+		const onProgress = options.onProgress && withoutThrowing("onProgress", options.onProgress);
+		requireJson([conversation, tools, usage]);
+		// Who brings a summary was asked for one, or has decided by itself.
+		const isForced = force === true || options.summary !== undefined;
+		const given = { model, contextWindow, reserveTokens, tools, usage, force: isForced, signal, onProgress };
+		const policy = policyOf(options);
+		const how = compactionOfOptions(options, policy);
+		return compactConversation({ conversation, policy, ...given, ...shellOf(options), ...how });
+	});
 	return outcome as typeof outcome & { conversation: Conversation };
 }
 
@@ -126,10 +176,12 @@ export async function restore<Conversation>(
 	archive: Archive,
 	options: RestoreOptions = {},
 ): Promise<{ readonly conversation: Conversation; readonly report: RestoreReport }> {
-	checkArgument(archive, "the archive of `restore`", optionKinds.archive);
-	checkOptions<RestoreOptions & CallOptions>(options, "restore", restoreKinds);
-	const request = { conversation, archive, policy: policyOf(options), byCallId: options.byCallId };
-	const restored = await refusingOtherThanJson(() => restoreWhole(request));
+	const restored = await inLibraryWords({ options, given: conversation }, async () => {
+		checkArgument(archive, "the archive of `restore`", optionKinds.archive);
+		checkOptions<RestoreOptions & CallOptions>(options, "restore", restoreKinds);
+		requireJson(conversation);
+		return restoreWhole({ conversation, archive, policy: policyOf(options), byCallId: options.byCallId });
+	});
 	return restored as typeof restored & { conversation: Conversation };
 }
 
@@ -142,12 +194,11 @@ export async function truncate(
 	text: string,
 	options: TruncateOptions = {},
 ): Promise<{ readonly text: string; readonly report: TruncateReport }> {
-	checkOptions<TruncateOptions>(options, "truncate", truncateKinds);
-	const { maxChars, maxTokens, strategy, focus } = options;
-	if (maxChars !== undefined && maxTokens !== undefined) {
-		throw new PalimpsestError("invalid_argument", "Expected either `maxChars` or `maxTokens`, and not both.");
-	}
-	return truncateText({ text, policy: policyOf(options), maxChars, maxTokens, strategy, focus, ...shellOf(options) });
+	return inLibraryWords({ options, given: text }, async () => {
+		checkOptions<TruncateOptions>(options, "truncate", truncateKinds);
+		const { maxChars, maxTokens, strategy, focus } = options;
+		return truncateText({ text, policy: policyOf(options), maxChars, maxTokens, strategy, focus, ...shellOf(options) });
+	});
 }
 
 /**
@@ -156,7 +207,9 @@ export async function truncate(
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
 export async function count(text: string, options: CountOptions = {}): Promise<TextCount> {
-	checkOptions<CountOptions & CallOptions>(options, "count", countKinds);
-	const { model, encoding } = options;
-	return countText({ text, policy: policyOf(options), model, encoding });
+	return inLibraryWords({ options, given: text }, async () => {
+		checkOptions<CountOptions & CallOptions>(options, "count", countKinds);
+		const { model, encoding } = options;
+		return countText({ text, policy: policyOf(options), model, encoding });
+	});
 }

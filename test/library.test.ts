@@ -121,13 +121,39 @@ describe("errors", () => {
 	const withOutput = (content: object) => [...messages, { role: "tool", tool_call_id: "none", content }];
 	const ring: Record<string, unknown> = { [secret]: secret };
 	ring.itself = ring;
+	const throwing = () => {
+		throw new TypeError(secret);
+	};
 	const loose = built as unknown as Record<"mask" | "guard" | "truncate", (...values: unknown[]) => Promise<unknown>>;
 
 	it.each<[string, () => unknown, string, RegExp]>([
 		["no conversation", () => loose.mask({ text: secret }), "not_a_conversation", /object without `messages`/],
 		["nothing", () => loose.mask(undefined), "not_a_conversation", /list of messages.* got nothing\./],
-		["no window", () => guard(messages), "context_window_unknown", /context_window/],
-		["an unknown model", () => guard(messages, { model: "nope-9" }), "context_window_unknown", /"nope-9"/],
+		["no window", () => guard(messages), "context_window_unknown", /: give `contextWindow` in tokens, name a `model`/],
+		[
+			"an unknown model",
+			() => guard(messages, { model: "nope-9" }),
+			"context_window_unknown",
+			/"nope-9": give `contextWindow` in tokens/,
+		],
+		[
+			"two limits",
+			() => truncate("a", { maxChars: 5, maxTokens: 5 }),
+			"invalid_argument",
+			/either `maxChars` or `maxTokens`/,
+		],
+		[
+			"JSON in a text",
+			() => loose.mask(JSON.stringify(messages)),
+			"not_a_conversation",
+			/got a string\. Pass the JSON itself, not a text that holds it\./,
+		],
+		[
+			"a log that throws",
+			() => guard(agentConversation(12), { contextWindow: 3_000, reserveTokens: 0, log: throwing }),
+			"invalid_argument",
+			/`log` threw/,
+		],
 		[
 			"no budget",
 			() => guard(messages, { contextWindow: 8_192 }),

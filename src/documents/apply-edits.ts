@@ -1,4 +1,5 @@
 import { itemBeside, parseInsertPointer, parseJsonPointer, valueAt } from "../engine/path.ts";
+import { requireJson } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { checkArgument } from "../policy/check-options.ts";
 import { optionKinds } from "../policy/option-kinds.ts";
@@ -55,6 +56,7 @@ export interface InverseEdits {
 export function applyEdits(text: string, edits: readonly PortableEdit[]): { text: string; inverse: InverseEdits } {
 	checkArgument(text, "the text of `applyEdits`", optionKinds.string);
 	checkArgument(edits, "the edits of `applyEdits`", optionKinds.list);
+	checkPlain(edits, "the edits of `applyEdits`");
 	return writeEdits(readTextDocument(text, "the text"), edits);
 }
 
@@ -90,12 +92,22 @@ export function splicesOfEdits(document: TextDocument, edits: readonly PortableE
  * `applyEdits` does not answer.
  */
 export function invertEdits(edited: { readonly text: string; readonly inverse: InverseEdits }): string {
+	checkPlain(edited, "the argument of `invertEdits`");
 	const { text, inverse } = requireEdited(edited);
 	if (sha256Of(text) !== inverse.sha256_after) {
 		throw new PalimpsestError("stale_edit", "Expected the very text that applyEdits wrote; it has been changed since.");
 	}
 	requireSplices(text, inverse.splices);
 	return applySplices(text, inverse.splices);
+}
+
+function checkPlain(value: unknown, name: string): void {
+	try {
+		requireJson(value);
+	} catch (cause) {
+		const message = `Expected ${name} to be plain JSON; got something that holds itself, a bigint, or that cannot be read.`;
+		throw new PalimpsestError("invalid_argument", message, { cause });
+	}
 }
 
 function resolve(value: unknown, edit: PortableEdit): ValueEdit {

@@ -1,10 +1,10 @@
-/** A value that JSON can't hold: one that holds itself, or a bigint. What came from JSON never is. */
+/** A value that JSON can't hold: one that holds itself, a bigint, or one whose reading throws. What came from JSON never is. */
 export class NotJsonError extends TypeError {
 	override readonly name = "NotJsonError";
 
 	constructor(cause?: unknown) {
 		super(
-			"Expected values that JSON can hold; got one that holds itself, or a bigint. Pass the conversation as it is sent to the API.",
+			"Expected values that JSON can hold; got one that holds itself, or a bigint, or that cannot be read. Pass plain JSON, as it is sent to the API.",
 			{ cause },
 		);
 	}
@@ -20,5 +20,92 @@ export function stringify(value: unknown, replacer?: (key: string, value: unknow
 		return JSON.stringify(value, replacer);
 	} catch (error) {
 		throw error instanceof TypeError ? new NotJsonError(error) : error;
+	}
+}
+
+/** Levels that are gone through without looking for rings, past any conversation's own nesting. */
+const shallow = 100;
+
+/**
+ * Goes through a value that a program has made, before anything is done with it: one that holds itself would be read without
+ * end. What JSON leaves out (`undefined`, functions) is let through. Takes time in proportion to the value.
+ *
+ * @throws NotJsonError for a value that holds itself, a bigint, or a property whose reading throws.
+ */
+export function requireJson(value: unknown): void {
+	try {
+		visit(value, 0);
+	} catch (error) {
+		throw error instanceof NotJsonError ? error : new NotJsonError(error);
+	}
+}
+
+function visit(value: unknown, depth: number): void {
+	if (typeof value === "bigint") throw new NotJsonError();
+	if (typeof value !== "object" || value === null) return;
+	const written = asWritten(value);
+	if (depth > shallow) visitDeep(value);
+	else if (written !== value) visit(written, depth + 1);
+	else if (Array.isArray(value)) {
+		for (let index = 0; index < value.length; index += 1) visit(value[index], depth + 1);
+	} else {
+		for (const key in value) visit((value as Readonly<Record<string, unknown>>)[key], depth + 1);
+	}
+}
+
+/** What JSON writes in the place of a value, such as a text for a date. */
+function asWritten(value: object): unknown {
+	const { toJSON } = value as { readonly toJSON?: unknown };
+	return typeof toJSON === "function" ? toJSON.call(value, "") : value;
+}
+
+/** Without a call for each level, and with a look for rings. */
+function visitDeep(root: object): void {
+	const above = new Set<object>();
+	const checked = new Set<object>();
+	const open: { readonly value: object; readonly isLeft: boolean }[] = [{ value: root, isLeft: false }];
+	for (let next = open.pop(); next; next = open.pop()) {
+		const { value, isLeft } = next;
+		if (isLeft) {
+			above.delete(value);
+			checked.add(value);
+			continue;
+		}
+		if (above.has(value)) throw new NotJsonError();
+		if (checked.has(value)) continue;
+		above.add(value);
+		open.push({ value, isLeft: true });
+		for (const held of Object.values(value)) {
+			const written = typeof held === "object" && held !== null ? asWritten(held) : held;
+			if (typeof written === "bigint") throw new NotJsonError();
+			if (typeof written === "object" && written !== null) open.push({ value: written, isLeft: false });
+		}
+	}
+}
+
+/**
+ * Whether a value is what reading JSON gives: lists without holes and objects of no class, without accessors. Members that
+ * are `undefined` are let through. Asked once something has gone wrong, since it takes long.
+ */
+export function isPlainJson(root: unknown): boolean {
+	const open = [root];
+	const seen = new Set<unknown>();
+	try {
+		for (let value = open.pop(); open.length > 0 || value !== undefined; value = open.pop()) {
+			if (typeof value === "function" || typeof value === "symbol" || typeof value === "bigint") return false;
+			if (typeof value !== "object" || value === null || seen.has(value)) continue;
+			seen.add(value);
+			const prototype: unknown = Object.getPrototypeOf(value);
+			if (prototype !== Object.prototype && prototype !== Array.prototype && prototype !== null) return false;
+			const members = Object.getOwnPropertyDescriptors(value);
+			if (Array.isArray(value) && Object.keys(value).length !== value.length) return false;
+			for (const member of Object.values(members)) {
+				if (!("value" in member)) return false;
+				open.push(member.value);
+			}
+		}
+		return true;
+	} catch {
+		return false;
 	}
 }

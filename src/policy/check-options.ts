@@ -19,11 +19,11 @@ export function checkOptions<Options>(options: unknown, of: string, kinds: Optio
 		throw refused(`Expected the options of \`${of}\` to be an object; got ${kindOf(options)}.`);
 	}
 	const known: Readonly<Record<string, OptionKind>> = kinds;
-	for (const [name, value] of Object.entries(options)) {
+	for (const [name, value] of entriesOf(options, of)) {
 		if (value === undefined) continue;
 		const kind = Object.hasOwn(known, name) ? known[name] : undefined;
 		if (kind === undefined) throw refused(`\`${of}\` ${unknownOption(name, Object.keys(known))}`);
-		if (kind.takes(value)) continue;
+		if (takes(kind, value)) continue;
 		const expected = `Expected the option \`${name}\` of \`${of}\` to be ${kind.expected}, or left out`;
 		throw refused(`${expected}; got ${kindOf(value)}.${hintFor(value, kind)}`);
 	}
@@ -35,7 +35,25 @@ export function checkOptions<Options>(options: unknown, of: string, kinds: Optio
  * @throws PalimpsestError `invalid_argument`.
  */
 export function checkArgument(value: unknown, name: string, kind: OptionKind): void {
-	if (!kind.takes(value)) throw refused(`Expected ${name} to be ${kind.expected}; got ${kindOf(value)}.`);
+	if (!takes(kind, value)) throw refused(`Expected ${name} to be ${kind.expected}; got ${kindOf(value)}.`);
+}
+
+/** A getter or a proxy of the caller's may throw. */
+function entriesOf(options: object, of: string): [string, unknown][] {
+	try {
+		return Object.entries(options);
+	} catch (cause) {
+		const message = `Expected the options of \`${of}\` to be readable; reading one threw an error.`;
+		throw new PalimpsestError("invalid_argument", message, { cause });
+	}
+}
+
+function takes(kind: OptionKind, value: unknown): boolean {
+	try {
+		return kind.takes(value);
+	} catch {
+		return false;
+	}
 }
 
 function unknownOption(name: string, known: readonly string[]): string {

@@ -14,6 +14,9 @@ const files = {
 	"blank.json": " \n",
 	"object.json": `{"text": "${secret}"}`,
 	"number.json": "7",
+	"in-text.json": JSON.stringify(JSON.stringify(agentConversation(2))),
+	"messages-in-text.json": JSON.stringify({ messages: JSON.stringify(agentConversation(2)) }),
+	"odd-calls.json": '[{"role":"user","content":"x"},{"role":"wat","content":"q","tool_calls":[null]}]',
 	"texts.json": `["${secret}"]`,
 	"no-toml.toml": "[mask\n",
 	"unknown-key.toml": "[mask]\nwindw_turns = 3\n[nothing]\n",
@@ -38,6 +41,8 @@ describe.concurrent("refused input ends with 1, one line on standard error and n
 		["empty standard input", ["mask", "-"], /^\[invalid_json\] .*standard input is empty/],
 		["an object without messages", ["mask", "object.json"], /^\[not_a_conversation\] .*an object without `messages`/],
 		["a number", ["guard", "number.json"], /^\[not_a_conversation\] .*got a number/],
+		["JSON in a text", ["mask", "in-text.json"], /got a string\. Pass the JSON itself, not a text that holds it\.$/],
+		["messages in a text", ["mask", "messages-in-text.json"], /got a string\. Pass the JSON itself, not a text/],
 		[
 			"a list of texts",
 			["mask", "texts.json"],
@@ -49,8 +54,17 @@ describe.concurrent("refused input ends with 1, one line on standard error and n
 		["a missing file", ["mask", "absent.json"], /^\[unreadable_file\] .*absent\.json: there is no such file/],
 		["a missing file to truncate", ["truncate", "absent"], /^\[unreadable_file\] .*there is no such file/],
 		["a file below a file", ["replay", "chat.json/x"], /^\[unreadable_file\] .*there is no such file/],
-		["no context window", ["guard", "chat.json"], /^\[context_window_unknown\] /],
-		["an unknown model", ["guard", "chat.json", "--model", "nope-9"], /^\[context_window_unknown\] .*"nope-9"/],
+		[
+			"no context window",
+			["guard", "chat.json"],
+			/^\[context_window_unknown\] .*: give --context-window in tokens, name a --model, or set guard\.context_window_override/,
+		],
+		[
+			"an unknown model",
+			["guard", "chat.json", "--model", "nope-9"],
+			/^\[context_window_unknown\] .*"nope-9": give --context-window in tokens/,
+		],
+		["lines that are not there", ["recall", "--tool-call-id", "a", "--lines", "9-1"], /^\[\w+\] (?!.*`)/],
 		[
 			"a missing policy file",
 			["mask", "chat.json", "--policy", "no.toml"],
@@ -95,3 +109,30 @@ describe.concurrent("refused input ends with 1, one line on standard error and n
 		expect(code).toBe(1);
 	});
 });
+
+it("a conversation with calls that are none is taken, and its odd role is told", async () => {
+	const { code, text } = await runCli(["mask", "odd-calls.json", "--respond-with", "report"], { folder });
+	expect(code).toBe(0);
+	expect(JSON.parse(text).notes).toContainEqual(
+		expect.stringMatching(/^Roles that no format defines, with their messages: "wat" \(1\)\./),
+	);
+});
+
+const windows = ["guard", "compact", "report", "replay"].flatMap((command) =>
+	["0", "-1", "abc", "1.5", ""].map((value): [string, string, string, number] => [
+		command,
+		"--context-window",
+		value,
+		1,
+	]),
+);
+
+it.each([...windows, ["guard", "--reserve-tokens", "-1", 0] as [string, string, string, number]])(
+	"%s says of %s %j which numbers it takes",
+	async (command, option, value, least) => {
+		const { code, lines } = await runCli([command, "chat.json", `${option}=${value}`], { folder });
+		expect(code).toBe(2);
+		const expected = `'${option} <tokens>' argument '${value}' is invalid. Expected a whole number, ${least} or more.`;
+		expect(lines[0]).toContain(expected);
+	},
+);

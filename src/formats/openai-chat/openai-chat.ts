@@ -244,7 +244,12 @@ function readCalls(message: JsonObject, counted: string[]): readonly ToolCall[] 
 	if (!Array.isArray(message.tool_calls) && !isJsonObject(message.function_call)) return none;
 	const calls: ToolCall[] = [];
 	if (Array.isArray(message.tool_calls)) {
-		for (const call of message.tool_calls as JsonObject[]) {
+		for (const call of message.tool_calls as unknown[]) {
+			// Of roles that the format does not know, nothing is checked before.
+			if (!isJsonObject(call)) {
+				counted.push(asCountedText(call));
+				continue;
+			}
 			const body = bodyOf(call);
 			calls.push({ id: idAt(call, "id"), name: stringAt(body, "name") });
 			counted.push(stringAt(body, "name") ?? "", asCountedText(body.arguments ?? body.input ?? body.args));

@@ -1,0 +1,334 @@
+import { readdirSync } from "node:fs";
+import { resolve } from "node:path";
+import fc from "fast-check";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open-archive.ts";
+import { PalimpsestError } from "../../src/errors.ts";
+import { compact, guard, mask, restore } from "../../src/library.ts";
+import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { ratesOfPrices } from "../../src/pipeline/replay/rates.ts";
+import { replayedPolicies } from "../../src/pipeline/replay/replayed-policy.ts";
+import { startReplay } from "../../src/pipeline/replay/start-replay.ts";
+import { reportContext } from "../../src/pipeline/report/report-context.ts";
+import type { FormatRow } from "../formats/format-row.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { calls, results, system, toolTurn, user } from "../support/script.ts";
+import { standInSummariser } from "../support/stand-in-summariser.ts";
+
+const folder = resolve(import.meta.dirname, "../formats/rows");
+const rows = await Promise.all(
+	readdirSync(folder).map(async (file) => ((await import(resolve(folder, file))) as { row: FormatRow }).row),
+);
+const script = [
+	system("Be careful."),
+	user("Read it all."),
+	...toolTurn("a", outputOf("alpha", 30)),
+	calls({ id: "b", name: "bash" }, { id: "c", name: "grep" }),
+	results({ id: "b", content: outputOf("beta", 40), isError: true }, { id: "c", content: "ok" }),
+	...toolTurn("d", outputOf("gamma", 20)),
+	user("Go on."),
+	...toolTurn("e", outputOf("delta", 20)),
+];
+
+const archive = (await openArchive({ where: "memory" })) as Archive;
+const policies = await replayedPolicies("raw,window:1,stride:2,balanced,optimum:2", []);
+const summariser = standInSummariser();
+const small = { contextWindow: 900, reserveTokens: 100 };
+const aggressive = { mask: { window_turns: 1 }, archive: { retention_days: 30 } } as const;
+
+/** Every way through the library that takes a conversation. */
+const ofLibrary: Readonly<Record<string, (conversation: unknown) => Promise<unknown>>> = {
+	"mask, with an archive": (conversation) => mask(conversation, { policy: aggressive as never, archive }),
+	"mask by use": (conversation) => mask(conversation, { policy: { preset: "balanced", mask: { thrift: "high" } } }),
+	guard: (conversation) => guard(conversation, small),
+	"guard by structure": (conversation) => guard(conversation, { ...small, policy: { preset: "balanced" }, archive }),
+	"guard that trims": (conversation) => guard(conversation, { ...small, policy: { preset: "context-trim" } }),
+	"guard after an answer": (conversation) =>
+		guard(conversation, { ...small, lastResponse: conversation, model: "gpt-4o" }),
+	"guard that compacts": (conversation) =>
+		guard(conversation, { ...small, summariser, policy: { guard: { max_messages: 2, auto_compact: true } } }),
+	"compact by hiding": (conversation) => compact(conversation, { strategy: "tool-result-hiding", force: true }),
+	"compact by a summary": (conversation) => compact(conversation, { strategy: "llm-summary", force: true, summariser }),
+	"compact by a strategy": (conversation) =>
+		compact(conversation, { strategy: { compact: ({ history }) => [...history] as never }, force: true }),
+	restore: (conversation) => restore(conversation, archive),
+};
+/** Those of the command and the server, which take what was read from JSON. */
+const ways: typeof ofLibrary = {
+	...ofLibrary,
+	report: (conversation) => reportContext({ conversation, layers: [], model: "claude-sonnet-4-5", contextWindow: 900 }),
+	replay: async (conversation) => {
+		const replay = await startReplay({ policy: policyOf(), policies, rates: ratesOfPrices(policyOf().prices) });
+		await replay.add({ file: "one", conversation });
+		return replay.report();
+	},
+	"mask in a server": (conversation) => maskConversation({ conversation, policy: policyOf() }),
+};
+
+/** What came of a call: the code of its typed error, or `undefined`. Any other error fails the test. */
+async function codeOf(work: () => Promise<unknown>): Promise<string | undefined> {
+	try {
+		const { error } = ((await work()) ?? {}) as { error?: { code?: string } };
+		return error?.code;
+	} catch (error) {
+		if (error instanceof PalimpsestError && error.code !== "internal") return error.code;
+		throw error instanceof PalimpsestError ? error.cause : error;
+	}
+}
+
+/** Codes that tell of a defect of ours. */
+const defects = new Set(["internal", "broken_promise"]);
+
+const numbers = [0, -1, 1.5, -0, 1e308, -1e308, 2 ** 53, 2 ** 64, 5e-324];
+const texts = [
+	"",
+	"x",
+	"\ud83d",
+	"\udd8a\ud83d",
+	"\u0000",
+	"null",
+	"[]",
+	'{"a":',
+	"__proto__",
+	"tool",
+	"assistant",
+	"x".repeat(5_000),
+];
+const oddValue = fc.oneof(
+	fc.constantFrom(null, true, false, [], {}, [null], [[]], [{}], [[null]], { type: null }, { role: null }, [7, "x"]),
+	fc.constantFrom(...numbers),
+	fc.constantFrom(...texts),
+	fc
+		.constantFrom("text", "tool_use", "tool_result", "tool_calls", "function_call_output", "message")
+		.map((type) => ({ type })),
+	fc
+		.constantFrom("user", "assistant", "tool", "system", "wat")
+		.map((role) => ({ role, content: "q", tool_calls: [null] })),
+);
+
+interface Change {
+	readonly place: number;
+	readonly other: number;
+	readonly kind: "replace" | "remove" | "insert" | "swap" | "rename";
+	readonly value: unknown;
+}
+
+const changes: fc.Arbitrary<Change[]> = fc.array(
+	fc.record({
+		place: fc.nat(),
+		other: fc.nat(),
+		kind: fc.constantFrom("replace", "replace", "replace", "remove", "insert", "swap", "rename"),
+		value: oddValue,
+	}),
+	{ minLength: 1, maxLength: 5 },
+);
+
+interface Holder {
+	readonly holder: unknown[] | Record<string, unknown>;
+	readonly key: string | number;
+}
+
+/** Every place in a document. */
+function placesIn(document: unknown): Holder[] {
+	const places: Holder[] = [];
+	const open = [document];
+	for (let value = open.pop(); value !== undefined; value = open.pop()) {
+		if (typeof value !== "object" || value === null) continue;
+		for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+			places.push({ holder: value as never, key });
+			open.push((value as Record<string | number, unknown>)[key] ?? null);
+		}
+	}
+	return places;
+}
+
+/** Keys of every format, so that members of one turn up in another. */
+const keys = [...new Set(rows.flatMap((row) => placesIn(row.write(script)).map(({ key }) => key)))].filter(
+	(key) => typeof key === "string",
+) as string[];
+
+function spoil(places: readonly Holder[], { place, other, kind, value }: Change): void {
+	const at = places[place % Math.max(1, places.length)];
+	if (!at) return;
+	const { holder, key } = at as { holder: Record<string | number, unknown>; key: string | number };
+	const second = places[other % places.length] as Holder;
+	const isList = Array.isArray(holder);
+	const copied = typeof value === "function" ? (value as () => unknown)() : structuredClone(value);
+	switch (kind) {
+		case "replace":
+			holder[key] = copied;
+			break;
+		case "remove":
+			if (isList) holder.splice(Number(key), 1);
+			else delete holder[key];
+			break;
+		case "insert":
+			if (isList) holder.splice(Number(key), 0, copied);
+			else holder[keys[other % keys.length] as string] = copied;
+			break;
+		case "swap":
+			holder[key] = structuredClone((second.holder as Record<string | number, unknown>)[second.key]);
+			break;
+		case "rename":
+			if (!isList) holder[keys[other % keys.length] as string] = holder[key];
+			break;
+	}
+}
+
+class Part {
+	type = "text";
+	#text = "private";
+	get text() {
+		return this.#text;
+	}
+}
+
+const throwing = (error: unknown) => ({
+	role: "user",
+	get content(): string {
+		throw error;
+	},
+});
+
+function ring(): unknown {
+	const list: unknown[] = [];
+	list.push({ type: "text", text: list });
+	return list;
+}
+
+function nested(depth: number): unknown {
+	let value: unknown = "x";
+	for (let level = 0; level < depth; level += 1) value = level % 2 === 0 ? [value] : { content: value };
+	return value;
+}
+
+/** Values that no JSON holds, but for the deep ones, each made anew. */
+const noJson: Readonly<Record<string, () => unknown>> = {
+	undefined: () => undefined,
+	symbol: () => Symbol("x"),
+	function: () => () => "x",
+	bigint: () => 5n,
+	ring,
+	map: () => new Map([["role", "user"]]),
+	date: () => new Date(0),
+	"invalid date": () => new Date(Number.NaN),
+	instance: () => new Part(),
+	"no prototype": () => Object.assign(Object.create(null), { role: "user", content: "x" }),
+	"inherited members": () => Object.create({ role: "user", content: "x" }),
+	regexp: () => /x/,
+	bytes: () => new Uint8Array(5),
+	sparse: () => new Array(7),
+	"long sparse": () => Object.assign([], { length: 50_000 }),
+	"boxed string": () => Object("x"),
+	nan: () => Number.NaN,
+	infinity: () => Number.POSITIVE_INFINITY,
+	proxy: () => new Proxy({ role: "user", content: "x" }, {}),
+	"proxy that throws": () =>
+		new Proxy({} as Record<string, unknown>, {
+			get() {
+				throw new TypeError("no");
+			},
+			has() {
+				throw new TypeError("no");
+			},
+			ownKeys() {
+				throw new TypeError("no");
+			},
+		}),
+	"revoked proxy": () => {
+		const { proxy, revoke } = Proxy.revocable({}, {});
+		revoke();
+		return proxy;
+	},
+	"list proxy": () => new Proxy([{ type: "text", text: "x" }], {}),
+	"getter that throws": () => throwing(new RangeError("no")),
+	"getter that throws nothing": () => throwing(undefined),
+	"toJSON that throws": () => ({
+		toJSON() {
+			throw new Error("no");
+		},
+	}),
+	"toJSON of another kind": () => ({ toJSON: () => 5n }),
+	"getter that changes": () => {
+		let times = 0;
+		return {
+			role: "user",
+			get content() {
+				times += 1;
+				return times % 2 === 0 ? "x" : [{ type: "text", text: "y" }];
+			},
+		};
+	},
+	promise: () => Promise.resolve("x"),
+	error: () => new Error("x"),
+	deep: () => nested(20_000),
+};
+const notJson = fc.array(
+	fc.record({
+		place: fc.nat(),
+		other: fc.nat(),
+		kind: fc.constantFrom("replace", "insert") as fc.Arbitrary<"replace" | "insert">,
+		value: fc.constantFrom(...Object.keys(noJson)),
+	}),
+	{ minLength: 1, maxLength: 2 },
+);
+
+describe.each(rows)("values that no JSON holds, in $format.title", (row) => {
+	const written = JSON.stringify(row.write(script));
+	it("end in a result or in a typed error, wherever they stand", async () => {
+		const property = fc.asyncProperty(notJson, fc.boolean(), async (all, isBody) => {
+			for (const [way, call] of Object.entries(ofLibrary)) {
+				const messages: unknown = JSON.parse(written);
+				// Found before anything is put in: some of it has no end.
+				const places = placesIn(messages);
+				for (const change of all) spoil(places, { ...change, value: noJson[change.value] });
+				const conversation = isBody ? { model: "gpt-4o", ...row.body, [row.key]: messages } : messages;
+				const code = await codeOf(() => call(conversation)).catch((error: unknown) => {
+					throw new Error(`${way}: ${String((error as Error)?.stack)}`);
+				});
+				expect(code).not.toBe("internal");
+			}
+		});
+		await fc.assert(property, {
+			numRuns: 12,
+			seed: 5,
+			endOnFailure: true,
+		});
+	});
+});
+
+const seen = { done: 0, refused: 0 };
+
+describe.each(rows)("odd JSON as $format.title", (row) => {
+	const written = JSON.stringify(row.write(script));
+	it("ends in a result or in a typed error, whatever is done to it", async () => {
+		const property = fc.asyncProperty(changes, fc.boolean(), async (all, isBody) => {
+			for (const [way, call] of Object.entries(ways)) {
+				const messages: unknown = JSON.parse(written);
+				for (const change of all) spoil(placesIn(messages), change);
+				const conversation = isBody ? { model: "gpt-4o", ...row.body, [row.key]: messages } : messages;
+				const code = await codeOf(() => call(conversation)).catch((error: unknown) => {
+					throw new Error(
+						`${way}: ${String((error as Error).stack)}\n${JSON.stringify(conversation)?.slice(0, 3_000)}`,
+					);
+				});
+				if (code !== undefined && defects.has(code)) expect.fail(`${way}: ${code} ${JSON.stringify(conversation)}`);
+				if (code === undefined) seen.done += 1;
+				else seen.refused += 1;
+			}
+		});
+		await fc.assert(property, {
+			numRuns: 12,
+			seed: 5,
+			endOnFailure: true,
+		});
+	});
+});
+
+afterAll(() => {
+	// Odd enough that both happen.
+	expect(seen.done).toBeGreaterThan(100);
+	expect(seen.refused).toBeGreaterThan(100);
+});
