@@ -1,4 +1,5 @@
 import { fillTemplate } from "../fill-template.ts";
+import { orderFailures } from "../truncate/failures-first.ts";
 import type { FailureLine, FailureLines, NumberedLine } from "./failure-lines.ts";
 import type { Ends } from "./head-and-tail.ts";
 
@@ -6,6 +7,8 @@ import type { Ends } from "./head-and-tail.ts";
 export interface ExcerptNotices {
 	/** The whole first line. Variables: {shown_lines}, {total_lines}, {total_chars}. */
 	readonly top: string;
+	/** In its place where there is little room. Variable: {omitted_chars}. */
+	readonly short: string;
 	readonly lines: string;
 	readonly chars: string;
 	readonly failures: string;
@@ -17,6 +20,8 @@ export interface ExcerptNotices {
 export interface ExcerptSource {
 	readonly ends: Ends;
 	readonly failures: FailureLines;
+	/** Whether what put the text out is known to have failed: then failures get most of the room. */
+	readonly hasFailed?: boolean | undefined;
 }
 
 /** A part of a text, with notices of what is left out. */
@@ -26,12 +31,20 @@ export interface Excerpt {
 	readonly omittedChars: number;
 }
 
-const shares = { head: 0.3, failures: 0.3, longestFailure: 300 };
+/** Shares of the room; the rest is for the tail. */
+const shares = { head: 0.3, failures: 0.3 };
+const sharesOfFailed = { head: 0.15, failures: 0.6 };
+/** Characters of a failure that is shown in part. */
+const partOfFailure = 300;
+/** Most lines shown that tell of a failure by a word alone, where others do by their form. */
+const mostLikely = 12;
+/** Characters around a failure: the number of its line, a colon, a space and a line break. */
+const aroundFailure = 8;
 
 /**
  * The largest excerpt that `fits`: the head, the lines between that tell of failures, with their numbers, and the tail,
  * under one line that says what is left out. Head and tail end on whole lines where there are lines. Where there is no
- * room for notices, the bare beginning.
+ * room for all of its notices, the beginning under a short one; where there is none for that one either, the bare beginning.
  */
 export function composeExcerpt(
 	source: ExcerptSource,
@@ -41,10 +54,11 @@ export function composeExcerpt(
 	const { head, tail, chars } = source.ends;
 	// A text that is no shorter is no excerpt.
 	const isShorter = (text: string) => text.length < chars;
-	const composed = (budget: number) => compose(source, notices, budget);
+	const ordered = orderOf(source.failures.lines);
+	const composed = (budget: number) => compose({ ...source, ordered }, notices, budget);
 	const takes = (excerpt: Excerpt) => isShorter(excerpt.text) && fits(excerpt.text);
 	let best = composed(0);
-	if (!takes(best)) return bareHead(source.ends, fits);
+	if (!takes(best)) return beginning(source.ends, notices.short, takes);
 	let [low, high] = [0, head.length + tail.length];
 	while (high - low > Math.max(8, low >> 7)) {
 		const middle = (low + high) >>> 1;
@@ -53,30 +67,71 @@ export function composeExcerpt(
 		else high = middle;
 	}
 	// Notices alone tell less than a few words.
-	return best.omittedChars < chars ? best : bareHead(source.ends, fits);
+	return best.omittedChars < chars ? best : beginning(source.ends, notices.short, takes);
 }
 
-function compose(source: ExcerptSource, notices: ExcerptNotices, budget: number): Excerpt {
-	const { ends } = source;
+/** Failures in the order in which they are wanted: first those that are told by their form. */
+function orderOf(lines: readonly FailureLine[]): FailureLine[] {
+	const textOf = ({ text, match }: FailureLine) => text.slice(match);
+	const sure = orderFailures(
+		lines.filter(({ isSure }) => isSure),
+		{ textOf },
+	);
+	const likely = orderFailures(
+		lines.filter(({ isSure }) => !isSure),
+		{ textOf },
+	);
+	return [...sure, ...(sure.length > 0 ? likely.slice(0, mostLikely) : likely)];
+}
+
+interface OrderedSource extends ExcerptSource {
+	readonly ordered: readonly FailureLine[];
+}
+
+function compose(source: OrderedSource, notices: ExcerptNotices, budget: number): Excerpt {
+	const { ends, hasFailed = false, ordered } = source;
+	const ofHead = hasFailed ? sharesOfFailed : shares;
 	const totalLines = ends.lineBreaks + (ends.endsLine ? 0 : 1);
-	let head = wholeLinesOf(ends.head, Math.floor(budget * shares.head));
-	const failureRoom = Math.floor(budget * shares.failures);
-	let tail = lastLinesOf(ends.tail, Math.min(budget - head.length - failureRoom, ends.chars - head.length));
-	const between = (first: number, last: number) =>
-		source.failures.lines.filter(({ number }) => number >= first && number <= last);
+	let head = "";
+	let tail = "";
 	const firstLeftOut = () => lineBreaksIn(head) + 1;
 	const lastLeftOut = () => totalLines - linesIn(tail, ends.endsLine);
-	let candidates = between(firstLeftOut(), lastLeftOut());
-	if (candidates.length === 0) {
+	const leftOut = (lines: readonly FailureLine[]) => {
+		const [from, to] = [head.length, ends.chars - tail.length];
+		return lines.filter(({ start, match, text }) => {
+			const told = Math.min(text.length - match, partOfFailure);
+			return start + match < to && start + match + told > from;
+		});
+	};
+	const share = (failureRoom: number) => {
+		const room = budget - failureRoom;
+		const forHead = Math.floor((room * ofHead.head) / (1 - ofHead.failures));
+		head = wholeLinesOf(ends.head, forHead);
+		tail = lastLinesOf(ends.tail, Math.min(room - head.length, ends.chars - head.length));
+	};
+	let failureRoom = Math.floor(budget * ofHead.failures);
+	share(failureRoom);
+	const [wanted] = leftOut(ordered);
+	if (wanted === undefined) {
 		// Nothing failed in between: the room is for the ends.
 		head = wholeLinesOf(ends.head, Math.floor(budget * (shares.head + shares.failures / 2)));
 		tail = lastLinesOf(ends.tail, Math.min(budget - head.length, ends.chars - head.length));
-		candidates = between(firstLeftOut(), lastLeftOut());
+	} else {
+		// The failure that is wanted most comes before head and tail: as a whole, or else in part.
+		const whole = wanted.text.length + aroundFailure;
+		const part = Math.min(whole, partOfFailure + aroundFailure);
+		const needed = whole <= budget ? whole : Math.min(part, budget);
+		if (needed > failureRoom) {
+			failureRoom = needed;
+			share(failureRoom);
+		}
 	}
-	const [first, last] = [firstLeftOut(), lastLeftOut()];
-	const chosen = choose(candidates, failureRoom, last);
+	const first = firstLeftOut();
+	const last = lastLeftOut();
+	const candidates = leftOut(source.failures.lines);
+	const chosen = choose(leftOut(ordered), failureRoom, last);
 	const gap = gapOf(notices, { head, tail, ends, first, last, chosen, missing: missing(source, candidates, chosen) });
-	const shownLines = totalLines - Math.max(0, last - first + 1) + chosen.lines;
+	const shownLines = Math.min(totalLines, totalLines - Math.max(0, last - first + 1) + chosen.lines);
 	const values = { shown_lines: Math.max(0, shownLines), total_lines: totalLines, total_chars: ends.chars };
 	const top = fillTemplate(notices.top, values);
 	const text = `${top}\n${head}${head === "" || head.endsWith("\n") ? "" : "\n"}${gap}${tail}`;
@@ -92,33 +147,42 @@ interface Chosen {
 	readonly chars: number;
 }
 
-/** Failures from the beginning and from the end in turns, as many as fit; then what follows them, while that fits. */
-function choose(candidates: readonly FailureLine[], room: number, last: number): Chosen {
+/** Failures in the order given, as many as fit; then what follows them, while that fits. */
+function choose(wanted: readonly FailureLine[], room: number, last: number): Chosen {
 	const lines: NumberedLine[] = [];
 	let left = room;
 	const take = ({ number, text }: NumberedLine): boolean => {
-		const line = onCharacter(text, Math.min(text.length, shares.longestFailure));
-		// The number, a colon, a space and a line break.
-		const cost = line.length + 8;
+		const cost = text.length + aroundFailure;
 		if (cost > left) return false;
 		left -= cost;
-		return lines.push({ number, text: line }) > 0;
+		return lines.push({ number, text }) > 0;
 	};
-	const fromBothEnds = candidates.map((_, index) =>
-		index % 2 === 0 ? index / 2 : candidates.length - 1 - (index - 1) / 2,
-	);
-	const count = fromBothEnds.findIndex((index) => !take(candidates[index] as FailureLine));
-	const isComplete = count === -1;
-	if (isComplete) {
-		for (const { after } of candidates) for (const line of after) if (line.number <= last && !take(line)) break;
+	const shown = wanted.filter((failure, index) => {
+		if (take(failure)) return true;
+		const { number, text, match } = failure;
+		const most = Math.min(partOfFailure, left - aroundFailure);
+		return most > 0 && (index === 0 || most === partOfFailure) && take({ number, text: partOf(text, match, most) });
+	});
+	const numbers = new Set(lines.map(({ number }) => number));
+	for (const { after } of shown) {
+		for (const line of after) {
+			if (line.number > last || numbers.has(line.number) || !take(line)) break;
+			numbers.add(line.number);
+		}
 	}
 	lines.sort((a, b) => a.number - b.number);
 	return {
 		text: lines.map(({ number, text }) => `${number}: ${text}\n`).join(""),
-		count: isComplete ? candidates.length : count,
+		count: shown.length,
 		lines: lines.length,
 		chars: lines.reduce((sum, { text }) => sum + text.length, 0),
 	};
+}
+
+/** At most so many characters of a text from a place on. */
+function partOf(text: string, at: number, most: number): string {
+	const start = isLow(text.charCodeAt(at)) && isHigh(text.charCodeAt(at - 1)) ? at + 1 : at;
+	return onCharacter(text.slice(start), Math.min(most, text.length - start));
 }
 
 /** How many failures are in none of the parts. */
@@ -147,20 +211,30 @@ function gapOf(
 		return `${isWithinLines ? fillTemplate(notices.chars, { start, end }) : fillTemplate(notices.lines, { first, last })}\n`;
 	}
 	const more = gap.missing > 0 ? `${fillTemplate(notices.moreFailures, { count: gap.missing })}\n` : "";
-	const rest = tail === "" ? "" : `${fillTemplate(notices.tail, { first: last + 1 })}\n`;
-	return `${fillTemplate(notices.failures, { first, last })}\n${chosen.text}${more}${rest}`;
+	const rest = tail === "" ? "" : `${fillTemplate(notices.tail, { first: Math.max(first, last + 1) })}\n`;
+	return `${fillTemplate(notices.failures, { first, last: Math.max(first, last) })}\n${chosen.text}${more}${rest}`;
 }
 
-/** The beginning alone, as much of it as fits. */
-function bareHead({ head, chars }: Ends, fits: (text: string) => boolean): Excerpt {
+/** The beginning under a short notice, or alone where that does not fit; as much of it as fits. */
+function beginning({ head, chars }: Ends, short: string, takes: (excerpt: Excerpt) => boolean): Excerpt {
+	const marked = (end: number): Excerpt => {
+		const kept = onCharacter(head, end);
+		const omittedChars = chars - kept.length;
+		const notice = fillTemplate(short, { omitted_chars: omittedChars });
+		return { text: kept === "" ? notice : `${notice}\n${kept}`, omittedChars };
+	};
+	const bare = (end: number): Excerpt => {
+		const text = onCharacter(head, end);
+		return { text, omittedChars: chars - text.length };
+	};
+	const made = takes(marked(0)) ? marked : bare;
 	let [low, high] = [0, head.length + 1];
 	while (high - low > 1) {
 		const middle = (low + high) >>> 1;
-		if (fits(onCharacter(head, middle))) low = middle;
+		if (takes(made(middle))) low = middle;
 		else high = middle;
 	}
-	const text = onCharacter(head, low);
-	return { text, omittedChars: chars - text.length };
+	return made(low);
 }
 
 /** At most so many characters from the beginning, up to the end of a line where one ends in their second half. */

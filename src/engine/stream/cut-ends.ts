@@ -34,6 +34,13 @@ export function cutEnds(ends: Ends, limits: HeadTailLimits): CutEnds {
 	return { text, omittedChars: ends.chars - text.length };
 }
 
+/** The least limit with which a text over it is cut with a marker. */
+export function leastLimitOf(ends: Ends, { headChars, tailChars, marker }: Omit<HeadTailLimits, "maxChars">): number {
+	const asked = cut(ends, headChars, tailChars, marker);
+	const markerLength = fillMarker(marker, ends.chars, ends.chars).length;
+	return Math.min(markerLength, asked.text.length < ends.chars ? headChars + tailChars : ends.chars);
+}
+
 function cut(ends: Ends, headChars: number, tailChars: number, marker: string): CutEnds {
 	const head = headOf(ends, headChars);
 	const tail = tailOf(ends, Math.min(tailChars, ends.chars - head.length));

@@ -1,8 +1,11 @@
 import { fillTemplate } from "../fill-template.ts";
+import { shortNotice } from "./assemble-units.ts";
 import { describeData } from "./describe-data.ts";
-import { detectShape, type Shape } from "./detect-shape.ts";
+import { detectShape, isWritten, type Shape } from "./detect-shape.ts";
 import type { Draft, Marks, Shorten } from "./draft.ts";
+import { byForm, type FailureSource, failureSigns, failuresFirst } from "./failures-first.ts";
 import { type FocusWords, focusWords } from "./focus-words.ts";
+import { jsonFailures } from "./json-failures.ts";
 import { jsonSpans } from "./json-spans.ts";
 import { lineFeatures } from "./line-features.ts";
 import { headerChars, scoreDiff } from "./score-diff.ts";
@@ -31,24 +34,34 @@ const dataShapes = ["binary", "base64", "minified"] as const;
 
 /** Chooses how to shorten a text, by the strategy asked for or by its shape, and looks at it once. */
 export function chooseStrategy(text: string, parameters: TruncateOutputParameters): ChosenStrategy {
-	const { strategy, focus = "", wording, ref, headShare = 0.5, htmlToText } = parameters;
+	const { strategy, focus = "", wording, ref, headShare = 0.5, htmlToText, hasFailed = false } = parameters;
 	const marks: Marks = { wording, ref };
 	const words = focusWords(focus);
 	const asText = (used: "head_tail" | "log" | "diff" | "table" | "focus"): ChosenStrategy => ({
 		strategy: used,
-		shorten: shortenLines(text, used, { marks, words, headShare }),
+		shorten: shortenLines(text, used, {
+			marks,
+			words,
+			headShare,
+			hasFailed,
+			looksForFailures: strategy !== "head_tail",
+		}),
 	});
 	const asJson = (shape: Shape): ChosenStrategy | undefined => {
 		const split = shape === "json" || shape === "json_lines" ? { before: "", json: text, behind: "" } : splitJson(text);
 		const spans = split && jsonSpans(split.json, { isLines: shape === "json_lines" });
 		if (!split || !spans) return undefined;
 		const noticeOf = topNotice(text, marks);
-		const shorten = shortenJson({ spans, marks, focus: words, noticeOf });
-		return { strategy: "json", shorten: around(split, shorten) };
+		const shorten = shortenJson({ spans, marks, focus: words, failures: jsonFailures(spans), noticeOf });
+		return { strategy: "json", shorten: around(split, shorten, () => plain().shorten) };
 	};
 	const asData = (shape: Shape): ChosenStrategy => {
 		const kind = dataShapes.find((one) => one === shape) ?? "binary";
-		return { strategy: "binary", shorten: describeData(text, kind, { marks, notice: topNotice(text, marks) }) };
+		const failures = failuresInData(text, marks);
+		return {
+			strategy: "binary",
+			shorten: describeData(text, kind, { marks, notice: topNotice(text, marks), failures }),
+		};
 	};
 	const asHtml = (): ChosenStrategy | undefined => {
 		if (!htmlToText) return undefined;
@@ -60,7 +73,10 @@ export function chooseStrategy(text: string, parameters: TruncateOutputParameter
 			return undefined;
 		}
 		if (converted.trim() === "") return undefined;
-		return { strategy: "html", shorten: shortenConverted(converted, { marks, words, headShare, whole: text }) };
+		return {
+			strategy: "html",
+			shorten: shortenConverted(converted, { marks, words, headShare, hasFailed, looksForFailures: true, whole: text }),
+		};
 	};
 	const plain = () => asText(words.size > 0 ? "focus" : "head_tail");
 	if (
@@ -90,22 +106,32 @@ interface LineParameters {
 	readonly marks: Marks;
 	readonly words: FocusWords;
 	readonly headShare: number;
+	readonly hasFailed: boolean;
+	/** Not where the caller asks for head and tail by name. */
+	readonly looksForFailures: boolean;
 }
 
 function shortenLines(
 	text: string,
 	used: "head_tail" | "log" | "diff" | "table" | "focus",
-	{ marks, words, headShare }: LineParameters,
+	{ marks, words, headShare, hasFailed, looksForFailures }: LineParameters,
 ): Shorten {
 	const units = textUnits(text);
+	const source = (): FailureSource => {
+		if (used === "log") return "log";
+		if (hasFailed) return "failed";
+		return used === "diff" || isWritten(text) ? "written" : "output";
+	};
+	const signs = looksForFailures ? failureSigns(units) : new Uint8Array(units.count);
+	const first = looksForFailures ? failuresFirst(units, signs, source()) : [];
 	if (used === "head_tail") {
 		const priority = new Float32Array(units.count);
-		return selectUnits({ units, priority, headShare, tailShare: 1 - headShare, marks });
+		return selectUnits({ units, priority, first, headShare, tailShare: 1 - headShare, marks });
 	}
 	if (used === "log") {
-		const { priority, isFailing, isLike } = scoreLog(units, words);
-		const select = selectUnits({ units, priority, headShare: 0.06, tailShare: 0.12, marks, isLike });
-		return isFailing
+		const { priority, isFailing, isLike } = scoreLog(units, words, signs);
+		const select = selectUnits({ units, priority, first, headShare: 0.06, tailShare: 0.12, marks, isLike });
+		return isFailing || hasFailed
 			? select
 			: (maxChars) => select(Math.min(maxChars, Math.max(passing.atLeast, Math.floor(maxChars * passing.share))));
 	}
@@ -117,7 +143,7 @@ function shortenLines(
 			const priority = scoreDiff(units, read, headers);
 			return {
 				chars: chars[headers],
-				select: selectUnits({ units, priority, headShare: 0.05, tailShare: 0.02, marks }),
+				select: selectUnits({ units, priority, first, headShare: 0.05, tailShare: 0.02, marks }),
 			};
 		});
 		return (maxChars) => {
@@ -126,21 +152,62 @@ function shortenLines(
 		};
 	}
 	if (used === "table")
-		return selectUnits({ units, priority: scoreTable(units, features), headShare: 0.25, tailShare: 0.15, marks });
+		return selectUnits({
+			units,
+			priority: scoreTable(units, features),
+			first,
+			headShare: 0.25,
+			tailShare: 0.15,
+			marks,
+		});
 	const priority = scoreLines(units, features ?? lineFeatures(units, words));
-	return selectUnits({ units, priority, headShare: endShares.head, tailShare: endShares.tail, marks });
+	return selectUnits({ units, priority, first, headShare: endShares.head, tailShare: endShares.tail, marks });
 }
 
-/** JSON with text before and behind it, which stays where it is small; else the whole is left out of account. */
-function around({ before, behind }: { before: string; behind: string }, shorten: Shorten): Shorten {
+/**
+ * JSON with text before and behind it, which stays where it is small. Where it is not, it is left out of account, or all of
+ * it is shortened as text where it tells of a failure.
+ */
+function around(
+	{ before, behind }: { before: string; behind: string },
+	shorten: Shorten,
+	asLines: () => Shorten,
+): Shorten {
 	if (before === "" && behind === "") return shorten;
+	let instead: Shorten | undefined;
 	return (maxChars) => {
 		const room = maxChars - before.length - behind.length;
-		if (room < maxChars / 2) return shorten(maxChars);
+		if (room < maxChars / 2) {
+			instead ??= tellsOfFailure(before) || tellsOfFailure(behind) ? asLines() : shorten;
+			return instead(maxChars);
+		}
 		const { text, kept, notices } = shorten(room);
 		const moved = kept.map(({ start, end }) => ({ start: start + before.length, end: end + before.length }));
 		return { text: before + text + behind, kept: moved, notices };
 	};
+}
+
+/** Shows the lines in data that a program wrote between them to tell of a failure; `undefined` where there are none. */
+function failuresInData(text: string, marks: Marks): Shorten | undefined {
+	const units = textUnits(text);
+	const isLine = (unit: number) => {
+		const line = text.slice(units.start[unit], units.end[unit]);
+		return units.line[unit - 1] !== units.line[unit] && units.line[unit + 1] !== units.line[unit] && isReadable(line);
+	};
+	const signs = failureSigns(units).map((sign, unit) => (sign === byForm && isLine(unit) ? sign : 0));
+	if (!signs.includes(byForm)) return undefined;
+	const first = failuresFirst(units, signs, "failed").filter(({ match }) => signs[match] === byForm);
+	return selectUnits({ units, priority: new Float32Array(units.count), first, headShare: 0, tailShare: 0, marks });
+}
+
+/** Whether a line is words rather than data. */
+function isReadable(line: string): boolean {
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+	return !/[\u0000-\u0008\u000e-\u001f\u007f\ufffd]/.test(line) && /[a-z\d]/i.test(line);
+}
+
+function tellsOfFailure(text: string): boolean {
+	return failureSigns(textUnits(text)).includes(byForm);
 }
 
 function shortenConverted(
@@ -155,11 +222,16 @@ function shortenConverted(
 	const values = { total_chars: whole.length, ...(marks.ref === undefined ? {} : { ref: marks.ref }) };
 	const said = fillTemplate(marks.ref === undefined ? html : htmlArchived, values);
 	return (maxChars): Draft => {
-		const hasLabel = said.length + 1 <= maxChars / 3;
-		const room = hasLabel ? maxChars - said.length - 1 : maxChars;
-		const { text, notices } = converted.length <= room ? { text: converted, notices: [] } : select(room);
-		if (!hasLabel) return { text, kept: [], notices };
-		return { text: `${said}\n${text}`, kept: [], notices: [said, ...notices] };
+		if (said.length + 1 <= maxChars / 3) {
+			const room = maxChars - said.length - 1;
+			const { text, notices } = converted.length <= room ? { text: converted, notices: [] } : select(room);
+			return { text: `${said}\n${text}`, kept: [], notices: [said, ...notices] };
+		}
+		// No room for the label: what stays of the page is told to be less than all of it.
+		const short = fillTemplate(shortNotice(marks), { omitted_chars: Math.max(0, whole.length - converted.length) });
+		const shown = `${short}\n${converted}`;
+		if (shown.length <= maxChars) return { text: shown, kept: [], notices: [short] };
+		return { ...select(Math.min(maxChars, converted.length - 1)), kept: [] };
 	};
 }
 

@@ -8,17 +8,34 @@ const longestSample = 120;
 /** Where in the data it is looked for. */
 const longestSearch = 4_096;
 
-/** Data that no model reads: what is said of it, and the first characters of it that can be read. */
+/** What data is described with. */
+export interface DescribeDataParameters {
+	readonly marks: Marks;
+	readonly notice: (keptChars: number) => string;
+	/** Shows the lines in it that tell of failures; `undefined` where there are none. */
+	readonly failures?: Shorten | undefined;
+}
+
+/**
+ * Data that no model reads: what is said of it, and the lines in it that tell of failures or else the first characters that
+ * can be read.
+ */
 export function describeData(
 	text: string,
 	kind: "binary" | "base64" | "minified",
-	{ marks, notice }: { readonly marks: Marks; readonly notice: (keptChars: number) => string },
+	{ marks, notice, failures }: DescribeDataParameters,
 ): Shorten {
 	const { wording } = marks;
 	const lines = text.split("\n").length;
 	const said = fillTemplate(wording.data, { kind: wording.kinds[kind], total_chars: text.length, total_lines: lines });
 	const readable = /[\p{L}\p{N}\p{P}\p{S} ]{6,}/u.exec(text.slice(0, longestSearch));
 	return (maxChars): Draft => {
+		if (failures !== undefined) {
+			const room = maxChars - said.length - 1;
+			if (room < 2 * said.length) return failures(maxChars);
+			const { text: lines, kept, notices } = failures(room);
+			return { text: `${said}\n${lines}`, kept, notices: [said, ...notices] };
+		}
 		const top = notice(0);
 		const hasTop = said.length + top.length + 1 <= maxChars - 20;
 		const short = fillTemplate(shortNotice(marks), { omitted_chars: text.length });

@@ -73,6 +73,19 @@ function tellsOfRun(text: string, lines: readonly string[], isCode: boolean): bo
 	return telling >= 2 || (!isCode && unmistakable.test(text));
 }
 
+/** Whether a text is code or prose, in which words such as "error" tell of no failure of its own. */
+export function isWritten(text: string): boolean {
+	const lines = sampleLines(text).filter((line) => line.trim() !== "");
+	if (lines.length === 0) return false;
+	const share = (has: (line: string) => boolean) => lines.filter(has).length / lines.length;
+	const isSentence = (line: string) => line.length > 60 && /[a-z,] [a-z].{20,}[.!?:]["')*]*\s*$/.test(line);
+	return (
+		share((line) => codeLine.test(line) || numberedLine.test(line)) > 0.25 ||
+		share(isSentence) > 0.25 ||
+		isMarkdown(lines)
+	);
+}
+
 function isMarkdown(lines: readonly string[]): boolean {
 	return lines.filter((line) => /^#{1,6} \S|^```|^[-*] \S/.test(line)).length / lines.length > 0.08;
 }

@@ -27,6 +27,8 @@ export interface Truncation {
 	readonly omittedChars: number;
 	/** The part of the original left out, as a half-open range of characters; `undefined` where nothing is. */
 	readonly omitted: { readonly start: number; readonly end: number } | undefined;
+	/** Only where the limit has no room for the marker, so that none stands in the text: the least limit that has. */
+	readonly leastLimit?: number;
 }
 
 /**
@@ -51,6 +53,7 @@ export function truncateHeadTail(text: string, given: HeadTailLimits, refOf: Ref
 	const fitted = cut(text, headShare, kept === 0 ? 0 : room - headShare, limits.marker);
 	if (fitted.text.length <= limits.maxChars) return fitted;
 	// The limit leaves no room for a marker, so the bare head is all that can be kept within it.
+	const leastAsked = asked.text.length < text.length ? limits.headChars + limits.tailChars : text.length;
 	const end = endOfHead(text, limits.maxChars);
 	const omittedChars = text.length - end;
 	return {
@@ -59,6 +62,7 @@ export function truncateHeadTail(text: string, given: HeadTailLimits, refOf: Ref
 		truncated: true,
 		omittedChars,
 		omitted: { start: end, end: text.length },
+		leastLimit: Math.min(markerLength, leastAsked),
 	};
 }
 

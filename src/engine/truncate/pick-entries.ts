@@ -8,16 +8,19 @@ export interface Entry {
 	readonly wanted: number;
 	/** How much it has to do with the focus; 0 for nothing. */
 	readonly score: number;
+	/** Place of the failure in it among all failures, 0 for the one wanted most; `undefined` where it tells of none. */
+	readonly failure?: number | undefined;
 }
 
 /** Of how many items one is kept from the end, in place of the start. */
 const lastEvery = 3;
-/** Share of the room that items found by the focus may take. */
+/** Share of the room that items found by the focus may take, and those that tell of failures, the first of them aside. */
 const focusShare = 0.6;
+const failureShare = 0.5;
 
 /**
- * Picks the entries to keep: all of them where each can show something; otherwise the first and the last, those that
- * have most to do with the focus, and then from both ends as many as fit, two from the start for each from the end.
+ * Picks the entries to keep: all of them where each can show something; otherwise those that tell of failures, the first
+ * and the last, those that have most to do with the focus, and then from both ends as many as fit, two from the start for each from the end.
  * Answers their indices in order.
  */
 export function pickEntries(given: {
@@ -44,6 +47,13 @@ export function pickEntries(given: {
 		return true;
 	};
 	const wanted = ({ wanted: size }: Entry) => size;
+	const failing = all.filter((index) => entries[index]?.failure !== undefined);
+	failing.sort((a, b) => (entries[a]?.failure ?? 0) - (entries[b]?.failure ?? 0));
+	const leastLeft = left * (1 - failureShare);
+	for (const index of failing) {
+		if (left <= leastLeft) break;
+		pick(index, isObject ? 0 : 1, wanted);
+	}
 	if (!pick(0, 0, wanted)) pick(0, 0, ({ least }) => least);
 	if (entries.length > 1) pick(entries.length - 1, 0, wanted);
 	const found = all.filter((index) => (entries[index]?.score ?? 0) > 0);

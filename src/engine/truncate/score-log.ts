@@ -1,4 +1,5 @@
-import { failureSign, isSummaryLine } from "./failure-lines.ts";
+import { isSummaryLine } from "./failure-lines.ts";
+import { byForm, type FailureSigns, withoutTimes } from "./failures-first.ts";
 import type { FocusWords } from "./focus-words.ts";
 import { lineFeatures } from "./line-features.ts";
 import { linePattern } from "./line-pattern.ts";
@@ -32,7 +33,7 @@ const mostRemembered = 200_000;
  * Judges the lines of a log: what tells of a failure, the first of its kind most of all, with what stands around it;
  * the lines that sum up; then what stands for the first time. Repeated lines are worth next to nothing.
  */
-export function scoreLog(units: TextUnits, focus: FocusWords): LogScores {
+export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSigns): LogScores {
 	const { text, count, start, end } = units;
 	const priority = new Float32Array(count);
 	const patterns = new Uint32Array(count);
@@ -50,17 +51,17 @@ export function scoreLog(units: TextUnits, focus: FocusWords): LogScores {
 		const isNew = !seenPatterns.has(pattern);
 		if (isNew && seenPatterns.size < mostRemembered) seenPatterns.add(pattern);
 		const line = unitText(units, unit);
-		const sign = failureSign(line);
-		if (sign !== "none") {
+		const isSure = signs[unit] === byForm;
+		if (signs[unit] !== 0) {
 			const failure = withoutTimes(line);
 			const isOther = !seenFailures.has(failure);
 			if (isOther && seenFailures.size < mostRemembered) seenFailures.add(failure);
-			if (sign === "sure") isFailing = true;
-			if (sign === "sure" && isOther) failures.push(unit);
+			if (isSure) isFailing = true;
+			if (isSure && isOther) failures.push(unit);
 			// A failure told in a long line is no less a failure.
-			const length = sign === "sure" ? line.length : 0;
-			if (isNew) raise(unit, sign === "sure" ? worth.newFailure + length : worth.newLikely);
-			else if (isOther) raise(unit, sign === "sure" ? worth.otherFailure + length : worth.otherLikely);
+			const length = isSure ? line.length : 0;
+			if (isNew) raise(unit, isSure ? worth.newFailure + length : worth.newLikely);
+			else if (isOther) raise(unit, isSure ? worth.otherFailure + length : worth.otherLikely);
 		} else if (isNew) raise(unit, /\bwarn(?:ing)?\b/i.test(line) ? worth.warning : worth.fresh);
 		if (isSummaryLine(line)) raise(unit, worth.summary);
 	}
@@ -97,15 +98,4 @@ function raiseAround(
 		const before = unit - 1 - index;
 		if (before >= 0 && unitText(units, before).trim() !== "") raise(before, one);
 	});
-}
-
-/** A line without what differs from one time to the next: times, durations, addresses, process numbers. */
-function withoutTimes(line: string): string {
-	return line
-		.slice(0, 400)
-		.replace(
-			/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,:+Z-]*|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?|0x[0-9a-f]+|\b\d+(?:\.\d+)?\s?(?:ms|s|m|min|MB|kB|%)(?![a-z])/gi,
-			"#",
-		)
-		.trim();
 }

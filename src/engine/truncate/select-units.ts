@@ -2,6 +2,7 @@ import { assembleUnits, longestMarks, type NoticeKind, shortNotice } from "./ass
 import { characterEdge } from "./character-edge.ts";
 import { chooseRuns } from "./choose-runs.ts";
 import type { Draft, Marks } from "./draft.ts";
+import type { FirstLine } from "./failures-first.ts";
 import type { TextUnits } from "./text-units.ts";
 
 /** How the units of a text are chosen. */
@@ -9,7 +10,9 @@ export interface UnitChoice {
 	readonly units: TextUnits;
 	/** How much each unit is wanted; what is not above 0 is kept only at head and tail or to close a small gap. */
 	readonly priority: Float32Array;
-	/** Share of the room that is kept from the start and from the end, whatever the priorities. */
+	/** Lines that are kept before head and tail, those wanted most first. */
+	readonly first?: readonly FirstLine[] | undefined;
+	/** Share of the room beside those lines that is kept from the start and from the end, whatever the priorities. */
 	readonly headShare: number | ((maxChars: number) => number);
 	readonly tailShare: number;
 	readonly marks: Marks;
@@ -20,8 +23,8 @@ export interface UnitChoice {
 const rounds = 3;
 
 /**
- * Keeps head and tail of a text, and between them the units that are worth most together, as many as fit a number of
- * characters with all notices and marks. Looks at each unit a fixed number of times.
+ * Keeps the lines of a text that come first, its head and tail, and between them the units that are worth most together, as
+ * many as fit a number of characters with all notices and marks. Looks at each unit a fixed number of times.
  */
 export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
 	const { units } = choice;
@@ -35,7 +38,7 @@ export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
 			const draft = select({ ...choice, notice, room, gapCost, maxChars });
 			if (draft !== undefined) return draft;
 		}
-		return bareStart(units, maxChars, choice.marks);
+		return bareStart(choice, maxChars);
 	};
 }
 
@@ -65,6 +68,8 @@ function select(selecting: Selecting): Draft | undefined {
 		chosen.push(unit);
 		return true;
 	};
+	keepFirst(selecting, keep, () => used);
+	if (selecting.first?.[0] && kept[selecting.first[0].match] === 0) return undefined;
 	keepEnds(selecting, keep, () => used);
 	const worth = (unit: number) => priority[unit] as number;
 	const candidates = candidatesOf(selecting, kept);
@@ -91,23 +96,53 @@ function select(selecting: Selecting): Draft | undefined {
 	return draft;
 }
 
+/** Lines in a row that do not fit, after which no other is tried. */
+const mostMisses = 40;
+
+/**
+ * Keeps the lines that come first, each up to its share of the room; the very first may take all of it. Of a line that
+ * does not fit as a whole, the very first is kept in part, around what tells.
+ */
+function keepFirst(
+	{ units, first = [], room, gapCost }: Selecting,
+	keep: (unit: number, limit: number) => boolean,
+	used: () => number,
+): void {
+	const start = used();
+	let misses = 0;
+	for (const [index, { from, to, match, share }] of first.entries()) {
+		if (misses >= mostMisses) break;
+		const limit = index === 0 ? room : Math.min(room, start + room * share);
+		const chars = (units.end[to] as number) - (units.start[from] as number) + to - from + 1;
+		if (used() + chars + gapCost <= limit) {
+			misses = 0;
+			for (let unit = from; unit <= to; unit += 1) keep(unit, room);
+		} else if (index === 0) {
+			keep(match, room);
+			for (let unit = match + 1; unit <= to && keep(unit, room); unit += 1);
+			for (let unit = match - 1; unit >= from && keep(unit, room); unit -= 1);
+		} else misses += 1;
+	}
+}
+
 /** Keeps units from both ends up to their shares; the first of each where it takes no more than half of the room. */
 function keepEnds(
-	{ units, headShare: share, tailShare, room, maxChars }: Selecting,
+	{ units, headShare: share, tailShare, room: whole, maxChars, gapCost }: Selecting,
 	keep: (unit: number, limit: number) => boolean,
 	used: () => number,
 ): void {
 	const headShare = typeof share === "number" ? share : share(maxChars);
 	const last = units.count - 1;
 	const start = used();
+	const room = whole - (start - gapCost);
 	for (let unit = 0; unit <= last; unit += 1) {
 		const limit = start + Math.max(room * headShare, unit === 0 && headShare > 0 ? room / 2 : 0);
-		if (!keep(unit, Math.min(limit, room))) break;
+		if (!keep(unit, Math.min(limit, whole))) break;
 	}
 	const middle = used();
 	for (let unit = last; unit >= 0; unit -= 1) {
 		const limit = middle + Math.max(room * tailShare, unit === last && tailShare > 0 ? room / 4 : 0);
-		if (!keep(unit, Math.min(limit, room))) break;
+		if (!keep(unit, Math.min(limit, whole))) break;
 	}
 }
 
@@ -158,18 +193,22 @@ function closeSmallGaps(
 	});
 }
 
-/** What can be kept where not even one unit fits with its marks: the start of the first that holds anything. */
-function bareStart({ text }: TextUnits, maxChars: number, marks: Marks): Draft {
-	const start = Math.max(0, text.search(/\S/));
+/**
+ * What can be kept where not even one unit fits with its marks: the start of the line that comes first, or of the first
+ * that holds anything.
+ */
+function bareStart({ units, first, marks }: UnitChoice, maxChars: number): Draft {
+	const { text } = units;
+	const start = first?.[0] ? (units.start[first[0].match] as number) : Math.max(0, text.search(/\S/));
 	const notice = shortNotice(marks);
 	const short = notice.replace("{omitted_chars}", `${text.length}`);
-	const hasNotice = short.length < maxChars / 2;
+	const hasNotice = short.length + 2 <= maxChars;
 	const room = hasNotice ? maxChars - short.length - 1 : maxChars;
 	const end = characterEdge(text, start, Math.min(text.length, start + room));
 	const kept = text.slice(start, end);
 	const notices = hasNotice ? [notice.replace("{omitted_chars}", `${text.length - kept.length}`)] : [];
 	// Where not even one character fits, there is at least a sign that there was something.
 	const body = kept === "" && !hasNotice ? "…".slice(0, maxChars) : kept;
-	const shown = [...notices, body].join("\n");
+	const shown = [...notices, body].filter((part) => part !== "").join("\n");
 	return { text: shown, kept: kept === "" ? [] : [{ start, end }], notices };
 }

@@ -2,6 +2,7 @@ import { fillTemplate } from "../fill-template.ts";
 import { addRange, type CharRange, type Draft, type Marks } from "./draft.ts";
 import { fillLevel } from "./fill-level.ts";
 import { type FocusWords, wordsOfLine } from "./focus-words.ts";
+import type { JsonFailures } from "./json-failures.ts";
 import { type JsonSpans, valueKinds } from "./json-spans.ts";
 import { jsonStringEdge, jsonStringEdgeAfter } from "./json-string-edge.ts";
 import { type Entry, pickEntries } from "./pick-entries.ts";
@@ -11,6 +12,8 @@ export interface ShortenJsonParameters {
 	readonly spans: JsonSpans;
 	readonly marks: Marks;
 	readonly focus: FocusWords;
+	/** Values that are kept before any other. */
+	readonly failures: JsonFailures;
 	/** What the notice at the top says, given the characters that are kept. */
 	readonly noticeOf: (keptChars: number) => string;
 }
@@ -21,13 +24,23 @@ const deepest = 48;
 const showable = 160;
 /** Longest text of an item that is read for its words. */
 const longestRead = 20_000;
+/** Longest value that is shown as a whole for the failure in it. */
+const wholeFailure = 1_500;
+/** Share of the room of a string that lines which tell of failures may take, the first of them aside. */
+const linesShare = 0.6;
 
 /**
- * Shortens JSON so that it stays valid: long lists become their first and last items (and those with words of the focus)
- * and a count, long strings are cut, keys are kept as long as they fit. What is kept stands as it stood, white space
+ * Shortens JSON so that it stays valid: long lists become their first and last items (and those that tell of failures, and
+ * those with words of the focus) and a count, long strings are cut, keys are kept as long as they fit. What is kept stands as it stood, white space
  * between values aside. Marks are objects or keys named `_truncated`.
  */
-export function shortenJson({ spans, marks, focus, noticeOf }: ShortenJsonParameters): (maxChars: number) => Draft {
+export function shortenJson({
+	spans,
+	marks,
+	focus,
+	failures,
+	noticeOf,
+}: ShortenJsonParameters): (maxChars: number) => Draft {
 	const { text, kind, start, end, keyStart, keyEnd, next, size } = spans;
 	const { wording } = marks;
 	const markKey = freeKey(text);
@@ -44,6 +57,33 @@ export function shortenJson({ spans, marks, focus, noticeOf }: ShortenJsonParame
 	const keyLength = (value: number) => {
 		const key = (keyEnd[value] as number) - (keyStart[value] as number);
 		return key === 0 ? 0 : key + 1;
+	};
+	/** Characters that it takes to show the failure in a value that is wanted most. */
+	const neededFor = (value: number): number => {
+		const whole = size[value] as number;
+		if (whole <= wholeFailure) return whole;
+		const leaf = failures.leafOf(value);
+		const [line] = failures.linesOf(leaf);
+		const shown = line === undefined ? (size[leaf] as number) : line.end - line.start + 2 * longestInside + 2;
+		let needed = Math.min(size[leaf] as number, Math.max(shown, shortest(leaf)));
+		// Each value around it takes its key, its brackets and a mark at each side.
+		for (let around = leaf; around > value; ) {
+			const parent = parentOf(around, value);
+			needed += keyLength(around) + 3 + 2 * (markLength(parent) + 1);
+			around = parent;
+		}
+		return Math.min(whole, needed);
+	};
+	/** The value right around another, inside of or equal to `top`. */
+	const parentOf = (value: number, top: number): number => {
+		let parent = top;
+		for (let child = top + 1; child < value; ) {
+			if ((next[child] as number) > value) {
+				parent = child;
+				child += 1;
+			} else child = next[child] as number;
+		}
+		return parent;
 	};
 	const wordsOf = (value: number) => {
 		const from = keyStart[value] || (start[value] as number);
@@ -103,19 +143,50 @@ export function shortenJson({ spans, marks, focus, noticeOf }: ShortenJsonParame
 		};
 		const writeLeaf = (value: number, room: number) => {
 			const [from, to] = [(start[value] as number) + 1, (end[value] as number) - 1];
-			const left = Math.max(0, room - longestInside - 2);
-			const isString = kind[value] === valueKinds.string;
-			const headEnd = isString ? jsonStringEdge(text, from, from + Math.ceil(left * (2 / 3))) : from;
-			const tailStart = isString
-				? jsonStringEdgeAfter(text, from, Math.max(headEnd, to - Math.floor(left / 3)), to)
-				: to;
-			const said = fillTemplate(wording.inside, { omitted_chars: isString ? tailStart - headEnd : to - from + 2 });
-			notices.push(said);
 			parts.push('"');
-			if (headEnd > from) copy(from, headEnd);
-			parts.push(JSON.stringify(said).slice(1, -1));
-			if (tailStart < to) copy(tailStart, to);
+			let at = kind[value] === valueKinds.string ? from : from - 1;
+			const until = kind[value] === valueKinds.string ? to : to + 1;
+			const leftOut = (end: number) => {
+				if (end <= at) return;
+				const said = fillTemplate(wording.inside, { omitted_chars: end - at });
+				notices.push(said);
+				parts.push(JSON.stringify(said).slice(1, -1));
+			};
+			const ranges = kind[value] === valueKinds.string ? partsOfString(value, from, to, room - 2) : [];
+			for (const { start, end } of ranges) {
+				leftOut(start);
+				copy(start, end);
+				at = end;
+			}
+			leftOut(until);
 			parts.push('"');
+		};
+		/** Head and tail of a string, and between them the lines that tell of failures, in order. */
+		const partsOfString = (value: number, from: number, to: number, room: number): CharRange[] => {
+			const chosen: CharRange[] = [];
+			let left = Math.max(0, room - longestInside);
+			const most = left * linesShare;
+			let used = 0;
+			for (const line of failures.linesOf(value)) {
+				const chars = line.end - line.start + longestInside;
+				if (chosen.length > 0 && used + chars > most) continue;
+				const end =
+					chars <= left ? line.end : jsonStringEdge(text, from, line.start + Math.max(0, left - longestInside));
+				if (end <= line.start) break;
+				chosen.push({ start: line.start, end });
+				used += end - line.start + longestInside;
+				left -= end - line.start + longestInside;
+				if (left <= 0) break;
+			}
+			left = Math.max(0, left);
+			const headEnd = jsonStringEdge(text, from, from + Math.ceil(left * (2 / 3)));
+			const tailStart = jsonStringEdgeAfter(text, from, Math.max(headEnd, to - Math.floor(left / 3)), to);
+			const inOrder = [{ start: from, end: headEnd }, ...chosen, { start: tailStart, end: to }].sort(
+				(a, b) => a.start - b.start,
+			);
+			const merged: CharRange[] = [];
+			for (const { start, end } of inOrder) addRange(merged, Math.max(start, merged.at(-1)?.end ?? from), end);
+			return merged;
 		};
 		const write = (value: number, room: number, depth: number, notice: string | undefined): void => {
 			const ofKind = kind[value] as number;
@@ -130,22 +201,25 @@ export function shortenJson({ spans, marks, focus, noticeOf }: ShortenJsonParame
 			const isObject = ofKind === valueKinds.object;
 			const isLines = ofKind === valueKinds.lines;
 			const entries: (Entry & { readonly value: number })[] = [];
+			const top = notice === undefined ? 0 : `{"${markKey}":${JSON.stringify(notice)}},`.length;
+			const inner = room - 2 - top;
 			const children: number[] = [];
 			for (let child = value + 1; child < (next[value] as number); child = next[child] as number) children.push(child);
 			const scored = scoresOf(value, children);
 			for (const [index, child] of children.entries()) {
 				const extra = keyLength(child) + 1;
-				const least = extra + shortest(child);
+				const failure = failures.rankOf(child);
+				const needed =
+					failure === undefined ? 0 : Math.min(neededFor(child), inner - extra - 2 * (markLength(value) + 1));
 				entries.push({
 					value: child,
 					full: extra + (size[child] as number),
-					least,
-					wanted: extra + Math.min(size[child] as number, Math.max(shortest(child), showable)),
+					least: extra + Math.max(shortest(child), needed),
+					wanted: extra + Math.max(Math.min(size[child] as number, Math.max(shortest(child), showable)), needed),
 					score: scored[index] ?? 0,
+					failure,
 				});
 			}
-			const top = notice === undefined ? 0 : `{"${markKey}":${JSON.stringify(notice)}},`.length;
-			const inner = room - 2 - top;
 			const picked =
 				depth >= deepest ? [] : pickEntries({ entries, room: inner, gapCost: markLength(value) + 1, isObject });
 			const kept = picked.map((index) => entries[index] as Entry & { value: number });

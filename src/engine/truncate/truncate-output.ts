@@ -11,8 +11,8 @@ import type { OutputTruncation, TruncateOutputParameters } from "./truncation-ty
 /**
  * Shortens one output to what matters in it, by its structure and by what whoever asked for it is after. A text within
  * its budget is left as it is. The result is within the budget with all its notices, never longer than the text,
- * well-formed, and empty only where the budget has no room for a character; shortening it again changes nothing. Takes
- * time in proportion to the text.
+ * well-formed, and empty only where the budget has no room for a character; shortening it again changes nothing. It says
+ * that something is left out wherever the budget has room for the shortest notice. Takes time in proportion to the text.
  */
 export function truncateOutput(parameters: TruncateOutputParameters): OutputTruncation {
 	const { text, budget, strategy, exact, stripAnsi, keepAnsi } = parameters;
@@ -28,7 +28,9 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 	if (shown === "") return describe({ text, draft: nothing(parameters), strategy: "binary", tokens, parameters });
 	const { strategy: used, shorten } = chooseStrategy(shown, parameters);
 	const fits = budget.unit === "chars" ? shown.length <= budget.max : budget.countTokens(shown) <= budget.max;
-	const draft = fits && shown.length < text.length ? whole(shown) : fitBudget(shown, shorten, budget);
+	const fitted = fits && shown.length < text.length ? whole(shown) : fitBudget(shown, shorten, budget);
+	const isMarked = fitted.notices.length > 0 || fitted.text === shown;
+	const draft = isMarked ? fitted : (noticeAlone(parameters, used) ?? fitted);
 	const moved = shown === wellFormed ? draft : { ...draft, kept: moveRanges(draft, wellFormed, shown) };
 	return describe({ text, draft: moved, strategy: used, tokens, parameters });
 }
@@ -38,12 +40,47 @@ function whole(text: string): Draft {
 }
 
 /** What stands for a text of escape sequences alone: that they were left out, or a sign that there was something. */
-function nothing({ text, wording, ref, budget }: TruncateOutputParameters): Draft {
-	const fits = (one: string) =>
-		one.length < text.length && (budget.unit === "chars" ? one.length : budget.countTokens(one)) <= budget.max;
-	const said = fillTemplate(shortNotice({ wording, ref }), { omitted_chars: text.length });
-	const shown = [said, "…"].find(fits) ?? "";
+function nothing(parameters: TruncateOutputParameters): Draft {
+	const said = noticeAlone(parameters, "binary");
+	if (said !== undefined) return said;
+	const shown = fitsBudget("…", parameters) ? "…" : "";
 	return { text: shown, kept: [], notices: shown === "" ? [] : [shown] };
+}
+
+/** The shortest notice and nothing else, as JSON where the text is JSON; `undefined` where it does not fit. */
+function noticeAlone(parameters: TruncateOutputParameters, strategy: OutputTruncation["strategy"]): Draft | undefined {
+	const { text, wording, ref } = parameters;
+	const said = fillTemplate(shortNotice({ wording, ref }), { omitted_chars: text.length });
+	const json = JSON.stringify(said);
+	const forms = strategy === "json" ? [`{"_truncated":${json}}`, json] : [said];
+	const shown = forms.find((one) => fitsBudget(one, parameters));
+	return shown === undefined ? undefined : { text: shown, kept: [], notices: [said] };
+}
+
+function fitsBudget(shown: string, { text, budget }: TruncateOutputParameters): boolean {
+	return (
+		shown.length < text.length && (budget.unit === "chars" ? shown.length : budget.countTokens(shown)) <= budget.max
+	);
+}
+
+/** Whether a text was cut without a word of it, for lack of room. */
+export function isCutSilently({ truncated, notices, omitted }: OutputTruncation): boolean {
+	return truncated && notices.length === 0 && omitted.length > 0;
+}
+
+/** The least budget, above one that is too small, with which a text is cut and says so, or is left as it is. */
+export function leastBudget(parameters: TruncateOutputParameters): number {
+	const works = (max: number) =>
+		!isCutSilently(truncateOutput({ ...parameters, budget: { ...parameters.budget, max } }));
+	let tooSmall = parameters.budget.max;
+	let least = Math.max(1, 2 * tooSmall);
+	while (!works(least)) [tooSmall, least] = [least, 2 * least];
+	while (least - tooSmall > 1) {
+		const middle = Math.floor((tooSmall + least) / 2);
+		if (works(middle)) least = middle;
+		else tooSmall = middle;
+	}
+	return least;
 }
 
 function moveRanges({ kept }: Draft, before: string, after: string) {

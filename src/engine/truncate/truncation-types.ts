@@ -19,6 +19,8 @@ export interface TruncateOutputParameters {
 	readonly strategy: TruncationStrategy;
 	/** What whoever asked for the output is after: the arguments of the call, the words before it. */
 	readonly focus?: string | undefined;
+	/** Whether what put the text out is known to have failed: then lines that tell of failures get most of the room. */
+	readonly hasFailed?: boolean | undefined;
 	/** The words of notices and marks. */
 	readonly wording: NoticeWording;
 	/** Where the whole is archived; the notice names it. */

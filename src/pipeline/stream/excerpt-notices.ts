@@ -1,6 +1,7 @@
 import { fillTemplate } from "../../engine/fill-template.ts";
 import type { ExcerptNotices } from "../../engine/stream/compose-excerpt.ts";
 import { excerptWordings } from "../../policy/excerpt-wordings.ts";
+import { locales } from "../../policy/locale.ts";
 import type { LocaleName } from "../../policy/schema.ts";
 
 /** How a command that was run came to its end. */
@@ -11,6 +12,11 @@ export interface RunEnding {
 	readonly signal?: string | undefined;
 	/** How long it took, in ms. */
 	readonly durationMs: number;
+}
+
+/** Whether a command is known to have failed. */
+export function hasFailed(ending: RunEnding | undefined): boolean {
+	return ending !== undefined && ending.exitCode !== 0;
 }
 
 /** Where the whole of an output is archived, or its beginning. */
@@ -32,7 +38,14 @@ export function excerptNotices(what: {
 }): ExcerptNotices {
 	const words = excerptWordings[what.locale];
 	const ending = what.ending === undefined ? "[" : `[${endingNotice(what.locale, what.ending)} `;
-	return { ...words, top: ending + words.top.slice(1) + recallNotice(what.locale, what.kept) };
+	const short = ending + locales[what.locale].notices.short.slice(1);
+	return { ...words, top: ending + words.top.slice(1) + recallNotice(what.locale, what.kept), short };
+}
+
+/** The longest short notice of a command that was run: no limit below it can say that something is left out. */
+export function longestShortNotice(locale: LocaleName): string {
+	const ending = { exitCode: 143, signal: "SIGTERM", durationMs: 1e8 };
+	return JSON.stringify(fillTemplate(excerptNotices({ locale, ending }).short, { omitted_chars: 1e12 }));
 }
 
 /** How to read what is archived; where nothing is, the bracket that closes the notice. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { tellsOfFailure } from "../../../src/engine/stream/failure-line.ts";
 import { readFailureLines } from "../../../src/engine/stream/failure-lines.ts";
+import { failureSign } from "../../../src/engine/truncate/failure-lines.ts";
 
 function found(...pieces: string[]) {
 	const reader = readFailureLines();
@@ -26,7 +26,7 @@ describe("a line", () => {
 		"Segmentation fault (core dumped)",
 		"2026-11-21 FATAL disk on fire",
 	])("tells of a failure: %s", (line) => {
-		expect(tellsOfFailure(line)).toBe(true);
+		expect(failureSign(line)).not.toBe("none");
 	});
 
 	it.each([
@@ -39,7 +39,7 @@ describe("a line", () => {
 		"all fine",
 		"",
 	])("does not: %s", (line) => {
-		expect(tellsOfFailure(line)).toBe(false);
+		expect(failureSign(line)).toBe("none");
 	});
 });
 
@@ -50,6 +50,9 @@ describe("the lines of a text", () => {
 			{
 				number: 3,
 				text: "error: three",
+				isSure: true,
+				start: 9,
+				match: 0,
 				after: [
 					{ number: 4, text: "  at a" },
 					{ number: 5, text: "  at b" },
@@ -61,7 +64,7 @@ describe("the lines of a text", () => {
 
 	it("are found behind a progress bar that returns to the beginning of its line", () => {
 		expect(found(`${"50 % done\r".repeat(5_000)}FATAL: full\nnext`).lines).toEqual([
-			{ number: 1, text: "FATAL: full", after: [{ number: 2, text: "next" }] },
+			{ number: 1, text: "FATAL: full", isSure: true, start: 50_000, match: 0, after: [{ number: 2, text: "next" }] },
 		]);
 	});
 

@@ -1,0 +1,227 @@
+import type { FailureSign } from "./failure-lines.ts";
+import { failureReader } from "./failure-lines.ts";
+import type { TextUnits } from "./text-units.ts";
+
+/**
+ * A line that is kept before any other: units `from` to `to` (included), of which `match` tells of the failure. `share` is
+ * the share of the room that it may take together with the lines before it in the list.
+ */
+export interface FirstLine {
+	readonly from: number;
+	readonly to: number;
+	readonly match: number;
+	readonly share: number;
+}
+
+/**
+ * What a text is, for the room that failures get in it: a log, whose other failures are chosen by what stands in them; other
+ * output of programs; code and prose, which speak of errors without any having happened; or the output of a command that
+ * is known to have failed.
+ */
+export type FailureSource = "log" | "output" | "written" | "failed";
+
+/** How many lines of each kind come first, and up to which share of the room. */
+interface Portions {
+	readonly failures: Portion;
+	/** Failures whose following lines are kept with them. */
+	readonly followed: Portion;
+	/** Lines that hold a word of failure and no known form. */
+	readonly likely: Portion;
+	/** Lines unlike all others. */
+	readonly odd: Portion;
+}
+type Portion = readonly [most: number, share: number];
+
+const all = Number.POSITIVE_INFINITY;
+const portionsOf: Readonly<Record<FailureSource, Portions>> = {
+	log: { failures: [8, 0.35], followed: [0, 0], likely: [4, 0.45], odd: [4, 0.5] },
+	output: { failures: [all, 0.5], followed: [20, 0.6], likely: [12, 0.7], odd: [8, 0.75] },
+	written: { failures: [all, 0.25], followed: [20, 0.3], likely: [0, 0], odd: [0, 0] },
+	failed: { failures: [all, 0.6], followed: [20, 0.7], likely: [12, 0.8], odd: [8, 0.85] },
+};
+/** Lines behind a failure that are kept with it. */
+const linesBehind = 3;
+/** What a line of code ends or starts with: it tells what is done where an error comes, not that one came. */
+const ofCode =
+	/[;{}(,]\s*$|^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:\/\/|\/\*|\*\s|#include|@\w+|import\b|from\b|export\b|const\b|let\b|var\b|def\b|class\b|func\b|fn\b|function\b|return\b|if\b|for\b|while\b|throw\b|raise\b|public\b|private\b)/;
+
+/** How surely each unit tells of a failure: 0 not at all, 1 by a word, 2 by its form. */
+export type FailureSigns = Uint8Array;
+export const [byWord, byForm] = [1, 2] as const;
+
+/** Characters around a piece of a long line that are read with it. */
+const aroundPiece = 60;
+
+/** Reads the signs of all units, in time in proportion to the text. */
+export function failureSigns(units: TextUnits): FailureSigns {
+	const { text, count, start, end, line } = units;
+	const signs = new Uint8Array(count);
+	const signOf = failureReader();
+	for (let unit = 0; unit < count; unit += 1) {
+		const [from, to] = [start[unit] as number, end[unit] as number];
+		if (to - from < 2) continue;
+		const goesOn = line[unit + 1] === line[unit] && isPiece(units, unit + 1);
+		const read = text.slice(isPiece(units, unit) ? from - aroundPiece : from, goesOn ? to + aroundPiece : to);
+		// An ellipsis keeps a piece from passing for the start of a line.
+		signs[unit] = numberOf(signOf(isPiece(units, unit) ? `…${read}` : read));
+	}
+	return signs;
+}
+
+function numberOf(sign: FailureSign): number {
+	return sign === "sure" ? byForm : sign === "likely" ? byWord : 0;
+}
+
+/** Whether a unit goes on with a line that was cut into pieces. */
+function isPiece({ text, start, line }: TextUnits, unit: number): boolean {
+	return unit > 0 && line[unit] === line[unit - 1] && text.charCodeAt((start[unit] as number) - 1) !== 13;
+}
+
+/** The lines that tell of failures, those first that are wanted most. */
+export function failuresFirst(units: TextUnits, signs: FailureSigns, source: FailureSource): FirstLine[] {
+	const portions = portionsOf[source];
+	const found: FirstLine[] = [];
+	const taken = new Set<number>();
+	const add = (match: number, share: number) => {
+		const { from, to } = lineOf(units, match);
+		if (taken.has(from)) return;
+		taken.add(from);
+		found.push({ from, to, match, share });
+	};
+	const textOf = (unit: number) => units.text.slice(units.start[unit], units.end[unit]);
+	const doubtful = (unit: number) => source === "written" && (isPiece(units, unit) || ofCode.test(textOf(unit)));
+	const sure = distinct(unitsWith(signs, byForm), textOf);
+	const failures = orderFailures(sure, { textOf, isDoubtful: doubtful });
+	const take = (units: readonly number[], [most, share]: Portion) => {
+		for (const unit of units.slice(0, most)) add(unit, share);
+	};
+	take(failures, portions.failures);
+	const [mostFollowed, shareBehind] = portions.followed;
+	for (const unit of failures.slice(0, mostFollowed)) {
+		const { to } = lineOf(units, unit);
+		for (let behind = to + 1; behind <= to + linesBehind && behind < units.count; behind += 1) {
+			if (textOf(behind).trim() === "") break;
+			add(behind, shareBehind);
+		}
+	}
+	// In a log that tells of failures by their form, the others are chosen by what stands in them.
+	if (source === "log" && failures.length > 0) return found;
+	if (portions.likely[0] > 0)
+		take(orderFailures(distinct(unitsWith(signs, byWord), textOf), { textOf }), portions.likely);
+	if (portions.odd[0] > 0) take(oddUnits(units), portions.odd);
+	return found;
+}
+
+function unitsWith(signs: FailureSigns, sign: number): number[] {
+	const found: number[] = [];
+	for (let unit = 0; unit < signs.length; unit += 1) if (signs[unit] === sign) found.push(unit);
+	return found;
+}
+
+function lineOf({ line, count }: TextUnits, unit: number): { readonly from: number; readonly to: number } {
+	let [from, to] = [unit, unit];
+	while (from > 0 && line[from - 1] === line[unit]) from -= 1;
+	while (to < count - 1 && line[to + 1] === line[unit]) to += 1;
+	return { from, to };
+}
+
+/** The first of those that say the same, times aside. */
+function distinct(units: readonly number[], textOf: (unit: number) => string): number[] {
+	const seen = new Set<string>();
+	return units.filter((unit) => {
+		const said = withoutTimes(textOf(unit));
+		if (seen.has(said)) return false;
+		seen.add(said);
+		return true;
+	});
+}
+
+/** A line without what differs from one time to the next: times, durations, addresses, process numbers. */
+export function withoutTimes(line: string): string {
+	return line
+		.slice(0, 400)
+		.replace(
+			/\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[\d.,:+Z-]*|\b\d{1,2}:\d\d:\d\d(?:[.,]\d+)?|0x[0-9a-f]+|\b\d+(?:\.\d+)?\s?(?:ms|s|m|min|MB|kB|%)(?![a-z])/gi,
+			"#",
+		)
+		.trim();
+}
+
+/** Lines that are looked at to tell which words are common among failures. */
+const mostCounted = 20_000;
+/** A word is rare that no more than two lines hold, or no more than this share of them. */
+const rare = { lines: 2, share: 0.02 };
+
+/**
+ * Orders lines that may tell of failures: those first whose words few of the others hold, for what hundreds of lines say is
+ * a style of the log, or one failure said again and again. Of both kinds the first and the last lead, and the others follow
+ * from both ends.
+ */
+export function orderFailures<Line>(
+	lines: readonly Line[],
+	{ textOf, isDoubtful = () => false }: { textOf: (line: Line) => string; isDoubtful?: (line: Line) => boolean },
+): Line[] {
+	const step = Math.max(1, Math.floor(lines.length / mostCounted));
+	const counts = new Map<number, number>();
+	let counted = 0;
+	for (let index = 0; index < lines.length; index += step) {
+		counted += 1;
+		for (const word of wordHashes(textOf(lines[index] as Line))) counts.set(word, (counts.get(word) ?? 0) + 1);
+	}
+	const mostRare = Math.max(rare.lines, counted * rare.share);
+	const [unlike, alike]: [Line[], Line[]] = [[], []];
+	for (const line of lines) {
+		const words = wordHashes(textOf(line));
+		const few = words.filter((word) => (counts.get(word) ?? 0) <= mostRare).length;
+		(few >= words.length / 2 && !isDoubtful(line) ? unlike : alike).push(line);
+	}
+	const [ofUnlike, ofAlike] = [fromBothEnds(unlike), fromBothEnds(alike)];
+	return [...ofUnlike.slice(0, 2), ...ofAlike.slice(0, 2), ...ofUnlike.slice(2), ...ofAlike.slice(2)];
+}
+
+function fromBothEnds<Line>(lines: readonly Line[]): Line[] {
+	return lines.map((_, index) => lines[index % 2 === 0 ? index / 2 : lines.length - 1 - (index - 1) / 2] as Line);
+}
+
+/** Characters of a line whose words are counted. */
+const longestCounted = 300;
+
+/** Numbers that stand for the words of a line, of two letters or more; equal for equal words. */
+export function wordHashes(line: string): number[] {
+	const hashes = new Set<number>();
+	const until = Math.min(line.length, longestCounted);
+	let [hash, letters] = [0, 0];
+	for (let at = 0; at <= until; at += 1) {
+		const unit = at < until ? line.charCodeAt(at) | 32 : 0;
+		if (unit >= 97 && unit <= 122) {
+			hash = Math.imul(hash ^ unit, 0x01000193);
+			letters += 1;
+			continue;
+		}
+		if (letters >= 2) hashes.add(hash);
+		[hash, letters] = [0x811c9dc5, 0];
+	}
+	return [...hashes];
+}
+
+/** From so many lines on, of which so many begin with one of three words, a line that begins otherwise stands out. */
+const evenText = { lines: 50, share: 0.9, words: 3 };
+
+/** Lines of an even text (progress, steps, entries of a list) that begin as hardly any other does. */
+function oddUnits({ text, start, end, count }: TextUnits): number[] {
+	const counts = new Map<string, number>();
+	const first: string[] = [];
+	let lines = 0;
+	for (let unit = 0; unit < count; unit += 1) {
+		const [word = ""] =
+			/[\p{L}]{2,24}/u.exec(text.slice(start[unit], Math.min(end[unit] as number, (start[unit] as number) + 120))) ??
+			[];
+		first.push(word);
+		if (word === "") continue;
+		lines += 1;
+		counts.set(word, (counts.get(word) ?? 0) + 1);
+	}
+	const usual = [...counts.values()].sort((a, b) => b - a).slice(0, evenText.words);
+	if (lines < evenText.lines || usual.reduce((sum, one) => sum + one, 0) < lines * evenText.share) return [];
+	return first.flatMap((word, unit) => (word !== "" && (counts.get(word) ?? 0) <= 3 ? [unit] : []));
+}
