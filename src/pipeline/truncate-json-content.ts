@@ -4,9 +4,9 @@ import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } fr
 const flag = "_truncated";
 
 /**
- * Cuts the text in `content` of a JSON object alone, and says so by `_truncated: true` (seed 4, task 4): what comes out is
- * JSON still, and all else in it stays to the byte. `undefined` for any other text, and where `content` is within the
- * limit. An object that says so already is left as it is.
+ * Cuts the text in `content` of a JSON object, and says so by `_truncated: true` (seed 4, task 4): what comes out is JSON
+ * still, and all else in it stays to the byte. Nothing but a `content` over the limit is cut, so that an object without one
+ * is left whole whatever its size, and so is one that says so already. `undefined` for a text that is no JSON object.
  */
 export function truncateJsonContent(
 	text: string,
@@ -15,22 +15,21 @@ export function truncateJsonContent(
 ): Truncation | undefined {
 	if (text.length <= limits.maxChars) return undefined;
 	const object = objectOf(text);
-	const content = object?.content;
-	if (!object || typeof content !== "string") return undefined;
+	if (!object) return undefined;
 	const whole = { text, truncated: false, originalChars: text.length, omittedChars: 0, omitted: undefined };
-	if (object[flag] === true) return whole;
-	if (content.length <= limits.maxChars) return undefined;
+	const { content } = object;
+	if (typeof content !== "string" || object[flag] === true) return whole;
 
-	const marker = limits.marker;
 	// The flag takes room too; a spelling with escapes may take more, so that less is kept until it is shorter.
 	for (let maxChars = limits.maxChars; maxChars > 0; maxChars = Math.floor(maxChars * 0.98) - 40) {
-		const cut = truncateHeadTail(content, { ...limits, maxChars, marker }, () => refOf(text));
+		const cut = truncateHeadTail(content, { ...limits, maxChars }, () => refOf(text));
 		if (!cut.truncated) return whole;
+		if (cut.leastLimit !== undefined) return maxChars === limits.maxChars ? { ...cut, text } : whole;
 		const written = write(text, cut.text, Object.hasOwn(object, flag));
 		if (written.length < text.length)
 			return { ...whole, text: written, truncated: true, omittedChars: cut.omittedChars };
 	}
-	return undefined;
+	return whole;
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {

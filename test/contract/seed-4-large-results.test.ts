@@ -55,7 +55,7 @@ describe("“in a JSON result only the text inside `content`, with `_truncated: 
 				const text = JSON.stringify({ content });
 				const cut = cutOf(text);
 				if (content.length <= 8_000) {
-					expect(cut).toBeUndefined();
+					expect(cut?.truncated ?? false).toBe(false);
 					continue;
 				}
 				expect(cut?.truncated).toBe(true);
@@ -72,9 +72,19 @@ describe("“in a JSON result only the text inside `content`, with `_truncated: 
 	);
 
 	it.each([
-		['« isinstance(result.get("content"), str) »: a list', JSON.stringify({ content: [long] })],
-		["no content", JSON.stringify({ text: long })],
-		["« len(content) > MAX »: content within the limit", JSON.stringify({ content: "short", more: long })],
+		["« len(content) > MAX »: content within the limit", { content: textOfLength(7_990), path: "x".repeat(50) }],
+		["content within the limit beside more", { content: "short", more: long }],
+		['« isinstance(result.get("content"), str) »: a list', { content: [long] }],
+		["no content", { text: long }],
+	])("an object is left whole: %s", async (_, object) => {
+		const text = JSON.stringify(object);
+		expect(text.length).toBeGreaterThan(8_000);
+		expect(cutOf(text)).toMatchObject({ text, truncated: false });
+		const cut = await truncate(text, { policy: { preset: "context-trim" } });
+		expect(cut).toMatchObject({ text, report: { truncated: false } });
+	});
+
+	it.each([
 		["a list", JSON.stringify([{ content: long }])],
 		["no JSON", `{ "content": "${long}`],
 		["plain text", long],
