@@ -197,7 +197,9 @@ export async function truncate(
 	return inLibraryWords({ options, given: text }, async () => {
 		checkOptions<TruncateOptions>(options, "truncate", truncateKinds);
 		const { maxChars, maxTokens, strategy, focus } = options;
-		return truncateText({ text, policy: policyOf(options), maxChars, maxTokens, strategy, focus, ...shellOf(options) });
+		const limitNames = { chars: "maxChars", tokens: "maxTokens" };
+		const asked = { maxChars, maxTokens, strategy, focus, limitNames };
+		return truncateText({ text, policy: policyOf(options), ...asked, ...shellOf(options) });
 	});
 }
 

@@ -1,4 +1,4 @@
-import { cutOfCall } from "../pipeline/cut-of-call.ts";
+import { cutOfCall, nameOfLimit } from "../pipeline/cut-of-call.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import type { TruncatePolicy } from "../policy/schema.ts";
 import { outputPieces } from "./output-pieces.ts";
@@ -13,6 +13,9 @@ export interface LimitOptions {
 	/** Tokens, the notices among them. */
 	readonly maxTokens?: number;
 }
+
+/** How the limits are called on a command line. */
+export const limitNames = { chars: "--max-chars", tokens: "--max-tokens" };
 
 /** How a text is shortened where the policy is not to decide. */
 export interface StrategyOptions {
@@ -33,9 +36,11 @@ export async function truncate(
 	const { policy } = await configOf(options);
 	const log = logToStderr(() => policy.log_level);
 	const cut = cutOfCall(policy, options);
-	const shortened = await withArchive(options, policy, (archive) =>
-		shortenStream({ pieces: outputPieces(file), policy, ...cut, focus, archive, command: ownCommandLine(), log }),
-	);
+	const limitName = nameOfLimit(cut, { ...options, limitNames });
+	const shortened = await withArchive(options, policy, (archive) => {
+		const command = ownCommandLine();
+		return shortenStream({ pieces: outputPieces(file), policy, ...cut, focus, archive, command, log, limitName });
+	});
 	if (shortened.kind === "whole") {
 		process.stdout.write(shortened.bytes);
 		return;

@@ -12,6 +12,38 @@ export interface CutOptions {
 	readonly strategy?: TruncatePolicy["strategy"] | undefined;
 	/** What the text is looked through for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
+	/** How the limits are called in errors; by default as in a tool call. */
+	readonly limitNames?: LimitNames | undefined;
+}
+
+/** How the limits of a call are called by who reads an error about them. */
+export interface LimitNames {
+	readonly chars: string;
+	readonly tokens: string;
+}
+
+const usualNames: LimitNames = { chars: "max_chars", tokens: "max_tokens" };
+
+/** The name of the limit that is in force: the call's own, or the policy's. */
+export function nameOfLimit(
+	{ limit }: Cut,
+	{ maxChars, maxTokens, limitNames = usualNames }: Pick<CutOptions, "maxChars" | "maxTokens" | "limitNames">,
+): string {
+	if (limit.kind === "tokens") return maxTokens === undefined ? "truncate.max_tokens" : limitNames.tokens;
+	return maxChars === undefined ? "truncate.max_chars" : limitNames.chars;
+}
+
+/** A limit that leaves no room for a word of what was left out. */
+export function limitTooSmall(limit: {
+	readonly name: string;
+	readonly given: number;
+	readonly least: number;
+}): PalimpsestError {
+	const { name, given, least } = limit;
+	return new PalimpsestError(
+		"invalid_argument",
+		`Expected \`${name}\` to leave room for the note on what is left out: the smallest that works here is ${least}; got ${given}.`,
+	);
 }
 
 /** How a text is cut. */

@@ -4,7 +4,7 @@ import type { LineSpan } from "../engine/truncate/truncation-types.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type CountingReport, countingReport } from "./counting-report.ts";
-import { type CutOptions, cutOfCall } from "./cut-of-call.ts";
+import { type CutOptions, cutOfCall, nameOfLimit } from "./cut-of-call.ts";
 import { type CutText, cutText } from "./cut-text.ts";
 import type { Log } from "./log-event.ts";
 import { type KeepsOriginals, originalsOf } from "./originals-of.ts";
@@ -46,7 +46,8 @@ export interface TruncateRequest extends CutOptions, KeepsOriginals {
 /**
  * Cuts one large text: to its head and tail, or by a strategy to what matters in it.
  *
- * @throws PalimpsestError `invalid_argument` where `text` is no string, a limit no whole number, or both limits are given;
+ * @throws PalimpsestError `invalid_argument` where `text` is no string, a limit no whole number or too small for the note on
+ * what is left out, or both limits are given;
  * `archive_unavailable` where the whole cannot be kept, unless the policy says otherwise.
  */
 export async function truncateText(request: TruncateRequest): Promise<{ text: string; report: TruncateReport }> {
@@ -124,7 +125,8 @@ async function cutAndKeep(request: TruncateRequest): Promise<Kept> {
 	const isKept = archive !== undefined && isPlaceholder(text);
 	const how = isKept ? cutOfCall(policy, { maxChars: text.length, strategy: asked.strategy }) : asked;
 	const originals = originalsOf(request);
-	const cut = await cutText({ text, policy, cut: how, focus, originals, refOf: archive?.refOf });
+	const limitName = nameOfLimit(how, request);
+	const cut = await cutText({ text, policy, cut: how, limitName, focus, originals, refOf: archive?.refOf });
 	if (!archive || !cut.truncated) return { cut };
 	const [ref] = await refusePlaceholders(archive, isPlaceholder).put([{ kind: "text", text }]);
 	return { cut, ref };

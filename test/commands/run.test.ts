@@ -62,6 +62,35 @@ describe("a command that is run", () => {
 		expect(recalled.text).toBe("FAIL it adds\n");
 	});
 
+	it.each([
+		["compiling module N of 3000 ok", 3_000],
+		["copying a -> b", 3_000],
+		["npm info run step N", 3_000],
+		["Uploaded asset N", 400_000],
+	] as const)("has the only failure of a failing run shown, whatever its lines look like: %s", async (style, lines) => {
+		const failure = "foo.c:33:5: error: undeclared identifier bar";
+		const program = `
+			const lines = Array.from({ length: ${lines} }, (_, index) => ${JSON.stringify(style)}.replace("N", index));
+			lines[${Math.floor((lines * 2) / 3)}] = ${JSON.stringify(failure)};
+			process.stdout.write(lines.join("\\n"));
+			process.exitCode = 1`;
+		for (const most of ["500", "8000"]) {
+			const { code, text } = await run(["--max-tokens", most, ...node(program)]);
+			expect(code).toBe(1);
+			expect(text).toContain(failure);
+		}
+	});
+
+	it("shows more of the failures of a command that failed than of one that did not", async () => {
+		const program = (exitCode: number) =>
+			node(
+				`for (let i = 0; i < 3000; i += 1) console.log(i % 20 === 9 && i < 2800 ? "could not read item " + i : "const a" + i + " = copy(b" + i + ");"); process.exitCode = ${exitCode}`,
+			);
+		const failures = async (exitCode: number) =>
+			(await run(["--max-chars", "4000", ...program(exitCode)])).text.match(/could not read/g)?.length ?? 0;
+		expect(await failures(1)).toBeGreaterThan(await failures(0));
+	});
+
 	it.skipIf(process.platform === "win32")(
 		"names a command that reads the whole, wherever this program lies",
 		async () => {
@@ -87,6 +116,28 @@ describe("a command that is run", () => {
 		const { text } = await runCli(["run", "--max-chars", "1000", ...program], { folder, environment });
 		expect(text).toMatch(/: palimpsest recall \w+\]/);
 	});
+
+	it.each([
+		["--max-chars", "10"],
+		["--max-tokens", "5"],
+	])(
+		"is not begun where %s %s leaves no room for a marker, and the least that does is named",
+		async (option, given) => {
+			const program = node(
+				"require('fs').writeFileSync('begun', ''); console.log('word '.repeat(9000)); process.exitCode = 3",
+			);
+			const { code, text, lines } = await run([option, given, ...program]);
+			expect([code, text]).toEqual([1, ""]);
+			await expect(readFile(join(folder, "begun"))).rejects.toThrow();
+			const [, least = ""] =
+				new RegExp(`Expected \`${option}\` .* smallest that works here is (\\d+)`).exec(lines.join("\n")) ?? [];
+			expect(await run([option, least, ...program])).toMatchObject({
+				code: 3,
+				text: expect.stringMatching(/^\[Exit code 3 after \d+\.\d s\. shortened: \d+ characters left out\]/),
+			});
+			expect((await run([option, `${Number(least) - 1}`, ...program])).code).toBe(1);
+		},
+	);
 
 	it("that is not there ends with 127, one that cannot be run with 126", async () => {
 		const absent = await run(["--", "no-such-command-here"]);

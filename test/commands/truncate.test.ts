@@ -44,5 +44,30 @@ it("takes limit and policy from the command line", async () => {
 		input: textOfLength(900),
 	});
 	expect(text).toBe(`0,1\n\n... [895 characters truncated] ...\n\n${textOfLength(900).slice(-2)}`);
-	expect((await runCli(["truncate", "-", "--max-chars", "0"], { folder, input: "gone" })).text).toBe("");
 });
+
+it.each([
+	["--max-chars", "10", "head_tail", 900],
+	["--max-chars", "0", "head_tail", 900],
+	["--max-chars", "10", "auto", 900],
+	["--max-tokens", "3", "auto", 900],
+	["--max-chars", "10", "head_tail", 9_000_000],
+	["--max-chars", "10", "auto", 9_000_000],
+])(
+	"refuses %s %s (%s), which leaves no room for a marker, and names the least that does (%# of %i)",
+	async (option, given, strategy, chars) => {
+		const input = "one line of a log that goes on\n".repeat(chars / 30);
+		const cut = (limit: string) =>
+			runCli(["truncate", "-", option, limit, "--strategy", strategy, "--archive", "none"], { folder, input });
+		const { code, text, lines } = await cut(given);
+		expect([code, text]).toEqual([1, ""]);
+		const [, least = ""] =
+			new RegExp(
+				`\\[invalid_argument\\] Expected \`${option}\` .* smallest that works here is (\\d+); got ${given}\\.`,
+			).exec(lines.join("\n")) ?? [];
+		const marked = await cut(least);
+		expect([marked.code, marked.text]).toEqual([0, expect.stringMatching(/omis/)]);
+		expect((await cut(`${Number(least) - 1}`)).code).toBe(1);
+		expect((await runCli(["truncate", "-", "--max-chars", "10"], { folder, input: "short" })).text).toBe("short");
+	},
+);

@@ -10,7 +10,7 @@ import { policyOf } from "../support/policy-of.ts";
 
 const count = await loadCounter("o200k_base");
 const archive = (await openArchive({ where: "memory" })) as Archive;
-const seen = { cut: 0, tokens: 0, json: 0, lone: 0, named: 0, byStrategy: new Map<string, number>() };
+const seen = { cut: 0, refused: 0, tokens: 0, json: 0, lone: 0, named: 0, byStrategy: new Map<string, number>() };
 
 const words = fc.constantFrom(
 	"value",
@@ -61,7 +61,19 @@ test.prop([texts, limits, fc.constantFrom(...truncationStrategies), fc.constantF
 })("every strategy keeps its promises through the pipeline", async (text, limit, strategy, locale, isArchived) => {
 	const policy = policyOf({ locale, truncate: { head_chars: 30, tail_chars: 20 } });
 	const given = { policy, strategy, focus: "value red", ...limit, ...(isArchived ? { archive } : {}) } as const;
-	const { text: shorter, report } = await truncateText({ ...given, text });
+	const cut = await truncateText({ ...given, text }).catch(({ code, message }) => ({ code, message }));
+	if ("code" in cut) {
+		expect(cut.code).toBe("invalid_argument");
+		const least = Number(/smallest that works here is (\d+)/.exec(cut.message)?.[1]);
+		const name = "maxTokens" in limit ? "maxTokens" : "maxChars";
+		expect(least, "the least that works is more than what does not").toBeGreaterThan(Object.values(limit)[0] as number);
+		const marked = await truncateText({ ...given, text, [name]: least });
+		expect(marked.text, "what it names works").not.toBe("");
+		await expect(truncateText({ ...given, text, [name]: least - 1 }), "and nothing less").rejects.toThrow(/smallest/);
+		seen.refused += 1;
+		return;
+	}
+	const { text: shorter, report } = cut;
 	expect(shorter.length, "never longer").toBeLessThanOrEqual(text.length);
 	expect(report).toMatchObject({ truncated: shorter !== text, chars: { before: text.length, after: shorter.length } });
 	if (!report.truncated) return;
@@ -86,6 +98,7 @@ test.prop([texts, limits, fc.constantFrom(...truncationStrategies), fc.constantF
 });
 
 afterAll(() => {
+	expect(seen.refused).toBeGreaterThan(5);
 	process.stderr.write(`${JSON.stringify({ ...seen, byStrategy: Object.fromEntries(seen.byStrategy) })}\n`);
 	expect(seen.cut).toBeGreaterThan(120);
 	expect(seen.tokens).toBeGreaterThan(70);

@@ -9,6 +9,8 @@ export type ExcerptLimit = Exclude<StreamLimit, { readonly kind: "head_tail" }>;
 export interface LimitCheck {
 	readonly unit: "chars" | "tokens";
 	readonly most: number;
+	/** What of the limit a text takes. */
+	readonly sizeOf: (text: string) => number;
 	/** Tokens of a text, on the side of more where the model's own are estimated. */
 	readonly countTokens: (text: string) => number;
 	readonly fits: (text: string) => boolean;
@@ -29,7 +31,7 @@ export async function limitCheck(limit: ExcerptLimit, policy: Policy): Promise<L
 	// No token is longer than 128 bytes, so that what is far too long need not be counted.
 	const least = (text: string) => scaleTokens({ tokens: Math.ceil(text.length / 128) }, estimate.scale).low;
 	const fits = (text: string) => least(text) <= most && countTokens(text) <= most;
-	return { unit: "tokens", most, countTokens, fits, mostChars: charsOfToken * most };
+	return { unit: "tokens", most, sizeOf: countTokens, countTokens, fits, mostChars: charsOfToken * most };
 }
 
 /** Measures excerpts in characters. */
@@ -37,6 +39,7 @@ export function charsCheck(most: number): LimitCheck {
 	return {
 		unit: "chars",
 		most,
+		sizeOf: ({ length }) => length,
 		countTokens: (text) => Buffer.byteLength(text),
 		fits: (text) => text.length <= most,
 		mostChars: most,

@@ -1,12 +1,24 @@
 import { focusOfCall } from "../../engine/call-focus.ts";
 import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
-import { truncateOutput } from "../../engine/truncate/truncate-output.ts";
-import type { TruncationBudget, TruncationStrategy } from "../../engine/truncate/truncation-types.ts";
+import { isCutSilently, leastBudget, truncateOutput } from "../../engine/truncate/truncate-output.ts";
+import type {
+	TruncateOutputParameters,
+	TruncationBudget,
+	TruncationStrategy,
+} from "../../engine/truncate/truncation-types.ts";
 import { locales } from "../../policy/locale.ts";
 import type { LocaleName } from "../../policy/schema.ts";
 import type { NoticeWordings } from "../../policy/wordings.ts";
+import { limitTooSmall } from "../cut-of-call.ts";
 import { textLibraries } from "../text-libraries.ts";
-import { endingNotice, excerptNotices, type KeptOutput, type RunEnding, recallNotice } from "./excerpt-notices.ts";
+import {
+	endingNotice,
+	excerptNotices,
+	hasFailed,
+	type KeptOutput,
+	type RunEnding,
+	recallNotice,
+} from "./excerpt-notices.ts";
 import type { LimitCheck } from "./limit-check.ts";
 import { readOutput } from "./read-output.ts";
 
@@ -37,22 +49,30 @@ export function shortenHeld(what: {
 	/** The arguments of the call. */
 	readonly input?: unknown;
 	readonly how?: HeldShortening | undefined;
+	/** How the limit is called: one that is too small to say that something is left out is then refused. */
+	readonly limitName?: string | undefined;
 }): string {
-	const { text, check, locale, kept, ending, input, how } = what;
-	const { text: shorter } = truncateOutput({
+	const { text, check, locale, kept, ending, input, how, limitName } = what;
+	const parameters: TruncateOutputParameters = {
 		...textLibraries,
 		...how,
 		text,
 		budget: budgetOf(check),
 		strategy: how?.strategy ?? "auto",
 		focus: how?.focus ?? focusOfCall({ input }),
+		hasFailed: hasFailed(ending),
 		wording: wordingOf(locale, kept, ending),
 		ref: kept?.ref,
-	});
+	};
+	const shortened = truncateOutput(parameters);
+	if (limitName !== undefined && isCutSilently(shortened))
+		throw limitTooSmall({ name: limitName, given: check.most, least: leastBudget(parameters) });
+	const { text: shorter } = shortened;
 	if (shorter !== "" && shorter.length < text.length && check.fits(shorter)) return shorter;
 	const reader = readOutput(check.mostChars);
 	reader.push(text);
-	return composeExcerpt(reader.source(), excerptNotices({ locale, kept, ending }), check.fits).text;
+	const source = { ...reader.source(), hasFailed: hasFailed(ending) };
+	return composeExcerpt(source, excerptNotices({ locale, kept, ending }), check.fits).text;
 }
 
 function budgetOf({ unit, most, countTokens }: LimitCheck): TruncationBudget {

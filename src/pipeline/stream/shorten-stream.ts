@@ -1,12 +1,13 @@
 import { fillTemplate } from "../../engine/fill-template.ts";
 import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
-import { cutEnds, endsNeeded } from "../../engine/stream/cut-ends.ts";
+import { cutEnds, endsNeeded, leastLimitOf } from "../../engine/stream/cut-ends.ts";
 import { readEnds } from "../../engine/stream/head-and-tail.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { wordings } from "../../policy/wordings.ts";
+import { limitTooSmall } from "../cut-of-call.ts";
 import { originalOf } from "./answered-call.ts";
 import { archiveStream } from "./archive-stream.ts";
-import { excerptNotices, type KeptOutput, type RunEnding, recallNotice } from "./excerpt-notices.ts";
+import { excerptNotices, hasFailed, type KeptOutput, type RunEnding, recallNotice } from "./excerpt-notices.ts";
 import { limitCheck } from "./limit-check.ts";
 import { readOutput } from "./read-output.ts";
 import { shortenWhole } from "./shorten-whole.ts";
@@ -18,7 +19,7 @@ import { bytesToHold, type StreamLimit } from "./stream-limit.ts";
  * is held than its excerpt may need, while the whole goes into the archive.
  *
  * @throws PalimpsestError `archive_unavailable` where an output that is held cannot be archived, unless the policy or
- * `letThrough` says otherwise.
+ * `letThrough` says otherwise; `invalid_argument` where the limit is named and too small to say that something is left out.
  */
 export async function shortenStream(request: StreamRequest): Promise<ShortenedOutput> {
 	const most = bytesToHold(request.limit, request.policy);
@@ -47,7 +48,7 @@ interface Passing {
 }
 
 async function startPassing(request: StreamRequest): Promise<Passing> {
-	const { policy, limit, archive, toolCall, ending, command, log } = request;
+	const { policy, limit, archive, toolCall, ending, command, log, limitName } = request;
 	const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 	const archiving = await archiveStream(archive, originalOf(toolCall));
 	const excerpt = await (limit.kind === "head_tail" ? headTail(limit.maxChars, policy) : largest(limit, policy));
@@ -62,7 +63,9 @@ async function startPassing(request: StreamRequest): Promise<Passing> {
 		async end() {
 			await take(decoder.decode());
 			const { kept, failure } = await archiving.end();
-			const text = excerpt.end(kept && { ...kept, command }, await ending?.());
+			const { text, leastLimit: least } = excerpt.end(kept && { ...kept, command }, await ending?.());
+			const given = limit.kind === "head_tail" ? limit.maxChars : limit.most;
+			if (limitName !== undefined && given < least) throw limitTooSmall({ name: limitName, given, least });
 			log?.({
 				level: "warning",
 				message: `Truncated a text (${chars} → ${text.length} chars)`,
@@ -76,7 +79,13 @@ async function startPassing(request: StreamRequest): Promise<Passing> {
 /** What is made of an output while it passes. */
 interface PassingExcerpt {
 	readonly push: (text: string) => void;
-	readonly end: (kept: KeptOutput | undefined, ending: RunEnding | undefined) => string;
+	readonly end: (kept: KeptOutput | undefined, ending: RunEnding | undefined) => PassedExcerpt;
+}
+
+interface PassedExcerpt {
+	readonly text: string;
+	/** The least limit with which it says that something is left out. */
+	readonly leastLimit: number;
 }
 
 /** What `truncateText` makes of a text, of any length. */
@@ -92,7 +101,9 @@ function headTail(maxChars: number, policy: Policy): PassingExcerpt {
 			// A marker that names a reference promises the whole.
 			const beginning = isWhole || kept === undefined ? "" : `[${recallNotice(policy.locale, kept).trim()}\n\n`;
 			const marker = fillTemplate(template, { ref: isWhole ? kept.ref : "-" }) + beginning;
-			return cutEnds(reader.ends(), { ...limits, marker }).text;
+			const ends = reader.ends();
+			const leastLimit = leastLimitOf(ends, { ...limits, marker });
+			return { text: cutEnds(ends, { ...limits, marker }).text, leastLimit };
 		},
 	};
 }
@@ -101,11 +112,15 @@ async function largest(
 	limit: Exclude<StreamLimit, { readonly kind: "head_tail" }>,
 	policy: Policy,
 ): Promise<PassingExcerpt> {
-	const { fits, mostChars } = await limitCheck(limit, policy);
+	const { fits, mostChars, sizeOf } = await limitCheck(limit, policy);
 	const reader = readOutput(mostChars);
 	return {
 		push: reader.push,
-		end: (kept, ending) =>
-			composeExcerpt(reader.source(), excerptNotices({ locale: policy.locale, kept, ending }), fits).text,
+		end(kept, ending) {
+			const source = { ...reader.source(), hasFailed: hasFailed(ending) };
+			const notices = excerptNotices({ locale: policy.locale, kept, ending });
+			const shortest = fillTemplate(notices.short, { omitted_chars: source.ends.chars });
+			return { text: composeExcerpt(source, notices, fits).text, leastLimit: sizeOf(shortest) };
+		},
 	};
 }

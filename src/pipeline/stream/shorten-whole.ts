@@ -22,11 +22,13 @@ type WholeRequest = Omit<StreamRequest, "pieces"> & { readonly bytes: Buffer };
 
 async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> {
 	const { bytes, policy, limit, archive, toolCall, ending, command, log } = request;
-	const { strategy = excerptStrategy(policy), focus } = request;
+	const { strategy = excerptStrategy(policy), focus, limitName } = request;
 	const text = bytes.toString("utf8");
 	if (limit.kind === "head_tail") {
 		const { truncateText } = await import("../truncate-text.ts");
-		const cut = await truncateText({ text, policy, maxChars: limit.maxChars, archive, ...(log ? { log } : {}) });
+		const limitNames = limitName === undefined ? undefined : { chars: limitName, tokens: limitName };
+		const asked = { maxChars: limit.maxChars, limitNames };
+		const cut = await truncateText({ text, policy, ...asked, archive, ...(log ? { log } : {}) });
 		return cut.report.truncated ? { kind: "shortened", text: cut.text } : { kind: "whole", bytes };
 	}
 	// No token is shorter than a byte, so that most outputs need no tokenizer.
@@ -35,7 +37,7 @@ async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> 
 	const check = await limitCheck(limit, policy);
 	const { head_chars: head, tail_chars: tail, keep_ansi: keepAnsi } = policy.truncate;
 	const how = { strategy, focus, keepAnsi, headShare: head + tail === 0 ? undefined : head / (head + tail) };
-	const shortened = await shortenText({ text, policy, check, archive, toolCall, ending, command, how });
+	const shortened = await shortenText({ text, policy, check, archive, toolCall, ending, command, how, limitName });
 	if (shortened === undefined) return { kind: "whole", bytes };
 	log?.({
 		level: "warning",
@@ -61,8 +63,9 @@ export async function shortenText(what: {
 	readonly ending?: StreamRequest["ending"];
 	readonly command?: StreamRequest["command"];
 	readonly how?: HeldShortening | undefined;
+	readonly limitName?: StreamRequest["limitName"];
 }): Promise<string | undefined> {
-	const { text, isCut = false, policy, check, archive, toolCall, ending, command, how } = what;
+	const { text, isCut = false, policy, check, archive, toolCall, ending, command, how, limitName } = what;
 	if (check.fits(text)) return undefined;
 	const ref = await keep(archive, policy, { text, toolCall });
 	return shortenHeld({
@@ -73,6 +76,7 @@ export async function shortenText(what: {
 		ending: await ending?.(),
 		input: toolCall?.input,
 		how,
+		limitName,
 	});
 }
 

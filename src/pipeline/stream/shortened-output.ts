@@ -37,6 +37,8 @@ export interface StreamRequest {
 	 * was too long to be held, there is no such choice.
 	 */
 	readonly letThrough?: boolean | undefined;
+	/** How the limit is called: one that is too small to say that something is left out is then refused. */
+	readonly limitName?: string | undefined;
 	/** How a shell calls this program, for the notice of how the whole is read; by default by its name. */
 	readonly command?: string | undefined;
 	readonly log?: Log | undefined;
