@@ -26,14 +26,14 @@ const usualNames: LimitNames = { chars: "max_chars", tokens: "max_tokens" };
 
 /** The name of the limit that is in force: the call's own, or the policy's. */
 export function nameOfLimit(
-	{ limit }: Cut,
+	{ limit }: Pick<Cut, "limit">,
 	{ maxChars, maxTokens, limitNames = usualNames }: Pick<CutOptions, "maxChars" | "maxTokens" | "limitNames">,
 ): string {
 	if (limit.kind === "tokens") return maxTokens === undefined ? "truncate.max_tokens" : limitNames.tokens;
 	return maxChars === undefined ? "truncate.max_chars" : limitNames.chars;
 }
 
-/** A limit that leaves no room for a word of what was left out. */
+/** The error for a limit that leaves no room to say that something is left out. */
 export function limitTooSmall(limit: {
 	readonly name: string;
 	readonly given: number;

@@ -1,10 +1,10 @@
 import { truncateHeadTail } from "../engine/truncate/head-tail.ts";
 import { lineStarts, omittedRanges } from "../engine/truncate/kept-ranges.ts";
-import { isCutSilently, leastBudget, truncateOutput } from "../engine/truncate/truncate-output.ts";
-import type { LineSpan, OutputTruncation, TruncateOutputParameters } from "../engine/truncate/truncation-types.ts";
+import { truncateOutput } from "../engine/truncate/truncate-output.ts";
+import type { LineSpan, OutputTruncation } from "../engine/truncate/truncation-types.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Originals, wordings } from "../policy/wordings.ts";
-import { type Cut, limitTooSmall } from "./cut-of-call.ts";
+import type { Cut } from "./cut-of-call.ts";
 import { charsCheck, limitCheck } from "./stream/limit-check.ts";
 import { textLibraries } from "./text-libraries.ts";
 import { truncateJsonContent } from "./truncate-json-content.ts";
@@ -19,38 +19,41 @@ export interface CutText {
 	readonly omittedChars: number;
 	/** The part left out where it is one, as a half-open range of characters. */
 	readonly omitted: { readonly start: number; readonly end: number } | undefined;
+	/** Only where the limit leaves no room to say that something is left out: the least limit that does. */
+	readonly leastLimit?: number | undefined;
 	/** Lines of which something is left out, in order. */
 	readonly omittedLines: readonly LineSpan[];
 	readonly lines: number;
 }
 
-/**
- * Cuts a text as a call has it; what is within the limit stays as it is.
- *
- * @throws PalimpsestError `invalid_argument` where the limit leaves no room to say that something is left out.
- */
+/** Cuts a text as a call has it; what is within the limit stays as it is. */
 export async function cutText(what: {
 	readonly text: string;
 	readonly policy: Policy;
 	readonly cut: Cut;
-	/** How the limit is called in errors. */
-	readonly limitName: string;
 	readonly focus?: string | undefined;
 	readonly originals: Originals;
 	/** The reference under which a text is archived. */
 	readonly refOf?: ((text: string) => string) | undefined;
 }): Promise<CutText> {
-	const { text, policy, cut, limitName, focus, originals, refOf } = what;
+	const { text, policy, cut, focus, originals, refOf } = what;
 	const { head_chars: headChars, tail_chars: tailChars, keep_ansi: keepAnsi, json_content } = policy.truncate;
 	const words = wordings(policy, originals);
 	if (cut.limit.kind === "head_tail") {
 		const limits = { maxChars: cut.limit.maxChars, headChars, tailChars, marker: words.truncateMarker };
 		const inJson = json_content ? truncateJsonContent(text, limits, refOf) : undefined;
 		const shorter = inJson ?? truncateHeadTail(text, limits, refOf);
-		const { truncated, omittedChars, omitted, leastLimit: least } = shorter;
-		if (least !== undefined) throw limitTooSmall({ name: limitName, given: limits.maxChars, least });
+		const { truncated, omittedChars, omitted, leastLimit } = shorter;
 		const left = truncated ? (omitted ?? changedRange(text, shorter.text)) : undefined;
-		return { text: shorter.text, truncated, strategy: "head_tail", omittedChars, omitted, ...linesOf(text, left) };
+		return {
+			text: shorter.text,
+			truncated,
+			strategy: "head_tail",
+			omittedChars,
+			omitted,
+			leastLimit,
+			...linesOf(text, left),
+		};
 	}
 	const { most } = cut.limit;
 	const check = cut.limit.kind === "chars" ? charsCheck(most) : await limitCheck(cut.limit, policy);
@@ -58,7 +61,7 @@ export async function cutText(what: {
 	if (check.fits(text)) {
 		return { text, truncated: false, strategy, omittedChars: 0, omitted: undefined, ...linesOf(text, undefined) };
 	}
-	const parameters: TruncateOutputParameters = {
+	const shorter = truncateOutput({
 		...textLibraries,
 		text,
 		budget: check.unit === "chars" ? { unit: "chars", max: most } : { ...check, unit: "tokens", max: most },
@@ -68,9 +71,7 @@ export async function cutText(what: {
 		ref: refOf?.(text),
 		headShare: headChars + tailChars === 0 ? undefined : headChars / (headChars + tailChars),
 		keepAnsi,
-	};
-	const shorter = truncateOutput(parameters);
-	if (isCutSilently(shorter)) throw limitTooSmall({ name: limitName, given: most, least: leastBudget(parameters) });
+	});
 	const { truncated, chars, omitted, omittedLines, lines } = shorter;
 	return {
 		text: shorter.text,
@@ -78,6 +79,7 @@ export async function cutText(what: {
 		strategy: shorter.strategy,
 		omittedChars: chars.total - chars.kept,
 		omitted: omitted.length === 1 ? omitted[0] : undefined,
+		leastLimit: shorter.leastBudget,
 		omittedLines,
 		lines: lines.total,
 	};

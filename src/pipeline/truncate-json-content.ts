@@ -21,7 +21,7 @@ export function truncateJsonContent(
 	if (typeof content !== "string" || object[flag] === true) return whole;
 
 	// The flag takes room too; a spelling with escapes may take more, so that less is kept until it is shorter.
-	for (let maxChars = limits.maxChars; maxChars > 0; maxChars = Math.floor(maxChars * 0.98) - 40) {
+	for (let maxChars = limits.maxChars; maxChars >= 0; maxChars = Math.floor(maxChars * 0.98) - 40) {
 		const cut = truncateHeadTail(content, { ...limits, maxChars }, () => refOf(text));
 		if (!cut.truncated) return whole;
 		if (cut.leastLimit !== undefined) return maxChars === limits.maxChars ? { ...cut, text } : whole;

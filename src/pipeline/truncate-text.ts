@@ -4,11 +4,13 @@ import type { LineSpan } from "../engine/truncate/truncation-types.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type CountingReport, countingReport } from "./counting-report.ts";
-import { type CutOptions, cutOfCall, nameOfLimit } from "./cut-of-call.ts";
+import { type CutOptions, cutOfCall, limitTooSmall, nameOfLimit } from "./cut-of-call.ts";
 import { type CutText, cutText } from "./cut-text.ts";
 import type { Log } from "./log-event.ts";
 import { type KeepsOriginals, originalsOf } from "./originals-of.ts";
 import { placeholdersOf } from "./placeholders-of.ts";
+import { limitCheck } from "./stream/limit-check.ts";
+import type { StreamLimit } from "./stream/stream-limit.ts";
 import { tokenMeter } from "./token-meter.ts";
 
 /** What a truncation did. Characters are UTF-16 code units. */
@@ -43,53 +45,175 @@ export interface TruncateRequest extends CutOptions, KeepsOriginals {
 	readonly log?: Log;
 }
 
+/** A text that was cut, and what was done. */
+export interface TruncateOutcome {
+	readonly text: string;
+	readonly report: TruncateReport;
+}
+
 /**
  * Cuts one large text: to its head and tail, or by a strategy to what matters in it.
  *
  * @throws PalimpsestError `invalid_argument` where `text` is no string, a limit no whole number or too small for the note on
- * what is left out, or both limits are given;
- * `archive_unavailable` where the whole cannot be kept, unless the policy says otherwise.
+ * what is left out, or both limits are given; `archive_unavailable` where the whole cannot be kept, unless the policy says
+ * otherwise.
  */
-export async function truncateText(request: TruncateRequest): Promise<{ text: string; report: TruncateReport }> {
-	const { text, policy, log, archive } = request;
+export async function truncateText(request: TruncateRequest): Promise<TruncateOutcome> {
+	return withoutLostArchive(request, async (given) => {
+		const cut = await cutter(given);
+		const { limit } = cutOfCall(given.policy, given);
+		return keepWhole(given, await cut(limit));
+	});
+}
+
+/** All texts in which an outcome is shown, of which a reader sees one or another. */
+export type ShownAs = (outcome: TruncateOutcome) => readonly string[];
+
+/**
+ * Cuts one large text so that all that is shown of the outcome stays within a limit in tokens, whichever of its forms a
+ * reader sees. Of several ways to show it, the fullest first, it takes the first that needs no more than half of the limit
+ * beside the text. A limit in characters is that of the text alone.
+ *
+ * @throws PalimpsestError as `truncateText` does.
+ */
+export async function truncateToShow(
+	request: TruncateRequest,
+	ways: readonly ShownAs[],
+): Promise<{ readonly outcome: TruncateOutcome; readonly way: number }> {
+	return withoutLostArchive(request, async (given) => {
+		const asked = cutOfCall(given.policy, given);
+		const cut = await cutter(given);
+		if (asked.limit.kind !== "tokens") return { outcome: await keepWhole(given, await cut(asked.limit)), way: 0 };
+		const { most } = asked.limit;
+		const { sizeOf } = await limitCheck(asked.limit, given.policy);
+		for (const [way, shownAs] of ways.entries()) {
+			const sizeShown = (outcome: TruncateOutcome) => Math.max(...shownAs(outcome).map(sizeOf));
+			const made = await largestShown(cut, { most, sizeShown });
+			const isRoomy = made && sizeShown(made) - sizeOf(made.text) <= most * mostReportShare;
+			if (made && (isRoomy || way === ways.length - 1)) return { outcome: await keepWhole(given, made), way };
+		}
+		const briefest = ways.at(-1) as ShownAs;
+		const smallest = [await cut({ kind: "tokens", most: Number.MAX_SAFE_INTEGER }), await leastCut(cut)];
+		const least = Math.min(...smallest.map((one) => Math.max(...briefest(one).map(sizeOf))));
+		throw limitTooSmall({ name: nameOfLimit(asked, given), given: most, least });
+	});
+}
+
+/** Share of a limit that all but the text may take, where there is a briefer way to show it. */
+const mostReportShare = 0.5;
+/** Cuts that are tried at most to come near a limit, and the share of it from which on one is near enough. */
+const [mostTries, near] = [8, 0.97];
+
+/** The cut of which all that is shown comes nearest to a limit; `undefined` where not even the least one is within it. */
+async function largestShown(
+	cut: Cutter,
+	{ most, sizeShown }: { readonly most: number; readonly sizeShown: (outcome: TruncateOutcome) => number },
+): Promise<CutOutcome | undefined> {
+	let best: CutOutcome | undefined;
+	let [low, high] = [0, most + 1];
+	for (let tried = 0, size = most; tried < mostTries && size > low && size < high; tried += 1) {
+		const made = await cut({ kind: "tokens", most: size });
+		const shown = made.leastLimit === undefined ? sizeShown(made) : Number.POSITIVE_INFINITY;
+		if (made.leastLimit !== undefined) low = size;
+		else if (shown <= most) {
+			best = made;
+			low = size;
+			if (shown >= most * near || !made.report.truncated) break;
+		} else high = size;
+		// A token more of the text is at least one more of what is shown.
+		const next = Number.isFinite(shown) ? size - (shown - most) : Number.NaN;
+		size = next > low && next < high ? next : Math.floor((low + high) / 2);
+	}
+	if (best) return best;
+	const least = await leastCut(cut);
+	return least.leastLimit === undefined && sizeShown(least) <= most ? least : undefined;
+}
+
+/** The text cut to the note on what is left out. */
+async function leastCut(cut: Cutter): Promise<CutOutcome> {
+	const silent = await cut({ kind: "tokens", most: 1 });
+	return silent.leastLimit === undefined ? silent : cut({ kind: "tokens", most: silent.leastLimit });
+}
+
+/** What came of one cut, before its whole is kept. */
+interface CutOutcome extends TruncateOutcome {
+	readonly limit: StreamLimit;
+	/** Only where the limit leaves no room to say that something is left out: the least limit that does. */
+	readonly leastLimit?: number | undefined;
+}
+
+type Cutter = (limit: StreamLimit) => Promise<CutOutcome>;
+
+/** Cuts the text of a request to one limit or another, as the request asks for otherwise. */
+async function cutter(request: TruncateRequest): Promise<Cutter> {
+	const { text, policy, focus, archive } = request;
 	if (typeof text !== "string") {
 		throw new PalimpsestError("invalid_argument", `Expected \`text\` to be a string; got ${typeof text}.`);
 	}
-	let kept: Kept;
-	try {
-		kept = await cutAndKeep(request);
-	} catch (error) {
-		const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
-		if (!archive || !isLost || policy.on_archive_failure !== "mask_without_recall") throw error;
-		return truncateText({ ...request, archive: undefined });
-	}
-	const { cut, ref } = kept;
+	const { strategy } = cutOfCall(policy, request);
+	// A placeholder that is cut would no longer name what it stands for.
+	const isKept = archive !== undefined && placeholdersOf(policy)(text);
+	const originals = originalsOf(request);
 	const { meter, estimate } = await tokenMeter(policy, policy.guard.model ?? undefined);
 	const tokensOf = (one: string) => scaleTokens({ tokens: meter.countTokens(one) }, estimate.scale);
 	const before = tokensOf(text);
-	const { tokens: after, ...band } = cut.truncated ? tokensOf(cut.text) : before;
-	if (cut.truncated) {
+	return async (limit) => {
+		const how = isKept ? cutOfCall(policy, { maxChars: text.length, strategy }) : { limit, strategy };
+		const cut = await cutText({ text, policy, cut: how, focus, originals, refOf: archive?.refOf });
+		const { tokens: after, ...band } = cut.truncated ? tokensOf(cut.text) : before;
+		return {
+			text: cut.text,
+			limit,
+			leastLimit: cut.leastLimit,
+			report: {
+				truncated: cut.truncated,
+				strategy: cut.strategy,
+				chars: { before: text.length, after: cut.text.length },
+				tokens: { before: before.tokens, after },
+				band,
+				...countingReport(estimate),
+				...linesReport(cut),
+				omitted_chars: cut.omittedChars,
+				omitted: cut.omitted ?? null,
+				...(archive && cut.truncated ? { ref: archive.refOf(text) } : {}),
+			},
+		};
+	};
+}
+
+/** Keeps the whole of a text that was cut, before anybody sees what is left of it. */
+async function keepWhole(
+	request: TruncateRequest,
+	{ text: shorter, report, limit, leastLimit }: CutOutcome,
+): Promise<TruncateOutcome> {
+	const { text, policy, archive, log } = request;
+	if (leastLimit !== undefined) {
+		const given = limit.kind === "head_tail" ? limit.maxChars : limit.most;
+		throw limitTooSmall({ name: nameOfLimit({ limit }, request), given, least: leastLimit });
+	}
+	if (report.truncated) {
+		if (archive) await refusePlaceholders(archive, placeholdersOf(policy)).put([{ kind: "text", text }]);
 		log?.({
 			level: "warning",
-			message: `Truncated a text (${text.length} → ${cut.text.length} chars)`,
-			data: { event: "truncated", chars_before: text.length, chars_after: cut.text.length },
+			message: `Truncated a text (${text.length} → ${shorter.length} chars)`,
+			data: { event: "truncated", chars_before: text.length, chars_after: shorter.length },
 		});
 	}
-	return {
-		text: cut.text,
-		report: {
-			truncated: cut.truncated,
-			strategy: cut.strategy,
-			chars: { before: text.length, after: cut.text.length },
-			tokens: { before: before.tokens, after },
-			band,
-			...countingReport(estimate),
-			...linesReport(cut),
-			omitted_chars: cut.omittedChars,
-			omitted: cut.omitted ?? null,
-			...(ref === undefined ? {} : { ref }),
-		},
-	};
+	return { text: shorter, report };
+}
+
+/** Does something with a request, and where the whole cannot be archived and the policy allows it, again without. */
+async function withoutLostArchive<Result>(
+	request: TruncateRequest,
+	once: (request: TruncateRequest) => Promise<Result>,
+): Promise<Result> {
+	try {
+		return await once(request);
+	} catch (error) {
+		const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
+		if (!request.archive || !isLost || request.policy.on_archive_failure !== "mask_without_recall") throw error;
+		return once({ ...request, archive: undefined });
+	}
 }
 
 function linesReport({ lines, omittedLines }: CutText): Pick<TruncateReport, "lines" | "kept_lines" | "omitted_lines"> {
@@ -109,25 +233,4 @@ function linesReport({ lines, omittedLines }: CutText): Pick<TruncateReport, "li
 
 function spelled({ from, to }: LineSpan): string {
 	return `${from}-${to}`;
-}
-
-interface Kept {
-	readonly cut: CutText;
-	/** Where the whole text is archived. */
-	readonly ref?: string | undefined;
-}
-
-async function cutAndKeep(request: TruncateRequest): Promise<Kept> {
-	const { text, policy, focus, archive } = request;
-	const asked = cutOfCall(policy, request);
-	const isPlaceholder = placeholdersOf(policy);
-	// Cut, it would no longer name what it stands for.
-	const isKept = archive !== undefined && isPlaceholder(text);
-	const how = isKept ? cutOfCall(policy, { maxChars: text.length, strategy: asked.strategy }) : asked;
-	const originals = originalsOf(request);
-	const limitName = nameOfLimit(how, request);
-	const cut = await cutText({ text, policy, cut: how, limitName, focus, originals, refOf: archive?.refOf });
-	if (!archive || !cut.truncated) return { cut };
-	const [ref] = await refusePlaceholders(archive, isPlaceholder).put([{ kind: "text", text }]);
-	return { cut, ref };
 }

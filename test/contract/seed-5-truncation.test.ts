@@ -65,7 +65,19 @@ describe.each([
 });
 
 describe("truncate_output", () => {
-	it.each([0, 1, 10, 50, 500, 3_999, 4_000, 4_030])("max_chars %i: never longer than before", async (maxChars) => {
+	it.each([0, 1, 10])("max_chars %i: nothing over it is cut without a marker", async (maxChars) => {
+		const whole = await truncateText({ text: textOfLength(maxChars), policy, maxChars });
+		expect(whole.report.truncated).toBe(false);
+		for (const length of [maxChars + 1, maxChars + 20, maxChars + 60]) {
+			const cut = truncateText({ text: textOfLength(length), policy, maxChars });
+			await expect(cut).rejects.toMatchObject({
+				code: "invalid_argument",
+				message: expect.stringMatching(/smallest that works here is \d+/),
+			});
+		}
+	});
+
+	it.each([50, 500, 3_999, 4_000, 4_030])("max_chars %i: never longer than before", async (maxChars) => {
 		for (const length of [maxChars, maxChars + 1, maxChars + 20, maxChars + 60]) {
 			const { text, report } = await truncateText({ text: textOfLength(length), policy, maxChars });
 			expect(text.length).toBeLessThanOrEqual(length);

@@ -31,6 +31,53 @@ describe("truncate_output by a strategy, over standard input and output", () => 
 		}
 	});
 
+	it.each([60, 150, 500, 2_000])(
+		"keeps the whole answer within %i tokens, as structured content and as blocks",
+		async (most) => {
+			const countTokens = await loadCounter("o200k_base");
+			const quoted = Array.from({ length: 900 }, (_, index) => `"value${index}":\t"is one of \\"many\\" lines"`).join(
+				"\n",
+			);
+			for (const session of [await stdioSession(), await recallSession()]) {
+				const short = await session.call("truncate_output", { text: "a short text", max_tokens: most });
+				expect(short.structuredContent).toMatchObject({ text: "a short text", truncated: false });
+				for (const strategy of truncationStrategies) {
+					const parameters = { text: quoted, max_tokens: most, strategy, policy: { locale: "en" } };
+					const { isError, structuredContent, content } = await session.call("truncate_output", parameters);
+					if (isError) {
+						// Where a notice has to name a reference, fewer tokens than that takes are too few.
+						expect(most).toBeLessThan(150);
+						expect(answerText({ content })).toMatch(/`max_tokens` .* smallest that works here is \d+; got 60\./);
+						continue;
+					}
+					const { text } = structuredContent as { text: string };
+					expect(text).toMatch(/left out|not shown/);
+					const blocks = content as { text?: string }[];
+					const forms = [
+						JSON.stringify(structuredContent),
+						blocks.map((block) => block.text ?? JSON.stringify(block)).join("\n"),
+					];
+					for (const form of forms) expect(countTokens(form), strategy).toBeLessThanOrEqual(most);
+					const fills = strategy === "auto" || strategy === "focus" || strategy === "head_tail";
+					if (fills && most >= 500) expect(Math.max(...forms.map(countTokens))).toBeGreaterThan(most * 0.9);
+				}
+			}
+		},
+	);
+
+	it("refuses a limit in tokens that is too small for any answer, and names the least that is not", async () => {
+		const session = await stdioSession();
+		const cut = (max_tokens: number) => session.call("truncate_output", { text: lines, max_tokens });
+		const [, least = ""] =
+			/`max_tokens` .* smallest that works here is (\d+); got 5\./.exec(answerText(await cut(5))) ?? [];
+		expect((await cut(Number(least))).isError).toBeUndefined();
+		expect((await cut(Number(least) - 1)).isError).toBe(true);
+		const chars = await session.call("truncate_output", { text: lines, max_chars: 10 });
+		expect(answerText(chars)).toMatch(
+			/^\[invalid_argument\] Expected `max_chars` .* smallest that works here is \d+; got 10\./,
+		);
+	});
+
 	it("names the whole, of which recall_original reads what was left out", async () => {
 		const session = await recallSession();
 		const call = async (name: string, parameters: Record<string, unknown>) =>

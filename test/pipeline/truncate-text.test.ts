@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open-archive.ts";
+import { truncate } from "../../src/library.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -103,5 +104,63 @@ describe("truncateText to head and tail", () => {
 		const auto = await truncateText({ text: json, policy: trim, strategy: "auto" });
 		expect(JSON.parse(auto.text)).toMatchObject({ id: 1, _truncated: expect.stringContaining("Sortie abrégée") });
 		expect(auto.report.strategy).toBe("json");
+	});
+});
+
+describe("a limit that leaves no room for a marker", () => {
+	const names = "fatima_wilson_4729, yusuf_rossi_9620, mei_kovacs_8020, ".repeat(80);
+	const texts = {
+		names,
+		lines,
+		json: JSON.stringify(lines.split("\n")),
+		object: JSON.stringify({ content: names }),
+		page: `<!doctype html><html><body><p>${names}</p></body></html>`,
+		colours: "\u001b[31m".repeat(400),
+		data: "\u0000\u0001".repeat(400),
+	};
+	const each = Object.entries(texts).flatMap(([name, text]) =>
+		[
+			{ maxChars: 10 },
+			{ maxChars: 0 },
+			{ maxChars: 10, strategy: "auto" },
+			{ maxTokens: 1 },
+			{ maxTokens: 4, strategy: "head_tail" },
+		].map((asked) => ({ name, text, asked: asked as { maxChars: number; strategy?: "auto" } })),
+	);
+
+	it.each(each)("is refused, and the least that works is named ($name, $asked)", async ({ text, asked }) => {
+		const option = "maxChars" in asked ? "maxChars" : "maxTokens";
+		for (const given of [policy, policyOf({ preset: "context-trim" }), policyOf({ locale: "zh" })]) {
+			const cut = (more: object) => truncate(text, { ...asked, ...more, policy: given });
+			const error = await cut({}).then(
+				() => undefined,
+				(one) => one,
+			);
+			expect(error).toMatchObject({ code: "invalid_argument", message: expect.stringContaining(`\`${option}\``) });
+			const least = Number(/smallest that works here is (\d+); got \d+\.$/.exec(error.message)?.[1]);
+			const { text: shown, report } = await cut({ [option]: least });
+			expect(report.truncated).toBe(true);
+			expect(shown).toMatch(/left out|truncated\]|omis|省略|截断|_truncated|…\]/);
+			await expect(cut({ [option]: least - 1 })).rejects.toMatchObject({ code: "invalid_argument" });
+		}
+	});
+
+	it("is called by the name under which it was given", async () => {
+		const small = policyOf({ locale: "en", truncate: { max_chars: 9 } });
+		await expect(truncateText({ text: names, policy: small })).rejects.toThrow(/`truncate\.max_chars`.* got 9\./);
+		const inTokens = policyOf({ truncate: { max_tokens: 2 } });
+		await expect(truncateText({ text: names, policy: inTokens })).rejects.toThrow(/`truncate\.max_tokens`/);
+		await expect(truncateText({ text: names, policy, maxChars: 9 })).rejects.toThrow(/`max_chars`/);
+	});
+
+	it("does no harm where nothing has to be cut", async () => {
+		expect(await truncate("short", { maxChars: 10 })).toMatchObject({ text: "short", report: { truncated: false } });
+		expect(await truncate("", { maxChars: 0 })).toMatchObject({ text: "" });
+	});
+
+	it("keeps nothing in the archive", async () => {
+		const archive = await memory();
+		await expect(truncateText({ text: names, policy, archive, maxChars: 10 })).rejects.toThrow();
+		for await (const kept of archive.list()) expect(kept).toBeUndefined();
 	});
 });

@@ -25,14 +25,20 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 	// A lone surrogate is refused by the APIs that the text goes to; its stand-in takes the same room.
 	const wellFormed = text.toWellFormed();
 	const shown = keepAnsi || !stripAnsi ? wellFormed : stripEscapes(wellFormed, stripAnsi);
-	if (shown === "") return describe({ text, draft: nothing(parameters), strategy: "binary", tokens, parameters });
+	const told = (draft: Draft, used: OutputTruncation["strategy"]): OutputTruncation => {
+		const least = leastBudgetOf(parameters, used);
+		const described = describe({ text, draft, strategy: used, tokens, parameters });
+		return least === undefined ? described : { ...described, leastBudget: least };
+	};
+	if (shown === "") return told(nothing(parameters), "binary");
 	const { strategy: used, shorten } = chooseStrategy(shown, parameters);
 	const fits = budget.unit === "chars" ? shown.length <= budget.max : budget.countTokens(shown) <= budget.max;
 	const fitted = fits && shown.length < text.length ? whole(shown) : fitBudget(shown, shorten, budget);
 	const isMarked = fitted.notices.length > 0 || fitted.text === shown;
 	const draft = isMarked ? fitted : (noticeAlone(parameters, used) ?? fitted);
 	const moved = shown === wellFormed ? draft : { ...draft, kept: moveRanges(draft, wellFormed, shown) };
-	return describe({ text, draft: moved, strategy: used, tokens, parameters });
+	if (draft.text === shown) return describe({ text, draft: moved, strategy: used, tokens, parameters });
+	return told(moved, used);
 }
 
 function whole(text: string): Draft {
@@ -49,38 +55,36 @@ function nothing(parameters: TruncateOutputParameters): Draft {
 
 /** The shortest notice and nothing else, as JSON where the text is JSON; `undefined` where it does not fit. */
 function noticeAlone(parameters: TruncateOutputParameters, strategy: OutputTruncation["strategy"]): Draft | undefined {
-	const { text, wording, ref } = parameters;
-	const said = fillTemplate(shortNotice({ wording, ref }), { omitted_chars: text.length });
-	const json = JSON.stringify(said);
-	const forms = strategy === "json" ? [`{"_truncated":${json}}`, json] : [said];
+	const { said, forms } = shortestNotice(parameters, strategy);
 	const shown = forms.find((one) => fitsBudget(one, parameters));
 	return shown === undefined ? undefined : { text: shown, kept: [], notices: [said] };
 }
 
+/** The shortest notice, and the forms in which it can stand for the whole text, the shortest of them last. */
+function shortestNotice({ text, wording, ref }: TruncateOutputParameters, strategy: OutputTruncation["strategy"]) {
+	const said = fillTemplate(shortNotice({ wording, ref }), { omitted_chars: text.length });
+	const json = JSON.stringify(said);
+	return { said, forms: strategy === "json" ? [`{"_truncated":${json}}`, json] : [said] };
+}
+
 function fitsBudget(shown: string, { text, budget }: TruncateOutputParameters): boolean {
-	return (
-		shown.length < text.length && (budget.unit === "chars" ? shown.length : budget.countTokens(shown)) <= budget.max
-	);
+	return shown.length < text.length && sizeOf(shown, budget) <= budget.max;
 }
 
-/** Whether a text was cut without a word of it, for lack of room. */
-export function isCutSilently({ truncated, notices, omitted }: OutputTruncation): boolean {
-	return truncated && notices.length === 0 && omitted.length > 0;
+function sizeOf(text: string, budget: TruncateOutputParameters["budget"]): number {
+	return budget.unit === "chars" ? text.length : budget.countTokens(text);
 }
 
-/** The least budget, above one that is too small, with which a text is cut and says so, or is left as it is. */
-export function leastBudget(parameters: TruncateOutputParameters): number {
-	const works = (max: number) =>
-		!isCutSilently(truncateOutput({ ...parameters, budget: { ...parameters.budget, max } }));
-	let tooSmall = parameters.budget.max;
-	let least = Math.max(1, 2 * tooSmall);
-	while (!works(least)) [tooSmall, least] = [least, 2 * least];
-	while (least - tooSmall > 1) {
-		const middle = Math.floor((tooSmall + least) / 2);
-		if (works(middle)) least = middle;
-		else tooSmall = middle;
-	}
-	return least;
+/** The least budget with which a text that was cut says so; `undefined` where the budget is no smaller than that. */
+function leastBudgetOf(
+	parameters: TruncateOutputParameters,
+	strategy: OutputTruncation["strategy"],
+): number | undefined {
+	const { text, budget } = parameters;
+	const shortest = shortestNotice(parameters, strategy).forms.at(-1) as string;
+	const whole = sizeOf(text, budget);
+	const least = shortest.length < text.length ? Math.min(whole, sizeOf(shortest, budget)) : whole;
+	return budget.max < least ? least : undefined;
 }
 
 function moveRanges({ kept }: Draft, before: string, after: string) {

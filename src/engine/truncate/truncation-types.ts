@@ -71,4 +71,6 @@ export interface OutputTruncation {
 	readonly tokens?: { readonly total: number; readonly after: number };
 	/** The notice at the top and the marks in the gaps, in order. */
 	readonly notices: readonly string[];
+	/** Only where the budget leaves no room for the shortest notice: the least one that does. */
+	readonly leastBudget?: number;
 }

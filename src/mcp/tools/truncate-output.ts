@@ -1,9 +1,38 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
+import type { TruncateOutcome } from "../../pipeline/truncate-text.ts";
 import { truncationStrategies } from "../../policy/truncation-strategies.ts";
 import { originalLink } from "../original-link.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
-import { beside, defineTool, pureTool } from "../tool.ts";
+import { type Answer, beside, defineTool, pureTool } from "../tool.ts";
+
+/** What a model can do without, in two steps: the marks in the text tell which lines are left out, and how many. */
+const [spare, unneeded] = [
+	["band", "encoding", "method", "factor", "chars", "kept_lines", "omitted_chars", "omitted"],
+	["strategy", "tokens", "lines", "omitted_lines"],
+] as const;
+
+/** Ways to answer, the fullest first: where the answer has to be small, its room is for the text. */
+const ways: readonly ((outcome: TruncateOutcome) => Answer)[] = [
+	({ text, report }) => {
+		const { ref, chars } = report;
+		const links = ref === undefined ? [] : [originalLink({ ref, chars: chars.before })];
+		return { text, ...report, [beside]: { blocks: links } };
+	},
+	({ text, report }) => without({ text, ...report }, spare),
+	({ text, report }) => without({ text, ...report }, [...spare, ...unneeded]),
+];
+
+function without(answer: Answer, names: readonly string[]): Answer {
+	return Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)));
+}
+
+/** All that a host shows of an answer, as JSON: its structured content, or its blocks, of which the text repeats that. */
+function shownOf(answer: Answer): readonly string[] {
+	const json = JSON.stringify(answer);
+	const blocks = answer[beside]?.blocks ?? [];
+	return [json, [json, ...blocks.map((block) => JSON.stringify(block))].join("\n")];
+}
 
 /** Cuts one large text to its head and tail, or to what matters in it. */
 export const truncateOutput = defineTool({
@@ -29,11 +58,13 @@ export const truncateOutput = defineTool({
 			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
 		}
 		const whole = text ?? (await context.files.read(path ?? "", policy.limits.max_file_bytes)).toString("utf8");
-		const { truncateText } = await import("../../pipeline/truncate-text.ts");
+		const { truncateToShow } = await import("../../pipeline/truncate-text.ts");
 		const request = { ...rest, text: whole, policy, maxChars, maxTokens, archive, recall: "offered", log } as const;
-		const cut = await truncateText(request);
-		const { ref } = cut.report;
-		const links = ref === undefined ? [] : [originalLink({ ref, chars: whole.length })];
-		return { text: cut.text, ...cut.report, [beside]: { blocks: links } };
+		// Some hosts show all of the answer as JSON, so that all of it has to be within a limit in tokens.
+		const { outcome, way } = await truncateToShow(
+			request,
+			ways.map((write) => (one) => shownOf(write(one))),
+		);
+		return (ways[way] as (typeof ways)[number])(outcome);
 	},
 });

@@ -1,11 +1,7 @@
 import { focusOfCall } from "../../engine/call-focus.ts";
 import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
-import { isCutSilently, leastBudget, truncateOutput } from "../../engine/truncate/truncate-output.ts";
-import type {
-	TruncateOutputParameters,
-	TruncationBudget,
-	TruncationStrategy,
-} from "../../engine/truncate/truncation-types.ts";
+import { truncateOutput } from "../../engine/truncate/truncate-output.ts";
+import type { TruncationBudget, TruncationStrategy } from "../../engine/truncate/truncation-types.ts";
 import { locales } from "../../policy/locale.ts";
 import type { LocaleName } from "../../policy/schema.ts";
 import type { NoticeWordings } from "../../policy/wordings.ts";
@@ -53,7 +49,7 @@ export function shortenHeld(what: {
 	readonly limitName?: string | undefined;
 }): string {
 	const { text, check, locale, kept, ending, input, how, limitName } = what;
-	const parameters: TruncateOutputParameters = {
+	const { text: shorter, leastBudget: least } = truncateOutput({
 		...textLibraries,
 		...how,
 		text,
@@ -63,11 +59,9 @@ export function shortenHeld(what: {
 		hasFailed: hasFailed(ending),
 		wording: wordingOf(locale, kept, ending),
 		ref: kept?.ref,
-	};
-	const shortened = truncateOutput(parameters);
-	if (limitName !== undefined && isCutSilently(shortened))
-		throw limitTooSmall({ name: limitName, given: check.most, least: leastBudget(parameters) });
-	const { text: shorter } = shortened;
+	});
+	if (limitName !== undefined && least !== undefined)
+		throw limitTooSmall({ name: limitName, given: check.most, least });
 	if (shorter !== "" && shorter.length < text.length && check.fits(shorter)) return shorter;
 	const reader = readOutput(check.mostChars);
 	reader.push(text);
