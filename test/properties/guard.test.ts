@@ -14,7 +14,7 @@ import { brokenPromises } from "../support/promise-checker.ts";
 const countTokens = await loadCounter("o200k_base");
 // The bodies name a model that nobody knows, whose tokens would be estimates.
 const exact = { encoding: "o200k_base" } as const;
-const seen = { drops: 0, groups: 0, masks: 0, truncations: 0, fitting: 0, over: 0, minimal: 0 };
+const seen = { drops: 0, groups: 0, masks: 0, truncations: 0, fitting: 0, over: 0, minimal: 0, refused: 0 };
 
 const windows = fc.oneof(fc.integer({ min: 1, max: 600 }), fc.integer({ min: 1, max: 8_000 }));
 const ladders = fc.shuffledSubarray(["truncate", "mask", "drop"] as const);
@@ -40,17 +40,18 @@ const inOrder = (groups: readonly (readonly number[])[]) => groups.flat().sort((
 
 async function check({ format, document }: GeneratedConversation, policy: Policy, contextWindow: number) {
 	const before = deepFreeze(document);
-	const {
-		conversation: after,
-		edits,
-		report,
-		error,
-	} = await guardConversation({ conversation: before, policy, contextWindow });
+	const budget = Math.floor(contextWindow * policy.guard.budget_ratio) - policy.guard.reserve_tokens;
+	const guarding = guardConversation({ conversation: before, policy, contextWindow });
+	if (budget <= 0) {
+		await expect(guarding).rejects.toMatchObject({ code: "no_budget" });
+		seen.refused += 1;
+		return undefined;
+	}
+	const { conversation: after, edits, report, error } = await guarding;
 	expect(error).toBeUndefined();
 	expect(brokenPromises({ format, before, after, edits, countTokens })).toEqual([]);
 
 	const tokens = sumTokens(after, format, policy.tokens.message_overhead, countTokens);
-	const budget = Math.floor(contextWindow * policy.guard.budget_ratio) - policy.guard.reserve_tokens;
 	expect(report.tokens.after).toBe(tokens);
 	expect(report.tokens.before).toBe(sumTokens(before, format, policy.tokens.message_overhead, countTokens));
 	expect(report).toMatchObject({
@@ -104,8 +105,9 @@ test.prop([conversations, windows], { numRuns: 250 })(
 	"drops no group more than it must",
 	async (conversation, contextWindow) => {
 		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 }, tokens: exact });
-		const { tokens, budget, lastDropped } = await check(conversation, policy, contextWindow);
-		if (lastDropped === undefined) return;
+		const checked = await check(conversation, policy, contextWindow);
+		if (checked?.lastDropped === undefined) return;
+		const { tokens, budget, lastDropped } = checked;
 		const { format, document } = conversation;
 		const messages = Array.isArray(document) ? document : (document as { messages: unknown[] }).messages;
 		const group = lastDropped.map((index) => messages[index]);
@@ -122,4 +124,5 @@ afterAll(() => {
 	expect(seen.fitting).toBeGreaterThan(200);
 	expect(seen.over).toBeGreaterThan(100);
 	expect(seen.minimal).toBeGreaterThan(50);
+	expect(seen.refused).toBeGreaterThan(20);
 });
