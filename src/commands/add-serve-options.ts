@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
-import { type LogKind, logKinds } from "../mcp/operations/log-kinds.ts";
+import { type LogKind, logKinds } from "../mcp/http/logs.ts";
 
 /** The options that `palimpsest serve` has for HTTP, as commander hands them over. */
 export interface HttpServeOptions {

@@ -1,19 +1,13 @@
 import { isIPv6 } from "node:net";
 import type { ArchiveLocation } from "../archive/open-archive-of-policy.ts";
 import type { CompactionSource } from "../config/create-compaction-source.ts";
-import { createAuthentication } from "../mcp/auth/create-authentication.ts";
-import { createPrincipalArchives } from "../mcp/auth/create-principal-archives.ts";
-import { createMetrics } from "../mcp/operations/create-metrics.ts";
-import { createReadiness } from "../mcp/operations/create-readiness.ts";
-import { measureArchives } from "../mcp/operations/measure-archives.ts";
-import { probeArchive } from "../mcp/operations/probe-archive.ts";
-import { type MetricsService, serveMetrics } from "../mcp/operations/serve-metrics.ts";
-import { usedArchives } from "../mcp/operations/used-archives.ts";
+import { type Address, parseAddress, parsePublicUrl } from "../mcp/http/address.ts";
+import { createAuthentication, createPrincipalArchives } from "../mcp/http/authenticate.ts";
+import { createMetrics, type MetricsService, measureArchives, serveMetrics } from "../mcp/http/metrics.ts";
+import { createReadiness, probeArchive } from "../mcp/http/readiness.ts";
+import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import type { CallPool } from "../mcp/pool/call-pool.ts";
 import { createPool } from "../mcp/pool/create-pool.ts";
-import { type HttpOptions, type HttpService, serveHttp } from "../mcp/transports/http.ts";
-import { type Address, parseAddress } from "../mcp/transports/parse-address.ts";
-import { parsePublicUrl } from "../mcp/transports/parse-public-url.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import type { HttpServeOptions } from "./add-serve-options.ts";
 import { endBySignal } from "./end-by-signal.ts";
@@ -49,7 +43,6 @@ export async function serveOverHttp(server: Server, options: HttpCommandOptions)
 	});
 	const archives = createPrincipalArchives({ location, policy: policySource.current });
 	const readiness = createReadiness({ probe: archive && probeArchive({ source: archive, location }) });
-	const used = usedArchives(archives.of);
 	let service: HttpService | undefined;
 	let pool: CallPool | undefined;
 	const metrics =
@@ -58,7 +51,7 @@ export async function serveOverHttp(server: Server, options: HttpCommandOptions)
 			: await createMetrics({
 					pool: options.threads === 0 ? undefined : () => pool?.stats(),
 					running: () => service?.running() ?? 0,
-					archive: archive && measureArchives(() => (authentication ? used.current() : [archive])),
+					archive: archive && measureArchives(() => (authentication ? archives.current() : [archive])),
 				});
 	if (options.threads !== 0) pool = createPool({ threads: options.threads, maxQueue: options.maxQueue });
 	const close = async (): Promise<void> => {
@@ -77,7 +70,7 @@ export async function serveOverHttp(server: Server, options: HttpCommandOptions)
 			address,
 			publicUrl,
 			authentication,
-			archiveOf: used.of,
+			archiveOf: archives.of,
 			pool,
 			archiveLocation: location.where === "none" ? undefined : location,
 			onCallEnd(end) {

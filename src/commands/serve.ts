@@ -3,7 +3,7 @@ import { archiveLocation } from "../config/archive-location.ts";
 import { createArchiveSource } from "../config/create-archive-source.ts";
 import { createCompactionSource } from "../config/create-compaction-source.ts";
 import { createPolicySource } from "../config/create-policy-source.ts";
-import { captureStandardError, createOperatorLog } from "../mcp/operations/create-operator-log.ts";
+import { captureStandardError, createOperatorLog } from "../mcp/http/logs.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { type LogLevel, logLevels } from "../policy/schema.ts";
 import type { HttpServeOptions } from "./add-serve-options.ts";

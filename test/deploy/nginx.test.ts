@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { httpServer } from "../e2e/http-server.ts";
-import { send } from "../mcp/http-harness.ts";
+import { send } from "../mcp/http/harness.ts";
 import { startChatServer } from "../summariser/chat-server.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

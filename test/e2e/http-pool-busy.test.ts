@@ -2,7 +2,7 @@ import { request as httpRequest } from "node:http";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { CallToolResult, Progress } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { faces, jsonHeaders, openSession, send } from "../mcp/http-harness.ts";
+import { faces, jsonHeaders, openSession, send } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { endless, type PoolServer, poolServer } from "./pool-server.ts";

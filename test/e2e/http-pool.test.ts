@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { guard, mask } from "../../src/index.ts";
-import { faces } from "../mcp/http-harness.ts";
+import { faces } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

@@ -1,6 +1,6 @@
 import { connect as connectSocket, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { jsonHeaders, openSession, send } from "../mcp/http-harness.ts";
+import { jsonHeaders, openSession, send } from "../mcp/http/harness.ts";
 import { patience } from "../support/patience.ts";
 import { poolServer } from "./pool-server.ts";
 

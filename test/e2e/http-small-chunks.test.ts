@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import { expect, it } from "vitest";
-import { initialize, send } from "../mcp/http-harness.ts";
+import { initialize, send } from "../mcp/http/harness.ts";
 import { httpServer } from "./http-server.ts";
 
 /** Sends a body of blanks and a message, each byte in a chunk of its own, and answers with what came back. */

@@ -5,7 +5,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { hasRedis, startRedis } from "../archive/start-redis.ts";
-import { send } from "../mcp/http-harness.ts";
+import { send } from "../mcp/http/harness.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { runCli } from "../support/run-cli.ts";

@@ -3,12 +3,12 @@ import { resolve } from "node:path";
 import { onTestFinished } from "vitest";
 import type { createArchiveSource as CreateArchiveSource } from "../../src/config/create-archive-source.ts";
 import type { CallEnd } from "../../src/mcp/call-end.ts";
+import type { HttpOptions, HttpService, serveHttp as ServeHttp } from "../../src/mcp/http/server.ts";
 import type { CallPool, PoolOptions } from "../../src/mcp/pool/call-pool.ts";
 import type { createPool as CreatePool } from "../../src/mcp/pool/create-pool.ts";
-import type { HttpOptions, HttpService, serveHttp as ServeHttp } from "../../src/mcp/transports/http.ts";
 import type { LogEvent } from "../../src/pipeline/log-event.ts";
 import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
-import { type Connected, connect, type Face } from "../mcp/http-harness.ts";
+import { type Connected, connect, type Face } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { bundleModules } from "../support/bundle-modules.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
@@ -41,7 +41,7 @@ interface BundledArchive {
 
 async function bundleServer(): Promise<readonly [BundledHttp, BundledPool, BundledArchive]> {
 	const [http = "", pool = "", archive = ""] = await bundleModules(
-		"mcp/transports/http.ts",
+		"mcp/http/server.ts",
 		"mcp/pool/create-pool.ts",
 		"config/create-archive-source.ts",
 		"mcp/pool/run-job.ts",

@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createServer } from "../../src/mcp/create-server.ts";
 import { zodWords } from "../support/zod-words.ts";
-import { stubPolicySource } from "./http-harness.ts";
+import { stubPolicySource } from "./http/harness.ts";
 
 interface Answer {
 	readonly error?: { readonly code: number; readonly message: string };

@@ -5,7 +5,7 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { expect, test } from "vitest";
 import { createServer } from "../../src/mcp/create-server.ts";
 import { patience } from "../support/patience.ts";
-import { stubPolicySource } from "./http-harness.ts";
+import { stubPolicySource } from "./http/harness.ts";
 
 test("names that a client subscribes to without end are not kept", async () => {
 	setFlagsFromString("--expose_gc");

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
-import { parseAddress } from "../../mcp/transports/parse-address.ts";
+import { parseAddress } from "../../mcp/http/address.ts";
 import type { Finding } from "./finding.ts";
 
 /** Whether the address of `palimpsest serve --http` is free. */

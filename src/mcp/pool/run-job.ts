@@ -5,7 +5,7 @@ import { createCompactionSource } from "../../config/create-compaction-source.ts
 import { createFileAccess } from "../../files/file-access.ts";
 import type { LogEvent } from "../../pipeline/log-event.ts";
 import { resolvePolicy } from "../../policy/resolve-policy.ts";
-import { captureWarnings } from "../operations/create-operator-log.ts";
+import { captureWarnings } from "../http/logs.ts";
 import { failedCall, runTool, type ToolOutcome } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
 import { tools } from "../tools.ts";

@@ -1,0 +1,79 @@
+import { BlockList, isIP, isIPv6 } from "node:net";
+import { PalimpsestError } from "../../errors.ts";
+
+/** The address that a server listens on. */
+export interface Address {
+	/** A name or an IP address; IPv6 without brackets. */
+	readonly host: string;
+	/** 0 takes a free port. */
+	readonly port: number;
+}
+
+const defaultAddress: Address = { host: "127.0.0.1", port: 8765 };
+
+/**
+ * Reads `HOST:PORT`, `HOST`, `PORT` or `:PORT`. A missing part, and `true`, stand for the default, 127.0.0.1:8765. This
+ * function does not decide which addresses may be served: `serveHttp` does.
+ *
+ * @throws PalimpsestError `invalid_argument` for anything else.
+ */
+export function parseAddress(text: string | true): Address {
+	if (text === true) return defaultAddress;
+	if (isIPv6(text)) return { ...defaultAddress, host: text };
+	const parts = /^(?:\[(?<address>[^\]]+)\]|(?<name>[a-z0-9._-]*))(?::(?<port>\d{1,5}))?$/i.exec(text)?.groups;
+	const { address, name, port } = parts ?? {};
+	if (name && !port && /^\d+$/.test(name)) return { ...defaultAddress, port: portNumber(name, text) };
+	if ((address !== undefined && !isIPv6(address)) || (!address && !name && !port)) throw invalid(text);
+	return {
+		host: address ?? (name?.toLowerCase() || defaultAddress.host),
+		port: port === undefined ? defaultAddress.port : portNumber(port, text),
+	};
+}
+
+function portNumber(digits: string, text: string): number {
+	const port = Number(digits);
+	if (port > 65_535) throw invalid(text);
+	return port;
+}
+
+function invalid(text: string): PalimpsestError {
+	return new PalimpsestError(
+		"invalid_argument",
+		`Expected an address such as 127.0.0.1:8765, [::1]:8765, localhost or 8765, with a port up to 65535; got ${JSON.stringify(text)}.`,
+	);
+}
+
+/**
+ * Reads the address under which clients reach a server, such as `https://palimpsest.example.org`: a scheme, a host and
+ * an optional port. A path is refused, because the older transport gives its clients paths from the root.
+ *
+ * @throws PalimpsestError `invalid_argument`.
+ */
+export function parsePublicUrl(text: string): URL {
+	if (URL.canParse(text)) {
+		const url = new URL(text);
+		const isWeb = url.protocol === "https:" || url.protocol === "http:";
+		if (isWeb && url.href === `${url.origin}/`) return url;
+	}
+	throw new PalimpsestError(
+		"invalid_argument",
+		"Expected the public URL to be a scheme and a host, with no path, such as https://palimpsest.example.org.",
+	);
+}
+
+/** A host as URLs and Host headers write it: IPv6 in brackets and in its shortest form. */
+export function hostInUrl(host: string): string {
+	return new URL(`http://${isIPv6(host) ? `[${host}]` : host}`).hostname;
+}
+
+const loopback = new BlockList();
+loopback.addSubnet("127.0.0.0", 8, "ipv4");
+loopback.addAddress("::1", "ipv6");
+
+/** Whether a host is this machine and nothing else: localhost, 127.0.0.0/8 or ::1, the last with or without brackets. */
+export function isLoopback(host: string): boolean {
+	if (host === "localhost") return true;
+	const address = host.replace(/^\[(.*)\]$/, "$1");
+	const family = isIP(address);
+	return family !== 0 && loopback.check(address, family === 6 ? "ipv6" : "ipv4");
+}

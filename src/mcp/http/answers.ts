@@ -1,0 +1,235 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
+import type { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
+import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
+import { rawMessage } from "../raw-message.ts";
+
+/** A stream to a client. */
+export interface Outlet {
+	/** Bytes that wait for the client to read. */
+	unread(): number;
+	/** Ends the stream at once and frees the bytes that wait. */
+	cut(): void;
+}
+
+/** Bounds the bytes that wait for clients that do not read. */
+export interface UnreadLimit {
+	/** Call it after each write to an outlet. */
+	written(outlet: Outlet): void;
+	/** Bytes that wait now, on all outlets. */
+	bytes(): number;
+	/** Outlets on which bytes wait now. */
+	size(): number;
+}
+
+export interface UnreadLimits {
+	/** Most bytes that wait on one outlet. */
+	readonly bytesOfOne: number;
+	/** Most bytes that wait on all outlets together. */
+	readonly bytesOfAll: number;
+	/** How long a client may read nothing. */
+	readonly stallMilliseconds: number;
+}
+
+/** An outlet on which bytes wait. */
+interface Watched {
+	unread: number;
+	/** The last time when the client read something. */
+	progressAt: number;
+}
+
+/**
+ * Makes a limit of the bytes that wait for all clients of a server. A client is cut off if its stream is over the limit or
+ * if it reads nothing for too long. If all together are over the limit, the client goes that has read nothing for longest.
+ */
+export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }: UnreadLimits): UnreadLimit {
+	// In the order of their last progress.
+	const watched = new Map<Outlet, Watched>();
+	let timer: NodeJS.Timeout | undefined;
+
+	const look = (outlet: Outlet, now: number): number => {
+		const unread = outlet.unread();
+		const known = watched.get(outlet);
+		if (unread === 0 || !known || unread < known.unread) watched.delete(outlet);
+		if (unread === 0) return 0;
+		if (!known || unread < known.unread) watched.set(outlet, { unread, progressAt: now });
+		else known.unread = unread;
+		return unread;
+	};
+	const cut = (outlet: Outlet): void => {
+		watched.delete(outlet);
+		outlet.cut();
+	};
+	const lookAtAll = (): number => {
+		const now = performance.now();
+		let sum = 0;
+		for (const outlet of [...watched.keys()]) sum += look(outlet, now);
+		return sum;
+	};
+	const sweep = (): void => {
+		lookAtAll();
+		const since = performance.now() - stallMilliseconds;
+		for (const [outlet, { progressAt }] of [...watched]) if (progressAt <= since) cut(outlet);
+		if (watched.size > 0) return;
+		clearInterval(timer);
+		timer = undefined;
+	};
+
+	return {
+		written(outlet) {
+			if (look(outlet, performance.now()) > bytesOfOne) return cut(outlet);
+			for (let sum = lookAtAll(); sum > bytesOfAll; sum = lookAtAll()) {
+				const [slowest] = watched.keys();
+				if (slowest) cut(slowest);
+			}
+			if (watched.size === 0) return;
+			timer ??= setInterval(sweep, Math.min(5_000, stallMilliseconds / 4)).unref();
+		},
+		bytes: lookAtAll,
+		size: () => watched.size,
+	};
+}
+
+/** A transport of Streamable HTTP, and the function that answers its requests. */
+export interface StreamableTransport {
+	readonly transport: WebStandardStreamableHTTPServerTransport;
+	/** Answers a request; resolves when the answer is written. */
+	handle(exchange: Exchange): Promise<void>;
+}
+
+interface Exchange {
+	readonly request: IncomingMessage & { readonly auth?: AuthInfo | undefined };
+	readonly response: ServerResponse;
+	/** The body as JSON; absent if the request has none. */
+	readonly body?: unknown;
+}
+
+/**
+ * Makes a transport of Streamable HTTP; without an id, for one request alone. The SDK decides on the answers. This file
+ * writes them: a message that is JSON already goes out as it is, and the bytes that wait for the client are limited.
+ *
+ * There is no event store: calls change nothing, so a client that lost its stream calls again.
+ */
+export function createStreamableTransport(unread: UnreadLimit, id?: string): StreamableTransport {
+	const transport = new WebStandardStreamableHTTPServerTransport(
+		id === undefined ? {} : { sessionIdGenerator: () => id },
+	);
+	const answers = new Map<RequestId, RawAnswers>();
+	const send = transport.send.bind(transport);
+	transport.send = (message, options) => {
+		const bytes = rawMessage(message);
+		if (!bytes || !("id" in message) || message.id === undefined) return send(message, options);
+		// The SDK writes JSON only from objects. So it writes a mark, and `writeAnswer` replaces the mark by the bytes.
+		const mark = randomUUID();
+		answers.get(message.id)?.set(mark, bytes);
+		return send({ jsonrpc: "2.0", id: message.id, result: { mark } }, options);
+	};
+
+	return {
+		transport,
+		async handle({ request, response, body }) {
+			const raw: RawAnswers = new Map();
+			const ids = requestIdsOf(body);
+			for (const one of ids) answers.set(one, raw);
+			response.once("close", () => {
+				for (const one of ids) if (answers.get(one) === raw) answers.delete(one);
+			});
+			const { method = "GET", headers, auth } = request;
+			// The transport does not look at the address.
+			const asked = new Request("http://localhost/mcp", { method, headers: headersOf(headers) });
+			const answer = await transport.handleRequest(asked, {
+				...(body !== undefined && { parsedBody: body }),
+				...(auth && { authInfo: auth }),
+			});
+			await writeAnswer(answer, { response, raw, unread });
+		},
+	};
+}
+
+/** Answers that are JSON already, by the marks that the SDK sends in their place. */
+type RawAnswers = Map<string, Uint8Array>;
+
+function headersOf(headers: IncomingMessage["headers"]): [string, string][] {
+	return Object.entries(headers).flatMap(([name, value]) =>
+		value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value] satisfies [string, string]],
+	);
+}
+
+/** The ids of a body's requests. */
+export function requestIdsOf(body: unknown): readonly RequestId[] {
+	return (Array.isArray(body) ? body : [body]).filter((message) => isJSONRPCRequest(message)).map(({ id }) => id);
+}
+
+interface AnswerOutlet {
+	readonly response: ServerResponse;
+	readonly raw: RawAnswers;
+	readonly unread: UnreadLimit;
+}
+
+async function writeAnswer(answer: Response, { response, raw, unread }: AnswerOutlet): Promise<void> {
+	const headers = Object.fromEntries(answer.headers);
+	if (!answer.body || !headers["content-type"]?.startsWith("text/event-stream")) {
+		const bytes = Buffer.from(await answer.arrayBuffer());
+		response.writeHead(answer.status, { ...headers, "Content-Length": bytes.length }).end(bytes);
+		return;
+	}
+	const reader = answer.body.getReader();
+	const leave = () => void reader.cancel().catch(() => {});
+	if (response.closed) return leave();
+	response.once("close", leave);
+	response.writeHead(answer.status, headers).flushHeaders();
+	const outlet = outletOf(response);
+	// Each event is read and written at once, so nothing waits in the SDK's stream: the limit looks at the response.
+	for (let read = await reader.read(); !read.done && !response.destroyed; read = await reader.read()) {
+		const bytes = markedAnswer(read.value, raw);
+		for (const piece of bytes ? eventOf(bytes) : inPieces(read.value)) response.write(piece);
+		unread.written(outlet);
+	}
+	response.end();
+}
+
+/** Enough bytes of the end of an event for a mark. */
+const markedTail = 64;
+
+/** The bytes that an event stands for; `undefined` for an event without a mark. No client can guess a mark. */
+function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefined {
+	if (raw.size === 0) return undefined;
+	const tail = Buffer.from(event.subarray(-markedTail)).toString();
+	const mark = /"mark":"([^"]+)"\}\}\s*$/.exec(tail)?.[1] ?? "";
+	const bytes = raw.get(mark);
+	raw.delete(mark);
+	return bytes;
+}
+
+/** Makes the older transport, whose only stream is a response, write by the same rules. */
+export function limitEvents(transport: SSEServerTransport, response: ServerResponse, unread: UnreadLimit): void {
+	const outlet = outletOf(response);
+	transport.send = async (message: JSONRPCMessage) => {
+		if (response.destroyed || response.writableEnded) throw new Error("Not connected");
+		const bytes = rawMessage(message);
+		const pieces = bytes ? eventOf(bytes) : inPieces(Buffer.from(`${eventHead}${JSON.stringify(message)}\n\n`));
+		for (const piece of pieces) response.write(piece);
+		unread.written(outlet);
+	};
+}
+
+function outletOf(response: ServerResponse): Outlet {
+	return { unread: () => response.writableLength, cut: () => void response.destroy() };
+}
+
+/** Large events are written in pieces of this many bytes, so that the limit sees a slow client read. */
+const pieceBytes = 64 * 1024;
+
+const eventHead = "event: message\ndata: ";
+
+function* eventOf(data: Uint8Array): Generator<Uint8Array> {
+	yield Buffer.from(eventHead);
+	yield* inPieces(data);
+	yield Buffer.from("\n\n");
+}
+
+function* inPieces(bytes: Uint8Array): Generator<Uint8Array> {
+	for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+}

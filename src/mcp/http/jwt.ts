@@ -1,0 +1,114 @@
+import { InvalidTokenError } from "@modelcontextprotocol/sdk/server/auth/errors.js";
+import type { OAuthTokenVerifier } from "@modelcontextprotocol/sdk/server/auth/provider.js";
+import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
+import { z } from "zod";
+import { PalimpsestError } from "../../errors.ts";
+import { isLoopback } from "./address.ts";
+import { authInfoOf } from "./caller.ts";
+
+/** The JSON Web Tokens that are accepted. */
+export interface JwtOptions {
+	/** The `iss` that a token must have, to the letter. */
+	readonly issuer: string;
+	/** A token must name one of them in `aud`. */
+	readonly audiences: readonly string[];
+	/** The address of the issuer's public keys; without it the issuer's metadata names it. */
+	readonly jwks: string | undefined;
+}
+
+/** Only signatures with the issuer's private key: `none` is no signature, and whoever can check an HS… one could also sign. */
+const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
+/** Seconds that the clocks of issuer and server may differ. */
+const clockTolerance = 5;
+
+/**
+ * Makes the check of JSON Web Tokens: signature, issuer, audience, expiry and `nbf`; the principal is the subject. The
+ * issuer's keys are fetched when the first token comes, and again when a key is unknown, at most every 30 s.
+ *
+ * The check throws InvalidTokenError for a token that fails, and PalimpsestError `auth_error` if the keys are not
+ * available.
+ *
+ * @throws PalimpsestError `invalid_argument` for an issuer without usable metadata, and for addresses without https.
+ */
+export async function createJwtVerifier({ issuer, audiences, jwks }: JwtOptions): Promise<OAuthTokenVerifier> {
+	const base = secureUrl(issuer, "issuer");
+	const jwksUrl = jwks === undefined ? await findJwks(issuer, base) : secureUrl(jwks, "address of the issuer's keys");
+	const keys = createRemoteJWKSet(jwksUrl, { timeoutDuration: 5_000 });
+	const options = { issuer, audience: [...audiences], algorithms, clockTolerance, requiredClaims: ["sub", "exp"] };
+	return {
+		async verifyAccessToken(token) {
+			const { payload } = await jwtVerify(token, keys, options).catch((error: unknown) => {
+				throw refusalOf(error);
+			});
+			const { sub, exp } = payload;
+			if (typeof sub !== "string" || sub === "" || exp === undefined)
+				throw new InvalidTokenError("The token has no subject");
+			const caller = { principal: `jwt ${issuer} ${sub}`, credential: undefined };
+			return authInfoOf(caller, { scopes: scopesOf(payload), expiresAt: exp + clockTolerance });
+		},
+	};
+}
+
+/** `scope` is one string of words (RFC 8693, 4.2); some issuers use `scp`, as a string or a list. */
+function scopesOf({ scope, scp }: JWTPayload): string[] {
+	const claim = scope ?? scp ?? [];
+	const words = Array.isArray(claim) ? claim : String(claim).split(" ");
+	return words.filter((word) => typeof word === "string" && word !== "");
+}
+
+/** Fixed words: an error of the library may quote the token's claims, and these words go into a header. */
+function refusalOf(error: unknown): Error {
+	if (error instanceof errors.JWTExpired) return new InvalidTokenError("The token has expired");
+	if (error instanceof errors.JWTClaimValidationFailed) {
+		return new InvalidTokenError("The token is not from the issuer, or not for the audience, that is expected here");
+	}
+	const isOurTrouble =
+		error instanceof errors.JWKSTimeout ||
+		error instanceof errors.JWKSInvalid ||
+		!(error instanceof errors.JOSEError) ||
+		// The library's code for an answer that is not 200 or not JSON.
+		error.code === "ERR_JOSE_GENERIC";
+	if (!isOurTrouble) return new InvalidTokenError("The token is not valid");
+	return new PalimpsestError("auth_error", "The issuer's keys cannot be had now.", { cause: error });
+}
+
+const metadataShape = z.looseObject({ issuer: z.string(), jwks_uri: z.string() });
+
+/** Asks an issuer for the address of its keys: OAuth's metadata (RFC 8414), else OpenID Connect's. */
+async function findJwks(issuer: string, base: URL): Promise<URL> {
+	const path = base.pathname.replace(/\/$/, "");
+	const places = [
+		new URL(`/.well-known/oauth-authorization-server${path}`, base),
+		new URL(`${path}/.well-known/openid-configuration`, base),
+	];
+	for (const place of places) {
+		const metadata = metadataShape.safeParse(await readJson(place));
+		if (!metadata.success) continue;
+		// The only defence against a document that was put there for another issuer (RFC 8414, 3.3).
+		if (metadata.data.issuer === issuer) return secureUrl(metadata.data.jwks_uri, "jwks_uri of the issuer");
+	}
+	const tried = places.map(String).join(" or ");
+	const message = `Expected the metadata of ${issuer}, with exactly this issuer and a jwks_uri, at ${tried}. Name the keys' address with --auth-jwks instead.`;
+	throw new PalimpsestError("invalid_argument", message);
+}
+
+/** A URL from which keys may be taken: https, or http on this machine. */
+function secureUrl(text: string, what: string): URL {
+	if (URL.canParse(text)) {
+		const url = new URL(text);
+		if (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname))) return url;
+	}
+	throw new PalimpsestError(
+		"invalid_argument",
+		`Expected the ${what} to be an https URL, got ${JSON.stringify(text)}.`,
+	);
+}
+
+async function readJson(url: URL): Promise<unknown> {
+	try {
+		const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(5_000) });
+		return response.ok ? await response.json() : undefined;
+	} catch {
+		return undefined;
+	}
+}

@@ -1,0 +1,87 @@
+import { once } from "node:events";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import { PalimpsestError } from "../../errors.ts";
+import type { Log } from "../../pipeline/log-event.ts";
+import type { Address } from "./address.ts";
+import { checkOrigin, type Refusal, refuse, setSecurityHeaders } from "./guards.ts";
+
+/** The parts of an application. */
+export interface ApplicationOptions {
+	/** The check of the Host header. */
+	readonly hostCheck: RequestHandler;
+	/** The address under which clients reach the server, if it differs from its own. */
+	readonly publicUrl: URL | undefined;
+	/** The routes, and other handlers, in their order. */
+	readonly routes: readonly RequestHandler[];
+	/** The answer for paths that no route serves. */
+	readonly notFound: string;
+	readonly log: Log;
+}
+
+/**
+ * Makes an Express application. Host and Origin are checked before any route, also for unknown paths: otherwise a web page
+ * could reach the server through a name that points at this machine (DNS rebinding).
+ */
+export function createApplication({ hostCheck, publicUrl, routes, notFound, log }: ApplicationOptions): Express {
+	const application = express();
+	application.disable("x-powered-by");
+	application.disable("etag");
+	application.use(setSecurityHeaders, hostCheck, checkOrigin(publicUrl), ...routes);
+	application.use((_request, response) => refuse(response, { status: 404, message: `Not found. ${notFound}` }));
+	application.use(answerError(log));
+	return application;
+}
+
+/** Makes the last handler: it answers errors that routes threw. A defect is logged by name and described to nobody. */
+function answerError(log: Log): ErrorRequestHandler {
+	// Express recognises an error handler by its four parameters.
+	return (error, request, response, _next) => {
+		const clientLeft = request.destroyed && !request.complete;
+		const refusal = refusalOf(error);
+		if (refusal.status === 500 && !clientLeft) {
+			const name = error instanceof Error ? error.name : typeof error;
+			log({ level: "error", message: "A request failed", data: { event: "defect", transport: "http", error: name } });
+		}
+		if (response.headersSent) response.destroy();
+		else refuse(response, refusal);
+	};
+}
+
+function refusalOf(error: unknown): Refusal {
+	if (error instanceof PalimpsestError) {
+		if (error.code === "payload_too_large") return { status: 413, message: error.message };
+		if (error.code === "rate_limit") return { status: 503, message: error.message, headers: { "Retry-After": "1" } };
+		if (error.code === "invalid_argument") return { status: 400, code: -32_600, message: error.message };
+		if (error.code === "invalid_json") return { status: 400, code: -32_700, message: error.message };
+	}
+	// Express gives a status to mistakes of the client, such as a path that cannot be decoded.
+	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
+	if (status >= 400 && status < 500) return { status, message: "The request cannot be understood." };
+	return { status: 500, code: -32_603, message: "The request failed by a defect of the server." };
+}
+
+/**
+ * Starts to listen and returns the port. It differs from the requested one if that is 0.
+ *
+ * @throws PalimpsestError `invalid_argument` if the address is not available.
+ */
+export async function listen(server: Server, { host, port }: Address): Promise<number> {
+	server.listen(port, host);
+	try {
+		await once(server, "listening");
+	} catch (error) {
+		throw new PalimpsestError("invalid_argument", reason(error, host, port), { cause: error });
+	}
+	return (server.address() as AddressInfo).port;
+}
+
+function reason(error: unknown, host: string, port: number): string {
+	const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
+	if (code === "EADDRINUSE") {
+		return `Port ${port} of ${host} is in use. End the program that holds it, or choose another port; 0 takes a free one.`;
+	}
+	if (code === "EACCES") return `Port ${port} needs rights that this process has not. Choose one from 1024 on.`;
+	return `Cannot listen on port ${port} of ${host} (${code}). Choose another address, such as 127.0.0.1.`;
+}

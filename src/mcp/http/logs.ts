@@ -1,0 +1,185 @@
+// The command line loads this file for the names of the kinds, so it loads nothing but Node's own modules.
+import { createHash } from "node:crypto";
+import { StringDecoder } from "node:string_decoder";
+import type { Log, LogEvent } from "../../pipeline/log-event.ts";
+import type { LogLevel } from "../../policy/schema.ts";
+import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../call-end.ts";
+
+/** The forms of an operator's log. */
+export const logKinds = ["text", "json", "off"] as const;
+
+/**
+ * - `text`: events in words, from the policy's `log_level` on; calls among them, as `info`.
+ * - `json`: every call, and the events from that level on, each as a line of JSON.
+ * - `off`: nothing.
+ */
+export type LogKind = (typeof logKinds)[number];
+
+/** An operator's log: events, and calls that have ended. */
+export interface OperatorLog {
+	readonly log: Log;
+	readonly onCallEnd: OnCallEnd;
+	/** Writes whatever the level is: for the start and the end of the server. */
+	readonly announce: Log;
+}
+
+/** The parts of a log. */
+export interface OperatorLogOptions {
+	readonly kind: LogKind;
+	/** Whether the policy in force asks for events of this level. */
+	readonly isWanted: (level: Parameters<Log>[0]["level"]) => boolean;
+	/** Writes an event in words, unless its level is not wanted. */
+	readonly inWords: Log;
+	/** Writes an announcement in words. */
+	readonly say: (words: string) => void;
+	/** Writes a line, given without its end. */
+	readonly write: (line: string) => void;
+}
+
+/** Makes the log that an operator asked for. */
+export function createOperatorLog({ kind, isWanted, inWords, say, write }: OperatorLogOptions): OperatorLog {
+	switch (kind) {
+		case "text":
+			return {
+				log: inWords,
+				onCallEnd: (end) => inWords({ level: levelOf(end), message: callWords(end), data: { event: "call" } }),
+				announce: ({ message }) => say(message),
+			};
+		case "json":
+			return {
+				log: (event) => {
+					if (isWanted(event.level)) write(eventLine(event, new Date()));
+				},
+				onCallEnd: (end) => write(callLine(end, new Date())),
+				announce: (event) => write(eventLine(event, new Date())),
+			};
+		case "off":
+			return { log: () => {}, onCallEnd: () => {}, announce: () => {} };
+	}
+}
+
+/** An event as one line of JSON: `time`, `level`, the event's own data with `event` first, and `message`. */
+function eventLine({ level, message, data }: LogEvent, time: Date): string {
+	return lineOf({ time: time.toISOString(), level, ...data, message });
+}
+
+/**
+ * A call as one line of JSON: `time`, `level`, `event` "call", then names, sizes in bytes and tokens, and the time in ms.
+ * Unknown values are left out. A session appears as 12 digits of its id's hash, so that readers of the log cannot enter it.
+ */
+function callLine(end: CallEnd, time: Date): string {
+	return lineOf({ time: time.toISOString(), level: levelOf(end), ...factsOf(end) });
+}
+
+/** A call in words, for people; without the sizes, which take time to measure. */
+function callWords(end: CallEnd): string {
+	const { tool, outcome, code, principal } = end;
+	const tokens = tokensOf(end);
+	const became = tokens === undefined ? "" : `, ${tokens.before} tokens became ${tokens.after}`;
+	return `${tool}: ${code ?? outcome} in ${tenths(end.milliseconds)} ms${became}${principal === undefined ? "" : `, for ${principal}`}`;
+}
+
+/** The level of a call: a defect is an error, a call that was refused as too many is a warning. */
+function levelOf({ outcome, code }: CallEnd): LogLevel {
+	if (code === "internal") return "error";
+	return outcome === "busy" ? "warning" : "info";
+}
+
+/** Most characters of a request's id, which the client chooses. */
+const longestId = 64;
+
+function factsOf(end: CallEnd) {
+	const tokens = tokensOf(end);
+	return {
+		event: "call",
+		request: end.request === undefined ? undefined : String(end.request).slice(0, longestId),
+		session:
+			end.session === undefined ? undefined : createHash("sha256").update(end.session).digest("hex").slice(0, 12),
+		principal: end.principal,
+		tool: end.tool,
+		outcome: end.outcome,
+		code: end.code,
+		ms: tenths(end.milliseconds),
+		bytes_in: end.bytesIn,
+		bytes_out: end.bytesOut,
+		tokens_before: tokens?.before,
+		tokens_after: tokens?.after,
+	};
+}
+
+function tokensOf({ report }: CallEnd): BeforeAndAfter | undefined {
+	return typeof report?.tokens === "object" ? report.tokens : undefined;
+}
+
+function tenths(milliseconds: number): number {
+	return Math.round(milliseconds * 10) / 10;
+}
+
+function lineOf(facts: Readonly<Record<string, unknown>>): string {
+	// Some readers of logs take Unicode's line separators for the end of a line.
+	return JSON.stringify(facts).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
+}
+
+/** Longest stray line that is logged, in characters; the rest of it is cut off. */
+const longestStrayLine = 2_000;
+
+/**
+ * Turns everything else that this process writes to standard error into events, so that a log of JSON stays one object a
+ * line: warnings of Node, output of packages and of the user's own strategies (also in worker threads, whose standard
+ * error Node passes on to this stream), and the error that ends the process. Returns the function that writes a line of
+ * the log itself.
+ */
+export function captureStandardError(log: Log): (line: string) => void {
+	const { stderr } = process;
+	const write = stderr.write.bind(stderr);
+	const stray = (line: string): void => {
+		if (line.trim() === "") return;
+		log({ level: "warning", message: line.slice(0, longestStrayLine), data: { event: "stray_line" } });
+	};
+	const decoder = new StringDecoder("utf8");
+	let begun = "";
+	const take = (text: string): void => {
+		const lines = (begun + text).split(/\r?\n/);
+		begun = lines.pop() ?? "";
+		for (const line of lines) stray(line);
+		if (begun.length > longestStrayLine) endLine();
+	};
+	const endLine = (): void => {
+		stray(begun);
+		begun = "";
+	};
+	process.on("exit", endLine);
+	stderr.write = (chunk: string | Uint8Array, ...rest: readonly unknown[]): boolean => {
+		take(typeof chunk === "string" ? chunk : decoder.write(Buffer.from(chunk)));
+		const whenWritten = rest.find((one) => typeof one === "function");
+		if (whenWritten) process.nextTick(whenWritten);
+		return true;
+	};
+	captureWarnings((warning) => {
+		const code = "code" in warning ? String(warning.code) : null;
+		const data = { event: "process_warning", warning: warning.name, code };
+		log({ level: "warning", message: warning.message.slice(0, longestStrayLine), data });
+	});
+	process.on("uncaughtException", (error: unknown) => {
+		const name = error instanceof Error ? error.name : typeof error;
+		// Frames alone: the message may quote a conversation.
+		const frames = error instanceof Error ? (error.stack ?? "").match(/^ {4}at .*/gm) : null;
+		const data = { event: "defect", error: name, stack: (frames ?? []).map((frame) => frame.trim()).join("; ") };
+		log({ level: "error", message: "The process ends by a defect", data });
+		process.exit(defectExitCode);
+	});
+	return (line) => void write(`${line}\n`);
+}
+
+/** The exit code of every command that ends by a defect of ours. */
+const defectExitCode = 70;
+
+/**
+ * Gives warnings of Node to a listener instead of writing them. Node does not write them through `process.stderr`, in a
+ * worker thread neither. Warnings that the operator turned off stay off.
+ */
+export function captureWarnings(listener: (warning: Error) => void): void {
+	if (process.listenerCount("warning") === 0) return;
+	process.removeAllListeners("warning");
+	process.on("warning", listener);
+}

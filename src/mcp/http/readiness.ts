@@ -1,0 +1,128 @@
+import { constants } from "node:fs";
+import { access } from "node:fs/promises";
+import path from "node:path";
+import { type RequestHandler, Router } from "express";
+import type { ArchiveLocation } from "../../archive/open-archive-of-policy.ts";
+import type { ArchiveSource } from "../../config/create-archive-source.ts";
+import { version } from "../../version.ts";
+import { onlyMethods } from "./guards.ts";
+
+/** The reason why a server is not ready, for programs. */
+export type UnreadyReason = "shutting_down" | "archive_unavailable" | "archive_timeout";
+
+/** Whether a server can take calls now. */
+export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: UnreadyReason };
+
+/** Tells a balancer whether to send calls here. */
+export interface ReadinessCheck {
+	/** Looks, or returns what was found less than a second ago. */
+	current(): Promise<Readiness>;
+	/** From now on the server is not ready. */
+	beginShutdown(): void;
+}
+
+/** The parts of a check. */
+export interface ReadinessOptions {
+	/** Fails if the archive cannot be used; absent if nothing is kept. */
+	readonly probe?: (() => Promise<unknown>) | undefined;
+	/** How long the probe may take, in ms. Default 2 000. */
+	readonly patienceMilliseconds?: number | undefined;
+	/** For how long an answer holds, in ms. Default 1 000. */
+	readonly freshMilliseconds?: number | undefined;
+}
+
+const ready: Readiness = { ready: true };
+
+/**
+ * Makes the check. However often it is asked, the archive gets little work: questions at the same time share one probe,
+ * and no other probe starts while one hangs.
+ */
+export function createReadiness(options: ReadinessOptions): ReadinessCheck {
+	const { probe, patienceMilliseconds = 2_000, freshMilliseconds = 1_000 } = options;
+	let isShuttingDown = false;
+	let last: { readonly found: Readiness; readonly at: number } | undefined;
+	let underWay: Promise<Readiness> | undefined;
+
+	const look = async (ask: () => Promise<unknown>): Promise<Readiness> => {
+		let found: Readiness = ready;
+		try {
+			await ask();
+		} catch {
+			found = { ready: false, reason: "archive_unavailable" };
+		}
+		last = { found, at: performance.now() };
+		underWay = undefined;
+		return found;
+	};
+	const inTime = async (answer: Promise<Readiness>): Promise<Readiness> => {
+		let timer: NodeJS.Timeout | undefined;
+		const late = new Promise<Readiness>((resolve) => {
+			timer = setTimeout(() => resolve({ ready: false, reason: "archive_timeout" }), patienceMilliseconds);
+		});
+		try {
+			return await Promise.race([answer, late]);
+		} finally {
+			clearTimeout(timer);
+		}
+	};
+
+	return {
+		async current() {
+			if (!isShuttingDown && probe) {
+				if (last && performance.now() - last.at < freshMilliseconds) return last.found;
+				underWay ??= look(probe);
+				const found = await inTime(underWay);
+				if (!isShuttingDown) return found;
+			}
+			return isShuttingDown ? { ready: false, reason: "shutting_down" } : ready;
+		},
+		beginShutdown() {
+			isShuttingDown = true;
+		},
+	};
+}
+
+/** An id that no call has: every archive looks for it and finds nothing. */
+const noCall = "palimpsest:readiness";
+
+/**
+ * Makes the probe of an archive: one look-up, which is one round trip with Redis; for a folder also whether it can be
+ * written or made. It stores nothing, and fails if the archive cannot be used.
+ */
+export function probeArchive({ source, location }: { source: ArchiveSource; location: ArchiveLocation }) {
+	return async (): Promise<void> => {
+		const place = await source.use(async (archive) => {
+			await archive.find(noCall);
+			return archive.location;
+		});
+		const isFolder = location.where !== "memory" && !/^rediss?:/.test(location.where);
+		if (isFolder) await access(await nearestFolder(path.resolve(place)), constants.W_OK);
+	};
+}
+
+/** The folder itself, or the nearest existing one above it. */
+async function nearestFolder(folder: string): Promise<string> {
+	for (let at = folder; ; at = path.dirname(at)) {
+		const exists = await access(at).then(
+			() => true,
+			() => false,
+		);
+		if (exists || at === path.dirname(at)) return at;
+	}
+}
+
+/** The routes that tell whether the server runs, at `/healthz`, and whether it can take calls, at `/readyz`. */
+export function healthRoutes(readiness: ReadinessCheck): Router {
+	const health: RequestHandler = (_request, response) => {
+		response.json({ status: "ok", version });
+	};
+	const answerReady: RequestHandler = async (_request, response) => {
+		const found = await readiness.current();
+		if (found.ready) response.json({ status: "ready" });
+		else response.status(503).set("Retry-After", "5").json({ status: "not_ready", reason: found.reason });
+	};
+	const router = Router();
+	router.all("/healthz", onlyMethods("GET", "HEAD"), health);
+	router.all("/readyz", onlyMethods("GET", "HEAD"), answerReady);
+	return router;
+}

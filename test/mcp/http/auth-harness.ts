@@ -1,0 +1,30 @@
+import { onTestFinished } from "vitest";
+import {
+	type AuthenticationOptions,
+	createAuthentication,
+	createPrincipalArchives,
+} from "../../../src/mcp/http/authenticate.ts";
+import type { HttpOptions } from "../../../src/mcp/http/server.ts";
+import type { LogEvent } from "../../../src/pipeline/log-event.ts";
+import { resolvePolicy } from "../../../src/policy/resolve-policy.ts";
+import { type Running, start } from "./harness.ts";
+
+/** Tokens of 32 characters, which is the least. */
+export const alice = "a1".repeat(16);
+export const bob = "b2".repeat(16);
+export const twoTokens = `alice:${alice}\nbob:${bob}\n`;
+
+/** A server that asks for tokens, with an archive in memory for each principal. */
+export async function startWithTokens(
+	options: Partial<HttpOptions> = {},
+	who: Partial<AuthenticationOptions> = { tokensVariable: twoTokens },
+): Promise<Running & { readonly authLogged: readonly LogEvent[] }> {
+	const authLogged: LogEvent[] = [];
+	const authentication = await createAuthentication({ ...who, log: (event) => authLogged.push(event) });
+	if (!authentication) throw new Error("Expected an authentication.");
+	onTestFinished(authentication.close);
+	const location = { where: "memory", namespace: "default" };
+	const archives = createPrincipalArchives({ location, policy: () => resolvePolicy([]) });
+	const running = await start({ authentication, archiveOf: archives.of, ...options });
+	return { ...running, authLogged };
+}
