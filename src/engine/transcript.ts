@@ -123,6 +123,13 @@ export function repeatedPlaces(result: ToolResult, path: Path): Path[] {
 	});
 }
 
+/** The paths of a result that may be edited: its own, and those of what is kept of it a second time. */
+export function editablePaths(result: ToolResult): Path[] {
+	const { texts, whole, copies, media } = result;
+	const own = [...texts, ...media, ...(whole ? [whole] : [])].map(({ path }) => path);
+	return [...own, ...copies.map(({ path }) => path), ...own.flatMap((path) => repeatedPlaces(result, path))];
+}
+
 /** The text of a result whose texts belong together, for reading (never for editing). */
 export function resultText(result: ToolResult): string {
 	return result.texts.length === 1 ? (result.texts[0]?.text ?? "") : result.texts.map((node) => node.text).join("\n");

@@ -1,13 +1,30 @@
-import type { Edit, Plan } from "./edit.ts";
-import { type CountTokens, sizeOfResult } from "./measure.ts";
-import { jsonPointer, type Path } from "./path.ts";
+import { compactJson } from "./compact-json.ts";
+import type { Edit, InsertEdit, Plan } from "./edit.ts";
+import { type EditTree, editTree } from "./edit-tree.ts";
+import { equalsJson } from "./equals-json.ts";
+import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
+import { pairResults } from "./pairing.ts";
+import { childPath, jsonPointer, type Path, samePath, valueAt } from "./path.ts";
 import { takesMessageOut } from "./takes-message-out.ts";
-import type { Message, Transcript } from "./transcript.ts";
-import { newMessage, verifyMessages } from "./verify-messages.ts";
-import { verifySummary } from "./verify-summary.ts";
-import { verifyTargets } from "./verify-targets.ts";
-import { verifyUntouched } from "./verify-untouched.ts";
-import type { Violation } from "./violation.ts";
+import { editablePaths, type Message, type ToolCall, type Transcript } from "./transcript.ts";
+
+/** The promises that every result keeps, whoever planned it. */
+export type KeptPromise =
+	| "only_tool_results_edited"
+	| "system_messages_kept"
+	| "every_edit_shrinks"
+	| "untouched_parts_identical"
+	| "order_kept"
+	| "ids_kept"
+	| "pairing_kept"
+	| "inserted_as_planned"
+	| "start_kept";
+
+/** A promise that a result would have broken, and the place. It never quotes the conversation. */
+export interface Violation {
+	readonly promise: KeptPromise;
+	readonly detail: string;
+}
 
 /** A document and the transcript read from it. */
 export interface ReadDocument {
@@ -18,92 +35,400 @@ export interface ReadDocument {
 /** What the verifier is given beside the documents. */
 export interface VerifyParameters {
 	readonly plan: Plan;
+	/** Path of the list of messages or records. */
+	readonly base: Path;
 	readonly countTokens: CountTokens;
-	/** Tells the places that tie a record to the one before it, which may be rewritten where messages are dropped. */
+	/** Recognises the places that link a record to another one. They may change where records are removed. */
 	readonly isLink?: (path: Path) => boolean;
+	/** The ids of all calls that anything in the written list answers, as `Format.answeredCalls` finds them. */
+	readonly answeredCalls?: readonly string[];
+	/**
+	 * Set where an external strategy rewrote the list: it may replace any value and write calls and results anew, and the
+	 * conversation may not grow by this meter.
+	 */
+	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
 }
 
-/** Checks what was really written against the promises. Returns nothing where all of them hold. */
+/**
+ * Checks what was written against the promises, for our own edits, for summaries and for the rewrites of external
+ * strategies. Both documents are read as a whole. Returns nothing where every promise holds.
+ */
 export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
-	const { plan, countTokens, isLink } = parameters;
-	const kept = keptMessages(before.transcript, plan);
-	return [
-		...verifyTargets(before.transcript, plan, isLink),
-		...verifyShrinks(plan),
-		...verifySummary(before.transcript, plan),
-		...verifyWrittenSizes(before.transcript, after.transcript, { plan, countTokens, kept }),
-		...verifyUntouched(before.document, after.document, plan),
-		...verifyMessages(before.transcript, after.transcript, kept),
-	];
-}
-
-function verifyShrinks(plan: Plan): Violation[] {
-	return plan
-		.filter((edit) => !shrinks(edit))
-		.map(({ path }) => ({ promise: "every_edit_shrinks", detail: jsonPointer(path) }));
-}
-
-function shrinks({ before, after, reason, unsent }: Edit): boolean {
-	if (unsent) return after.chars < before.chars || after.tokens < before.tokens;
-	switch (reason) {
-		case "mask":
-			return after.tokens < before.tokens;
-		case "truncate":
-			return after.chars < before.chars && after.tokens <= before.tokens;
-		case "drop":
-		case "thinking":
-			return after.tokens === 0;
-		// Of a summary all edits together shrink.
-		case "summary":
-		case "append":
-		case "relink":
-			return true;
-	}
-}
-
-/** What an edit claims of sizes is measured again on what was written: results of edited messages take fewer tokens. */
-function verifyWrittenSizes(
-	before: Transcript,
-	after: Transcript,
-	{ plan, countTokens, kept }: VerifyParameters & { readonly kept: readonly number[] },
-): Violation[] {
-	const edited = new Uint8Array(before.messages.length);
-	for (const { reason, unsent, message } of plan) {
-		if ((reason === "mask" || reason === "truncate") && !unsent) edited[message] = 1;
-	}
-	const tokens = (message: Message | undefined) => {
-		let sum = message?.mediaTokens ?? 0;
-		for (const result of message?.results ?? []) sum += sizeOfResult(result, countTokens).tokens;
-		return sum;
-	};
 	const violations: Violation[] = [];
-	for (let index = 0; index < kept.length; index += 1) {
-		const original = kept[index] as number;
-		if (!edited[original]) continue;
-		const was = tokens(before.messages[original]);
-		const is = tokens(after.messages[index]);
-		if (is <= was) continue;
-		const detail = `message ${original} takes ${is} tokens, took ${was}`;
-		violations.push({ promise: "every_edit_shrinks", detail });
+	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
+	const trace = compareDocuments({ before, after, ...parameters, report });
+	const check: Check = { before, after, ...parameters, trace, report };
+	verifyTargets(check);
+	verifySizes(check);
+	verifyMessages(check);
+	verifySystem(check);
+	verifyExchanges(check);
+	if (check.rewrite) {
+		verifyNothingMoved(check);
+		verifyStart(check);
 	}
 	return violations;
 }
 
-/** The index before of each message afterwards. */
-function keptMessages(before: Transcript, plan: Plan): number[] {
-	const { length } = before.messages;
-	const removed = new Uint8Array(length);
-	const added = new Uint32Array(length + 1);
+interface Check extends VerifyParameters {
+	readonly before: ReadDocument;
+	readonly after: ReadDocument;
+	readonly trace: MessageTrace;
+	readonly report: (promise: KeptPromise, detail: string) => unknown;
+}
+
+/** Each edit goes to a place that its reason allows. */
+function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): void {
+	const { messages } = before.transcript;
+	const removesValues = plan.some((edit) => edit.kind === "remove");
+	const targets = new Map<number, ReadonlySet<string>>();
+	const targetsOf = (index: number) => {
+		const known = targets.get(index) ?? targetsIn(messages[index]);
+		targets.set(index, known);
+		return known;
+	};
 	for (const edit of plan) {
-		if (takesMessageOut(edit)) removed[edit.message] = 1;
-		const isNew =
-			edit.kind === "insert" ? edit.inserts === "message" : edit.reason === "summary" && edit.kind === "replace";
-		if (isNew && edit.message <= length) added[edit.message] = (added[edit.message] ?? 0) + 1;
+		const { kind, reason, path, message } = edit;
+		const place = jsonPointer(path);
+		if (kind === "insert") {
+			if (!isInsertable(edit, messages[message], base)) report("inserted_as_planned", place);
+		} else if (reason === "relink") {
+			if (!removesValues || !isLink?.(path)) report("only_tool_results_edited", `${place} links to no removed record`);
+		} else if (takesMessageOut(edit)) {
+			const isWhole = targetsOf(message).has(`message ${place}`) || (rewrite && isListed(path, base));
+			if (!isWhole) report("only_tool_results_edited", `${place} is no message`);
+		} else if (kind === "remove") {
+			const isBlock = targetsOf(message).has(`thinking ${place}`);
+			if (!isBlock) report("only_tool_results_edited", `${place} may not be removed`);
+		} else if (!targetsOf(message).has(`result ${place}`)) {
+			report("only_tool_results_edited", `${place} is no tool result`);
+		}
 	}
-	const kept: number[] = [];
-	for (let index = 0; index <= length; index += 1) {
-		for (let count = added[index] ?? 0; count > 0; count -= 1) kept.push(newMessage);
-		if (index < length && removed[index] === 0) kept.push(index);
+}
+
+/** The places of a message that edits may name, by kind. */
+function targetsIn(message: Message | undefined): ReadonlySet<string> {
+	const targets = new Set<string>();
+	const add = (kind: "message" | "thinking" | "result", paths: readonly Path[]) => {
+		for (const path of paths) targets.add(`${kind} ${jsonPointer(path)}`);
+	};
+	add("message", message?.paths ?? []);
+	add("thinking", message?.thinking.map(({ path }) => path) ?? []);
+	for (const result of message?.results ?? []) add("result", editablePaths(result));
+	return targets;
+}
+
+/** A message goes into the list of messages, a part into a user message or behind the assistant's own words. */
+function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | undefined, base: Path): boolean {
+	if (reason !== "summary" && reason !== "append") return false;
+	if (inserts === "message") return isListed(path, base);
+	const isOwn = message?.role === "user" || (message?.role === "assistant" && reason === "append");
+	return (
+		isOwn && message.paths.some((place) => place.length < path.length && samePath(place, path.slice(0, place.length)))
+	);
+}
+
+function isListed(path: Path, base: Path): boolean {
+	return path.length === base.length + 1 && samePath(path.slice(0, -1), base);
+}
+
+/** Edits make the conversation smaller, as they claim and as the written document is measured. */
+function verifySizes({ before, after, plan, countTokens, rewrite, trace, report }: Check): void {
+	const expectAtMost = (most: number, tokens: number, where: string) => {
+		if (tokens > most) report("every_edit_shrinks", `${where}: ${tokens} tokens, expected at most ${most}`);
+	};
+	if (rewrite) {
+		const total = ({ transcript }: ReadDocument) => measure(transcript, rewrite.meter).total.tokens;
+		expectAtMost(total(before), total(after), "the whole conversation");
+		return;
 	}
-	return kept;
+	for (const edit of plan) if (!shrinks(edit)) report("every_edit_shrinks", jsonPointer(edit.path));
+	const summary = plan.filter(({ reason }) => reason === "summary");
+	const tokensOf = (size: "before" | "after") => summary.reduce((sum, edit) => sum + edit[size].tokens, 0);
+	if (summary.length > 0) expectAtMost(tokensOf("before") - 1, tokensOf("after"), "the summary");
+	const isSent = ({ reason, unsent }: Edit) => (reason === "mask" || reason === "truncate") && !unsent;
+	const edited = new Set(plan.filter(isSent).map(({ message }) => message));
+	const resultTokens = (message: Message | undefined) =>
+		(message?.results ?? []).reduce(
+			(sum, result) => sum + sizeOfResult(result, countTokens).tokens,
+			message?.mediaTokens ?? 0,
+		);
+	trace.origins.forEach((origin, index) => {
+		if (!edited.has(origin)) return;
+		const [old, message] = [before.transcript.messages[origin], after.transcript.messages[index]];
+		expectAtMost(resultTokens(old), resultTokens(message), `message ${origin}`);
+	});
+}
+
+/** Of a summary all edits together shrink; a link and what is appended need not. */
+function shrinks({ before, after, reason, unsent }: Edit): boolean {
+	if (unsent) return after.chars < before.chars || after.tokens < before.tokens;
+	if (reason === "mask") return after.tokens < before.tokens;
+	if (reason === "truncate") return after.chars < before.chars && after.tokens <= before.tokens;
+	return after.tokens === 0 || (reason !== "drop" && reason !== "thinking");
+}
+
+/** Where the messages that stay come to stand, by the plan alone. */
+interface MessageTrace {
+	/** By message afterwards: its index before, or `isNew`. */
+	readonly origins: readonly number[];
+	/** By message before: the pointers of its values that stay, as they stand afterwards. */
+	readonly places: readonly (readonly string[])[];
+	/** Pointers of the values that the plan puts among the messages, as they stand afterwards. */
+	readonly written: ReadonlySet<string>;
+}
+
+/** In the place of an index before: the message was not there. */
+const isNew = -1;
+
+/**
+ * Compares the documents along the plan: they differ only where it says so, keys keep their order, and each edited place
+ * holds its new value. Tells from this which messages stay.
+ */
+function compareDocuments({ before, after, plan, report }: Omit<Check, "trace">): MessageTrace {
+	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` where it is taken out or replaced. */
+	const moved = new Map<string, string | undefined>();
+	const written = new Set<string>();
+	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
+	const compare = (old: unknown, current: unknown, tree: EditTree | undefined, path: Path, oldPath: Path): void => {
+		const { edit, children } = tree ?? {};
+		if (edit?.kind === "replace") {
+			moved.set(jsonPointer(oldPath), undefined);
+			if (edit.reason === "summary") written.add(jsonPointer(path));
+			if (!equalsJson(edit.replacement, current)) differs(path);
+		} else if (!children) {
+			if (!Object.is(old, current)) differs(path);
+		} else if (Array.isArray(old) && Array.isArray(current)) {
+			let position = 0;
+			for (let index = 0; index <= old.length; index += 1) {
+				const child = children.get(index);
+				for (const { inserts, value } of child?.inserts ?? []) {
+					if (inserts === "message") written.add(jsonPointer([...path, position]));
+					if (!equalsJson(value, current[position])) differs(path);
+					position += 1;
+				}
+				if (index === old.length) continue;
+				const isRemoved = child?.edit?.kind === "remove";
+				const [from, to] = [childPath(oldPath, index), childPath(path, position)];
+				moved.set(jsonPointer(from), isRemoved ? undefined : jsonPointer(to));
+				if (isRemoved) continue;
+				compare(old[index], current[position], child, to, from);
+				position += 1;
+			}
+			if (position !== current.length) differs(path);
+		} else if (isObject(old) && isObject(current)) {
+			const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
+			if (!equalsJson(keys, Object.keys(current))) differs(path);
+			else
+				for (const key of keys) compare(old[key], current[key], children.get(key), [...path, key], [...oldPath, key]);
+		} else differs(path);
+	};
+	compare(before.document, after.document, editTree(plan), [], []);
+
+	const placeOf = (old: Path): string[] => {
+		for (let depth = old.length; depth > 0; depth -= 1) {
+			const pointer = jsonPointer(old.slice(0, depth));
+			if (!moved.has(pointer)) continue;
+			const place = moved.get(pointer);
+			return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
+		}
+		return [jsonPointer(old)];
+	};
+	const places = before.transcript.messages.map(({ paths }) => paths.flatMap(placeOf));
+	const messageAt = new Map(places.flatMap((all, index) => all.map((place) => [place, index] as const)));
+	const origins = after.transcript.messages.map(({ paths }) => {
+		const known = paths.map((one) => messageAt.get(jsonPointer(one)));
+		return known.find((index) => index !== undefined) ?? isNew;
+	});
+	return { origins, places, written };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Messages that stay are still read, with their roles and in their order; new ones are as planned. */
+function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
+	const { origins, places, written } = trace;
+	const read = new Set(
+		after.transcript.messages.flatMap(({ paths }) => paths.flatMap((path) => pointersOf(path, base))),
+	);
+	places.forEach((left, index) => {
+		const isRead = left.length === 0 || left.some((place) => read.has(place));
+		if (!isRead) report("order_kept", `message ${index} is not read any more`);
+	});
+	for (const edit of rewrite ? [] : plan.filter(takesMessageOut)) {
+		const isLeft = places[edit.message]?.length !== 0;
+		if (isLeft) report("order_kept", `a part of message ${edit.message} is left`);
+	}
+	let latest = isNew;
+	after.transcript.messages.forEach((message, index) => {
+		const origin = origins[index] ?? isNew;
+		if (origin !== isNew) {
+			const isSame = origin > latest && before.transcript.messages[origin]?.role === message.role;
+			if (!isSame) report("order_kept", `message ${origin}`);
+			latest = Math.max(latest, origin);
+			return;
+		}
+		const isPlanned = message.paths.some((path) => pointersOf(path, base).some((place) => written.has(place)));
+		if (!isPlanned) report("order_kept", `message ${index} of the result was not planned`);
+		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
+	});
+	// Records that are no messages may change, but no more of them may come than go.
+	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
+	const unread = [...written].filter((place) => !read.has(place)).length;
+	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
+}
+
+/** A strategy may write a message with calls and results anew; ours are plain. */
+function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolean): boolean {
+	if (isRewrite) return role !== "other";
+	return (role === "user" || role === "assistant") && calls.length + results.length + thinking.length === 0;
+}
+
+/** System messages are those of before, and no others. A link between records in one of them may change. */
+function verifySystem({ before, after, trace, report }: Check): void {
+	const textOf = (document: unknown, { paths }: Message) => compactJson(paths.map((path) => valueAt(document, path)));
+	const { messages } = before.transcript;
+	const were = messages.filter(({ role }) => role === "system").map((message) => textOf(before.document, message));
+	const are = after.transcript.messages.flatMap((message, index) => {
+		if (message.role !== "system") return [];
+		const old = messages[trace.origins[index] ?? isNew];
+		const isWhole = old?.paths.length === message.paths.length;
+		return [isWhole ? textOf(before.document, old) : textOf(after.document, message)];
+	});
+	if (equalsJson(were, are)) return;
+	report("system_messages_kept", `${are.length} of them where ${were.length} should stay as they are`);
+}
+
+/** A call with the number of its results. */
+interface CountedCall extends ToolCall {
+	readonly index: number;
+	readonly message: number;
+	results: number;
+}
+
+/** A result with the message that called for it; `undefined` for an orphan. */
+interface Answer {
+	readonly id: string | undefined;
+	readonly message: number;
+	readonly caller: number | undefined;
+}
+
+/** The calls and results of a conversation. A result without an id belongs to the last call before it, as APIs read it. */
+function exchangesIn(transcript: Transcript): { readonly calls: CountedCall[]; readonly answers: Answer[] } {
+	const calls: CountedCall[] = [];
+	const answers: Answer[] = [];
+	const counted = new Map<ToolCall | undefined, CountedCall>();
+	const paired = pairResults(transcript).values();
+	let pair = paired.next().value;
+	transcript.messages.forEach((message, index) => {
+		for (const call of message.calls) {
+			calls.push({ id: call.id, name: call.name, index: calls.length, message: index, results: 0 });
+			counted.set(call, calls.at(-1) as CountedCall);
+		}
+		for (; pair?.message === index; pair = paired.next().value) {
+			const { callId: id } = pair.result;
+			const call = id === undefined ? calls.at(-1) : counted.get(pair.call);
+			if (call) call.results += 1;
+			answers.push({ id, message: index, caller: call?.message });
+		}
+	});
+	return { calls, answers };
+}
+
+function verifyExchanges(check: Check): void {
+	const [before, after] = [exchangesIn(check.before.transcript), exchangesIn(check.after.transcript)];
+	verifyCalls(check, before, after);
+	verifyAnswers(check, before, after);
+}
+
+type Exchanges = ReturnType<typeof exchangesIn>;
+
+/** Calls are some of those before, in their order, each with as many results as before, and each result was read. */
+function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges, after: Exchanges): void {
+	const nameOf = ({ id, name }: CountedCall) => JSON.stringify([id ?? null, name ?? null]);
+	const left = groupBy(before.calls.toReversed(), nameOf);
+	const read = new Set(after.answers.map(({ id }) => id));
+	const unread = new Set<string | undefined>(answeredCalls.filter((id) => !read.has(id)));
+	let next = 0;
+	for (const call of after.calls) {
+		if (unread.has(call.id)) report("pairing_kept", `call in message ${call.message}, its result was not read`);
+		const same = left.get(nameOf(call));
+		let problem: KeptPromise = same ? "order_kept" : "ids_kept";
+		let found = same?.pop();
+		while (found && (found.index < next || found.results !== call.results)) {
+			if (found.index >= next) problem = "pairing_kept";
+			found = same?.pop();
+		}
+		if (found) next = found.index + 1;
+		else report(problem, `call in message ${call.message} of the result`);
+	}
+}
+
+/** A result that stays keeps its caller, no id is new, and no result has lost its call. */
+function verifyAnswers({ before, after, trace, report }: Check, were: Exchanges, are: Exchanges): void {
+	const ids = new Set([...were.calls, ...were.answers].map(({ id }) => id));
+	const isOrphan = ({ caller }: Answer) => caller === undefined;
+	const orphans = groupBy(were.answers.filter(isOrphan), ({ id }) => id);
+	const callers = new Map(were.answers.map(({ message, id, caller }) => [`${message} ${id}`, caller]));
+	const kept = new Set(trace.origins);
+	const isSameCaller = (was: number | undefined, is: number | undefined) => {
+		if (was === undefined || is === undefined) return was === is;
+		// A new caller may be the old one with another text.
+		return trace.origins[is] === was || (trace.origins[is] === isNew && !kept.has(was));
+	};
+	for (const answer of are.answers) {
+		const { id, message, caller } = answer;
+		const place = `result in message ${message} of the result`;
+		const key = `${trace.origins[message]} ${id}`;
+		if (id !== undefined && !ids.has(id)) report("ids_kept", place);
+		if (isOrphan(answer) && !orphans.get(id)?.pop()) report("pairing_kept", `${place} has no call before it`);
+		else if (callers.has(key) && !isSameCaller(callers.get(key), caller)) {
+			report("pairing_kept", `${place} has another call`);
+		}
+	}
+}
+
+/** Items by a key, in their order. */
+function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
+	const groups = new Map<Key, Item[]>();
+	for (const item of items) {
+		const group = groups.get(keyOf(item)) ?? [];
+		group.push(item);
+		groups.set(keyOf(item), group);
+	}
+	return groups;
+}
+
+/** A strategy moves no value to another place, and puts no new message between a call and its results, where APIs refuse it. */
+function verifyNothingMoved({ before, after, plan, trace, report }: Check): void {
+	const gone = plan.filter(takesMessageOut).map(({ path }) => compactJson(valueAt(before.document, path)));
+	const isGone = new Set(gone);
+	for (const edit of plan) {
+		const isMoved = edit.kind === "insert" && isGone.has(compactJson(edit.value));
+		if (isMoved) report("order_kept", jsonPointer(edit.path));
+	}
+	const ends: number[] = [];
+	for (const { caller, message } of pairResults(after.transcript)) if (caller !== undefined) ends[caller] = message;
+	let end = 0;
+	after.transcript.messages.forEach(({ calls, results }, index) => {
+		const isBetween = index < end && trace.origins[index] === isNew && calls.length + results.length === 0;
+		if (isBetween) report("pairing_kept", `message ${index} of the result stands between a call and its results`);
+		end = Math.max(end, ends[index] ?? 0);
+	});
+}
+
+/** A strategy leaves a message, and begins with the user where the API wants it so. */
+function verifyStart({ before, after, report }: Check): void {
+	const firstOf = ({ messages }: Transcript) => messages.find(({ role, sent }) => role !== "system" && sent !== false);
+	const [was, is] = [firstOf(before.transcript), firstOf(after.transcript)];
+	if (was && !is) report("start_kept", "no message is left");
+	const opensWithUser = before.transcript.opensWithUser && was?.role === "user";
+	if (is && opensWithUser && is.role !== "user") report("start_kept", "the first message is not the user's");
+}
+
+/** The pointers by which a value of a message is found: its own, and that of the value of the list that holds it. */
+function pointersOf(path: Path, base: Path): string[] {
+	return [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))];
 }

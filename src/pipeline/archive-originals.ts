@@ -2,7 +2,7 @@ import type { Archive, Listing, Original } from "../archive/archive.ts";
 import { compactJson } from "../engine/compact-json.ts";
 import type { Edit, Plan, TakenOut } from "../engine/edit.ts";
 import { jsonPointer, type Path, valueAt } from "../engine/path.ts";
-import { editablePaths } from "../engine/verify-targets.ts";
+import { editablePaths } from "../engine/transcript.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 import { droppedGroups } from "./dropped-groups.ts";
 import { getIfThere } from "./find-original.ts";

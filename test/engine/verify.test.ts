@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { applyPlan } from "../../src/engine/apply.ts";
 import type { Edit, Plan, RemoveEdit, ReplaceEdit } from "../../src/engine/edit.ts";
 import type { Path } from "../../src/engine/path.ts";
-import { verify } from "../../src/engine/verify.ts";
-import type { KeptPromise } from "../../src/engine/violation.ts";
+import { type KeptPromise, verify } from "../../src/engine/verify.ts";
 import { roughCount } from "../support/rough-count.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { calls, type JsonMessage, openaiMessages, results, system, toolTurn, user } from "../support/script.ts";
@@ -36,7 +35,7 @@ const remove = (message: number): RemoveEdit => ({
 	after: { chars: 0, tokens: 0 },
 });
 
-const checks = (plan: Plan) => ({ plan, countTokens: roughCount });
+const checks = (plan: Plan, base: Path = []) => ({ plan, base, countTokens: roughCount });
 
 function broken(plan: Plan, after: unknown = applyPlan(messages, plan)): KeptPromise[] {
 	const before = { document: messages, transcript: transcriptFrom(messages) };
@@ -150,7 +149,7 @@ describe("verify catches a bad document:", () => {
 			verify(
 				{ document: body, transcript: transcriptFrom(body) },
 				{ document, transcript: transcriptFrom(document) },
-				checks(inBody),
+				checks(inBody, ["messages"]),
 			);
 		expect(check(edited)).toEqual([]);
 		expect(check({ ...edited, tools: [1] })).toEqual([{ promise: "untouched_parts_identical", detail: "/tools" }]);

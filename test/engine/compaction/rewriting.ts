@@ -1,10 +1,9 @@
 import { applyPlan } from "../../../src/engine/apply.ts";
 import { planRewrite } from "../../../src/engine/compaction/plan-rewrite.ts";
 import type { Rewrite } from "../../../src/engine/compaction/rewrite.ts";
-import { verifyRewrite } from "../../../src/engine/compaction/verify-rewrite.ts";
 import { measure, type TokenMeter } from "../../../src/engine/measure.ts";
 import { valueAt } from "../../../src/engine/path.ts";
-import type { Violation } from "../../../src/engine/violation.ts";
+import { type Violation, verify } from "../../../src/engine/verify.ts";
 import { locateMessages, type ReadConversation, readConversation } from "../../../src/formats/read-conversation.ts";
 import { roughCount } from "../../support/rough-count.ts";
 
@@ -50,10 +49,10 @@ export function rewrite(
 	const { plan } = rewritten;
 	const edited = tamper(applyPlan(document, plan));
 	const reread = source.format.read(locateMessages(edited));
-	const violations = verifyRewrite(
+	const violations = verify(
 		{ document, transcript },
 		{ document: edited, transcript: reread },
-		{ plan, base, tokensBefore: measured.total.tokens, tokensAfter: measure(reread, meter).total.tokens },
+		{ plan, base, countTokens: meter.countTokens, rewrite: { meter } },
 	);
 	const promises = [...new Set(violations.map(({ promise }) => promise))];
 	return { source, rewrite: rewritten, document: edited, violations, promises };

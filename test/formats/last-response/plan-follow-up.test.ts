@@ -42,7 +42,8 @@ function followUp(document: unknown, response: unknown) {
 	const [before, after] = [document, written].map((one) => readConversation(one));
 	if (!before || !after) throw new Error("Expected two conversations.");
 	expect(after.format).toBe(before.format);
-	expect(verify(before, after, { plan: plan.edits, countTokens: roughCount })).toEqual([]);
+	const { base } = before.located;
+	expect(verify(before, after, { plan: plan.edits, base, countTokens: roughCount })).toEqual([]);
 	const grown = measure(after.transcript, meter).total.tokens - measure(before.transcript, meter).total.tokens;
 	expect(plan.edits.reduce((sum, edit) => sum + edit.after.tokens, 0)).toBe(grown);
 	for (const edit of plan.edits) {
