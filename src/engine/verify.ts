@@ -62,7 +62,9 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	verifySizes(check);
 	verifyMessages(check);
 	verifySystem(check);
-	verifyExchanges(check);
+	const [were, are] = [exchangesIn(before.transcript), exchangesIn(after.transcript)];
+	verifyCalls(check, were.calls, are);
+	verifyResults(check, were, are);
 	if (check.rewrite) {
 		verifyNothingMoved(check);
 		verifyStart(check);
@@ -80,13 +82,9 @@ interface Check extends VerifyParameters {
 /** Each edit goes to a place that its reason allows. */
 function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): void {
 	const { messages } = before.transcript;
+	const edited = new Set(plan.map(({ message }) => message));
+	const targets = new Set(messages.flatMap((message, index) => (edited.has(index) ? targetsIn(message, index) : [])));
 	const removesValues = plan.some((edit) => edit.kind === "remove");
-	const targets = new Map<number, ReadonlySet<string>>();
-	const targetsOf = (index: number) => {
-		const known = targets.get(index) ?? targetsIn(messages[index]);
-		targets.set(index, known);
-		return known;
-	};
 	for (const edit of plan) {
 		const { kind, reason, path, message } = edit;
 		const place = jsonPointer(path);
@@ -94,28 +92,22 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 			if (!isInsertable(edit, messages[message], base)) report("inserted_as_planned", place);
 		} else if (reason === "relink") {
 			if (!removesValues || !isLink?.(path)) report("only_tool_results_edited", `${place} links to no removed record`);
-		} else if (takesMessageOut(edit)) {
-			const isWhole = targetsOf(message).has(`message ${place}`) || (rewrite && isListed(path, base));
-			if (!isWhole) report("only_tool_results_edited", `${place} is no message`);
-		} else if (kind === "remove") {
-			const isBlock = targetsOf(message).has(`thinking ${place}`);
-			if (!isBlock) report("only_tool_results_edited", `${place} may not be removed`);
-		} else if (!targetsOf(message).has(`result ${place}`)) {
-			report("only_tool_results_edited", `${place} is no tool result`);
+		} else {
+			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
+			const isValue = rewrite && target === "message" && isListed(path, base);
+			if (isValue || targets.has(`${target} ${message} ${place}`)) continue;
+			report("only_tool_results_edited", `${place} is no ${target}`);
 		}
 	}
 }
 
-/** The places of a message that edits may name, by kind. */
-function targetsIn(message: Message | undefined): ReadonlySet<string> {
-	const targets = new Set<string>();
-	const add = (kind: "message" | "thinking" | "result", paths: readonly Path[]) => {
-		for (const path of paths) targets.add(`${kind} ${jsonPointer(path)}`);
-	};
-	add("message", message?.paths ?? []);
-	add("thinking", message?.thinking.map(({ path }) => path) ?? []);
-	for (const result of message?.results ?? []) add("result", editablePaths(result));
-	return targets;
+/** The places of a message that edits may name. */
+function targetsIn({ paths, thinking, results }: Message, index: number): string[] {
+	return [
+		...paths.map((path) => `message ${index} ${jsonPointer(path)}`),
+		...thinking.map(({ path }) => `reasoning block ${index} ${jsonPointer(path)}`),
+		...results.flatMap(editablePaths).map((path) => `tool result ${index} ${jsonPointer(path)}`),
+	];
 }
 
 /** A message goes into the list of messages, a part into a user message or behind the assistant's own words. */
@@ -148,24 +140,21 @@ function verifySizes({ before, after, plan, countTokens, rewrite, trace, report 
 	if (summary.length > 0) expectAtMost(tokensOf("before") - 1, tokensOf("after"), "the summary");
 	const isSent = ({ reason, unsent }: Edit) => (reason === "mask" || reason === "truncate") && !unsent;
 	const edited = new Set(plan.filter(isSent).map(({ message }) => message));
-	const resultTokens = (message: Message | undefined) =>
-		(message?.results ?? []).reduce(
-			(sum, result) => sum + sizeOfResult(result, countTokens).tokens,
-			message?.mediaTokens ?? 0,
-		);
+	const resultTokens = ({ mediaTokens, results }: Message) =>
+		results.reduce((sum, result) => sum + sizeOfResult(result, countTokens).tokens, mediaTokens);
 	trace.origins.forEach((origin, index) => {
-		if (!edited.has(origin)) return;
 		const [old, message] = [before.transcript.messages[origin], after.transcript.messages[index]];
+		if (!old || !message || !edited.has(origin)) return;
 		expectAtMost(resultTokens(old), resultTokens(message), `message ${origin}`);
 	});
 }
 
-/** Of a summary all edits together shrink; a link and what is appended need not. */
-function shrinks({ before, after, reason, unsent }: Edit): boolean {
+/** Of a summary all edits together shrink; links and inserts need not. */
+function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	if (unsent) return after.chars < before.chars || after.tokens < before.tokens;
 	if (reason === "mask") return after.tokens < before.tokens;
 	if (reason === "truncate") return after.chars < before.chars && after.tokens <= before.tokens;
-	return after.tokens === 0 || (reason !== "drop" && reason !== "thinking");
+	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
 }
 
 /** Where the messages that stay come to stand, by the plan alone. */
@@ -226,19 +215,16 @@ function compareDocuments({ before, after, plan, report }: Omit<Check, "trace">)
 	compare(before.document, after.document, editTree(plan), [], []);
 
 	const placeOf = (old: Path): string[] => {
-		for (let depth = old.length; depth > 0; depth -= 1) {
-			const pointer = jsonPointer(old.slice(0, depth));
-			if (!moved.has(pointer)) continue;
-			const place = moved.get(pointer);
-			return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
-		}
-		return [jsonPointer(old)];
+		let depth = old.length;
+		while (depth > 0 && !moved.has(jsonPointer(old.slice(0, depth)))) depth -= 1;
+		const place = depth === 0 ? "" : moved.get(jsonPointer(old.slice(0, depth)));
+		return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
 	};
 	const places = before.transcript.messages.map(({ paths }) => paths.flatMap(placeOf));
 	const messageAt = new Map(places.flatMap((all, index) => all.map((place) => [place, index] as const)));
 	const origins = after.transcript.messages.map(({ paths }) => {
-		const known = paths.map((one) => messageAt.get(jsonPointer(one)));
-		return known.find((index) => index !== undefined) ?? isNew;
+		const known = paths.find((path) => messageAt.has(jsonPointer(path)));
+		return known ? (messageAt.get(jsonPointer(known)) ?? isNew) : isNew;
 	});
 	return { origins, places, written };
 }
@@ -250,16 +236,16 @@ function isObject(value: unknown): value is Record<string, unknown> {
 /** Messages that stay are still read, with their roles and in their order; new ones are as planned. */
 function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
 	const { origins, places, written } = trace;
-	const read = new Set(
-		after.transcript.messages.flatMap(({ paths }) => paths.flatMap((path) => pointersOf(path, base))),
-	);
+	// A value of a message is found by its own pointer, and by that of the record that holds it.
+	const pointersOf = ({ paths }: Message) =>
+		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
+	const read = new Set(after.transcript.messages.flatMap(pointersOf));
 	places.forEach((left, index) => {
-		const isRead = left.length === 0 || left.some((place) => read.has(place));
-		if (!isRead) report("order_kept", `message ${index} is not read any more`);
+		if (left.length > 0 && !left.some((place) => read.has(place)))
+			report("order_kept", `message ${index} is not read any more`);
 	});
-	for (const edit of rewrite ? [] : plan.filter(takesMessageOut)) {
-		const isLeft = places[edit.message]?.length !== 0;
-		if (isLeft) report("order_kept", `a part of message ${edit.message} is left`);
+	for (const { message } of rewrite ? [] : plan.filter(takesMessageOut)) {
+		if (places[message]?.length) report("order_kept", `a part of message ${message} is left`);
 	}
 	let latest = isNew;
 	after.transcript.messages.forEach((message, index) => {
@@ -270,7 +256,7 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 			latest = Math.max(latest, origin);
 			return;
 		}
-		const isPlanned = message.paths.some((path) => pointersOf(path, base).some((place) => written.has(place)));
+		const isPlanned = pointersOf(message).some((place) => written.has(place));
 		if (!isPlanned) report("order_kept", `message ${index} of the result was not planned`);
 		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
 	});
@@ -301,60 +287,45 @@ function verifySystem({ before, after, trace, report }: Check): void {
 	report("system_messages_kept", `${are.length} of them where ${were.length} should stay as they are`);
 }
 
-/** A call with the number of its results. */
-interface CountedCall extends ToolCall {
-	readonly index: number;
-	readonly message: number;
-	results: number;
+/** The calls of a conversation with the number of their results, and the results with the message of their call. */
+interface Exchanges {
+	readonly calls: { id: string | undefined; key: string; index: number; message: number; results: number }[];
+	/** An orphan has no caller. */
+	readonly results: { id: string | undefined; message: number; caller: number | undefined }[];
 }
 
-/** A result with the message that called for it; `undefined` for an orphan. */
-interface Answer {
-	readonly id: string | undefined;
-	readonly message: number;
-	readonly caller: number | undefined;
-}
-
-/** The calls and results of a conversation. A result without an id belongs to the last call before it, as APIs read it. */
-function exchangesIn(transcript: Transcript): { readonly calls: CountedCall[]; readonly answers: Answer[] } {
-	const calls: CountedCall[] = [];
-	const answers: Answer[] = [];
-	const counted = new Map<ToolCall | undefined, CountedCall>();
+function exchangesIn(transcript: Transcript): Exchanges {
+	const { calls, results }: Exchanges = { calls: [], results: [] };
+	const counted = new Map<ToolCall | undefined, Exchanges["calls"][number]>();
 	const paired = pairResults(transcript).values();
 	let pair = paired.next().value;
 	transcript.messages.forEach((message, index) => {
 		for (const call of message.calls) {
-			calls.push({ id: call.id, name: call.name, index: calls.length, message: index, results: 0 });
-			counted.set(call, calls.at(-1) as CountedCall);
+			const key = JSON.stringify([call.id ?? null, call.name ?? null]);
+			const one = { id: call.id, key, index: calls.length, message: index, results: 0 };
+			calls.push(one);
+			counted.set(call, one);
 		}
 		for (; pair?.message === index; pair = paired.next().value) {
-			const { callId: id } = pair.result;
+			const id = pair.result.callId;
+			// A result without an id belongs to the last call before it, as APIs read it.
 			const call = id === undefined ? calls.at(-1) : counted.get(pair.call);
 			if (call) call.results += 1;
-			answers.push({ id, message: index, caller: call?.message });
+			results.push({ id, message: index, caller: call?.message });
 		}
 	});
-	return { calls, answers };
+	return { calls, results };
 }
-
-function verifyExchanges(check: Check): void {
-	const [before, after] = [exchangesIn(check.before.transcript), exchangesIn(check.after.transcript)];
-	verifyCalls(check, before, after);
-	verifyAnswers(check, before, after);
-}
-
-type Exchanges = ReturnType<typeof exchangesIn>;
 
 /** Calls are some of those before, in their order, each with as many results as before, and each result was read. */
-function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges, after: Exchanges): void {
-	const nameOf = ({ id, name }: CountedCall) => JSON.stringify([id ?? null, name ?? null]);
-	const left = groupBy(before.calls.toReversed(), nameOf);
-	const read = new Set(after.answers.map(({ id }) => id));
+function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges["calls"], after: Exchanges): void {
+	const left = groupBy(before.toReversed(), ({ key }) => key);
+	const read = new Set(after.results.map(({ id }) => id));
 	const unread = new Set<string | undefined>(answeredCalls.filter((id) => !read.has(id)));
 	let next = 0;
 	for (const call of after.calls) {
 		if (unread.has(call.id)) report("pairing_kept", `call in message ${call.message}, its result was not read`);
-		const same = left.get(nameOf(call));
+		const same = left.get(call.key);
 		let problem: KeptPromise = same ? "order_kept" : "ids_kept";
 		let found = same?.pop();
 		while (found && (found.index < next || found.results !== call.results)) {
@@ -367,23 +338,24 @@ function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges, a
 }
 
 /** A result that stays keeps its caller, no id is new, and no result has lost its call. */
-function verifyAnswers({ before, after, trace, report }: Check, were: Exchanges, are: Exchanges): void {
-	const ids = new Set([...were.calls, ...were.answers].map(({ id }) => id));
-	const isOrphan = ({ caller }: Answer) => caller === undefined;
-	const orphans = groupBy(were.answers.filter(isOrphan), ({ id }) => id);
-	const callers = new Map(were.answers.map(({ message, id, caller }) => [`${message} ${id}`, caller]));
-	const kept = new Set(trace.origins);
+function verifyResults({ trace: { origins }, report }: Check, before: Exchanges, after: Exchanges): void {
+	const ids = new Set([...before.calls, ...before.results].map(({ id }) => id));
+	const orphans = groupBy(
+		before.results.filter(({ caller }) => caller === undefined),
+		({ id }) => id,
+	);
+	const callers = new Map(before.results.map(({ message, id, caller }) => [`${message} ${id}`, caller]));
+	const kept = new Set(origins);
 	const isSameCaller = (was: number | undefined, is: number | undefined) => {
 		if (was === undefined || is === undefined) return was === is;
 		// A new caller may be the old one with another text.
-		return trace.origins[is] === was || (trace.origins[is] === isNew && !kept.has(was));
+		return origins[is] === was || (origins[is] === isNew && !kept.has(was));
 	};
-	for (const answer of are.answers) {
-		const { id, message, caller } = answer;
+	for (const { id, message, caller } of after.results) {
 		const place = `result in message ${message} of the result`;
-		const key = `${trace.origins[message]} ${id}`;
+		const key = `${origins[message]} ${id}`;
 		if (id !== undefined && !ids.has(id)) report("ids_kept", place);
-		if (isOrphan(answer) && !orphans.get(id)?.pop()) report("pairing_kept", `${place} has no call before it`);
+		if (caller === undefined && !orphans.get(id)?.pop()) report("pairing_kept", `${place} has no call before it`);
 		else if (callers.has(key) && !isSameCaller(callers.get(key), caller)) {
 			report("pairing_kept", `${place} has another call`);
 		}
@@ -403,11 +375,9 @@ function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
 
 /** A strategy moves no value to another place, and puts no new message between a call and its results, where APIs refuse it. */
 function verifyNothingMoved({ before, after, plan, trace, report }: Check): void {
-	const gone = plan.filter(takesMessageOut).map(({ path }) => compactJson(valueAt(before.document, path)));
-	const isGone = new Set(gone);
+	const gone = new Set(plan.filter(takesMessageOut).map(({ path }) => compactJson(valueAt(before.document, path))));
 	for (const edit of plan) {
-		const isMoved = edit.kind === "insert" && isGone.has(compactJson(edit.value));
-		if (isMoved) report("order_kept", jsonPointer(edit.path));
+		if (edit.kind === "insert" && gone.has(compactJson(edit.value))) report("order_kept", jsonPointer(edit.path));
 	}
 	const ends: number[] = [];
 	for (const { caller, message } of pairResults(after.transcript)) if (caller !== undefined) ends[caller] = message;
@@ -426,9 +396,4 @@ function verifyStart({ before, after, report }: Check): void {
 	if (was && !is) report("start_kept", "no message is left");
 	const opensWithUser = before.transcript.opensWithUser && was?.role === "user";
 	if (is && opensWithUser && is.role !== "user") report("start_kept", "the first message is not the user's");
-}
-
-/** The pointers by which a value of a message is found: its own, and that of the value of the list that holds it. */
-function pointersOf(path: Path, base: Path): string[] {
-	return [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))];
 }
