@@ -35,6 +35,8 @@ const remove = (message: number): RemoveEdit => ({
 	after: { chars: 0, tokens: 0 },
 });
 
+const aCall = { id: "z", type: "function", function: { name: "ls", arguments: "{}" } };
+
 const checks = (plan: Plan, base: Path = []) => ({ plan, base, countTokens: roughCount });
 
 function broken(plan: Plan, after: unknown = applyPlan(messages, plan)): KeptPromise[] {
@@ -98,6 +100,25 @@ describe("verify catches a bad plan:", () => {
 		["changing a call", [replace([2, "tool_calls", 0, "id"], { replacement: "z" })], "ids_kept"],
 		["changing a call's name", [replace([2, "tool_calls", 0, "function", "name"], { replacement: "rm" })], "ids_kept"],
 		["changing a role", [replace([1, "role"], { replacement: "assistant" })], "order_kept"],
+		[
+			"putting a message into another one",
+			[
+				{
+					...remove(2),
+					kind: "insert",
+					reason: "append",
+					inserts: "message",
+					path: [2, "tool_calls", 0],
+					value: aCall,
+				},
+			],
+			"inserted_as_planned",
+		],
+		[
+			"putting in a message with a call",
+			[{ ...remove(7), kind: "insert", reason: "append", inserts: "message", value: messages[2] }],
+			"inserted_as_planned",
+		],
 	])("%s", (_, plan, promise) => {
 		expect(broken(plan)).toContain(promise);
 	});
@@ -153,6 +174,30 @@ describe("verify catches a bad document:", () => {
 			);
 		expect(check(edited)).toEqual([]);
 		expect(check({ ...edited, tools: [1] })).toEqual([{ promise: "untouched_parts_identical", detail: "/tools" }]);
+	});
+
+	it("a message of several values that goes only in part", () => {
+		const items = [
+			{ role: "user", content: "The task." },
+			{ type: "reasoning", id: "r", summary: [] },
+			{ type: "function_call", call_id: "a", name: "ls", arguments: "{}" },
+			{ type: "function_call_output", call_id: "a", output: outputOf("a") },
+		];
+		const inPart: Plan = [{ ...remove(1), path: [1] }];
+		const document = applyPlan(items, inPart);
+		const [before, after] = [items, document].map((one) => ({ document: one, transcript: transcriptFrom(one) }));
+		if (!before || !after) throw new Error("Expected two conversations.");
+		const violation = { promise: "order_kept", detail: "a part of message 1 is left" };
+		expect(verify(before, after, checks(inPart))).toEqual([violation]);
+	});
+
+	it("a call whose result is in the list but was not read", () => {
+		const read = { document: messages, transcript: transcriptFrom(messages) };
+		const answered = (...answeredCalls: string[]) => verify(read, read, { ...checks([]), answeredCalls });
+		expect(answered("a", "b", "c")).toEqual([]);
+		const unread = { ...read, transcript: { ...read.transcript, messages: read.transcript.messages.toSpliced(3, 1) } };
+		const violations = verify(unread, unread, { ...checks([]), answeredCalls: ["a", "b", "c"] });
+		expect(violations.map(({ promise }) => promise)).toContain("pairing_kept");
 	});
 
 	it("an edit that lies about what it saves", () => {
