@@ -20,7 +20,7 @@ export type KeptPromise =
 	| "inserted_as_planned"
 	| "start_kept";
 
-/** A promise that a result would have broken, and the place. It never quotes the conversation. */
+/** A broken promise and its place. It never quotes the conversation. */
 export interface Violation {
 	readonly promise: KeptPromise;
 	readonly detail: string;
@@ -42,10 +42,7 @@ export interface VerifyParameters {
 	readonly isLink?: (path: Path) => boolean;
 	/** The ids of all calls that anything in the written list answers, as `Format.answeredCalls` finds them. */
 	readonly answeredCalls?: readonly string[];
-	/**
-	 * Set where an external strategy rewrote the list: it may replace any value and write calls and results anew, and the
-	 * conversation may not grow by this meter.
-	 */
+	/** Set where an external strategy rewrote the list. It may replace any value; by this meter nothing may grow. */
 	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
 }
 
@@ -101,7 +98,6 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 	}
 }
 
-/** The places of a message that edits may name. */
 function targetsIn({ paths, thinking, results }: Message, index: number): string[] {
 	return [
 		...paths.map((path) => `message ${index} ${jsonPointer(path)}`),
@@ -157,7 +153,6 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
 }
 
-/** Where the messages that stay come to stand, by the plan alone. */
 interface MessageTrace {
 	/** By message afterwards: its index before, or `isNew`. */
 	readonly origins: readonly number[];
@@ -170,10 +165,7 @@ interface MessageTrace {
 /** In the place of an index before: the message was not there. */
 const isNew = -1;
 
-/**
- * Compares the documents along the plan: they differ only where it says so, keys keep their order, and each edited place
- * holds its new value. Tells from this which messages stay.
- */
+/** The documents differ only where the plan says so, and keys keep their order. Tells from this which messages stay. */
 function compareDocuments({ before, after, plan, report }: Omit<Check, "trace">): MessageTrace {
 	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` where it is taken out or replaced. */
 	const moved = new Map<string, string | undefined>();
@@ -274,17 +266,20 @@ function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolea
 
 /** System messages are those of before, and no others. A link between records in one of them may change. */
 function verifySystem({ before, after, trace, report }: Check): void {
-	const textOf = (document: unknown, { paths }: Message) => compactJson(paths.map((path) => valueAt(document, path)));
 	const { messages } = before.transcript;
-	const were = messages.filter(({ role }) => role === "system").map((message) => textOf(before.document, message));
+	const were = messages.filter(({ role }) => role === "system").map((message) => textOf(before, message));
 	const are = after.transcript.messages.flatMap((message, index) => {
 		if (message.role !== "system") return [];
 		const old = messages[trace.origins[index] ?? isNew];
 		const isWhole = old?.paths.length === message.paths.length;
-		return [isWhole ? textOf(before.document, old) : textOf(after.document, message)];
+		return [isWhole ? textOf(before, old) : textOf(after, message)];
 	});
 	if (equalsJson(were, are)) return;
 	report("system_messages_kept", `${are.length} of them where ${were.length} should stay as they are`);
+}
+
+function textOf({ document }: ReadDocument, message: Message | undefined): string {
+	return compactJson(message?.paths.map((path) => valueAt(document, path)));
 }
 
 /** The calls of a conversation with the number of their results, and the results with the message of their call. */
@@ -338,7 +333,7 @@ function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges["c
 }
 
 /** A result that stays keeps its caller, no id is new, and no result has lost its call. */
-function verifyResults({ trace: { origins }, report }: Check, before: Exchanges, after: Exchanges): void {
+function verifyResults({ trace: { origins }, report, ...read }: Check, before: Exchanges, after: Exchanges): void {
 	const ids = new Set([...before.calls, ...before.results].map(({ id }) => id));
 	const orphans = groupBy(
 		before.results.filter(({ caller }) => caller === undefined),
@@ -348,8 +343,10 @@ function verifyResults({ trace: { origins }, report }: Check, before: Exchanges,
 	const kept = new Set(origins);
 	const isSameCaller = (was: number | undefined, is: number | undefined) => {
 		if (was === undefined || is === undefined) return was === is;
-		// A new caller may be the old one with another text.
-		return origins[is] === was || (origins[is] === isNew && !kept.has(was));
+		// A new caller may be the old one with another text, and of equal messages nobody can tell which one stayed.
+		if (origins[is] === was || (origins[is] === isNew && !kept.has(was))) return true;
+		const [old, current] = [read.before.transcript.messages[was], read.after.transcript.messages[is]];
+		return textOf(read.before, old) === textOf(read.after, current);
 	};
 	for (const { id, message, caller } of after.results) {
 		const place = `result in message ${message} of the result`;
@@ -374,10 +371,14 @@ function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key):
 }
 
 /** A strategy moves no value to another place, and puts no new message between a call and its results, where APIs refuse it. */
-function verifyNothingMoved({ before, after, plan, trace, report }: Check): void {
-	const gone = new Set(plan.filter(takesMessageOut).map(({ path }) => compactJson(valueAt(before.document, path))));
+function verifyNothingMoved({ before, after, plan, base, trace, report }: Check): void {
+	const copiesIn = ({ document }: ReadDocument) =>
+		groupBy([valueAt(document, base)].flat().map(compactJson), (text) => text);
+	const [were, are] = [copiesIn(before), copiesIn(after)];
 	for (const edit of plan) {
-		if (edit.kind === "insert" && gone.has(compactJson(edit.value))) report("order_kept", jsonPointer(edit.path));
+		const text = edit.kind === "insert" ? compactJson(edit.value) : "";
+		// Of equal values nobody can tell which one moved.
+		if (were.get(text)?.length === 1 && are.get(text)?.length === 1) report("order_kept", jsonPointer(edit.path));
 	}
 	const ends: number[] = [];
 	for (const { caller, message } of pairResults(after.transcript)) if (caller !== undefined) ends[caller] = message;
