@@ -1,5 +1,5 @@
 export type { Archive, ArchiveStats, Found, Listing, Original, Read, Retention, Sweep } from "./archive/archive.ts";
-export { type ArchiveOptions, openArchive } from "./archive/open-archive.ts";
+export { type ArchiveOptions, openArchive } from "./archive/open.ts";
 export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./documents/apply-edits.ts";
 export type { Splice } from "./documents/list-splices.ts";
 export type {

@@ -1,4 +1,4 @@
-import type { Ref } from "./ref.ts";
+import type { Ref } from "./reference.ts";
 
 /**
  * What an original was in its conversation: the text of a tool result, a whole text that was truncated, the text of a

@@ -1,29 +1,30 @@
-import { unescapedViews } from "./unescaped-views.ts";
+import { PalimpsestError } from "../errors.ts";
 
-/** What stands in a kept text in the place of what must not be stored. */
+/** The words that stand in a kept text in place of a part that must not be stored. */
 export const redactionMark = "[redacted before archiving]";
 
-/** A text with what was found replaced, and how many places that were. */
+/** A text with parts replaced, and the number of these places. */
 export interface Redacted {
 	readonly text: string;
 	readonly redactions: number;
 }
 
-/** Takes out of a text what must not be stored. A pure function of the text. */
+/** Takes parts out of a text that must not be stored. A pure function of the text: the reference depends on it. */
 export type Redact = (text: string) => Redacted;
 
 /** A half-open range of characters (UTF-16 code units). */
 export type Range = readonly [start: number, end: number];
 
-/** Finds what must not be stored, in any order; ranges may overlap. */
+/** Finds parts that must not be stored, in any order; ranges may overlap. */
 export type FindRanges = (text: string) => readonly Range[];
 
 /** Characters of texts whose redaction is remembered. */
 const mostRemembered = 1 << 24;
 
 /**
- * Replaces what any of the finders finds. Each sees the text as it stands, and again with the escapes of JSON undone, so
- * that what is found in a text is found in the JSON of a message that holds it as well. What overlaps is one place.
+ * Replaces all that any of the finders finds. Each finder gets the text as it is, and again with the escapes of JSON
+ * undone, so that a secret in a text is also found in the JSON of a message that holds the text. Ranges that overlap are
+ * one place.
  */
 export function createRedact(finders: readonly FindRanges[]): Redact {
 	if (finders.length === 0) return (text) => ({ text, redactions: 0 });
@@ -35,7 +36,7 @@ export function createRedact(finders: readonly FindRanges[]): Redact {
 	});
 }
 
-/** The ranges that hold at least one character, in order, those that overlap made one. */
+/** The ranges that hold at least one character, in order; those that overlap become one. */
 function merged(ranges: readonly Range[]): Range[] {
 	const apart: Range[] = [];
 	for (const [start, end] of ranges.toSorted((a, b) => a[0] - b[0] || a[1] - b[1])) {
@@ -58,7 +59,7 @@ function replace(text: string, ranges: readonly Range[]): Redacted {
 	return { text: [...kept, text.slice(from)].join(redactionMark), redactions: ranges.length };
 }
 
-/** A text is asked for when it is named, when it is stored, and in each call that masks it again. */
+/** A text is redacted when it is named, when it is stored, and in each call that masks it again. */
 function rememberRecent(redact: Redact): Redact {
 	const recent = new Map<string, Redacted>();
 	let chars = 0;
@@ -75,4 +76,138 @@ function rememberRecent(redact: Redact): Redact {
 		}
 		return redacted;
 	};
+}
+
+// ---- Escapes of JSON ----
+
+/** A text with escapes undone, and where its characters stood before. */
+export interface View {
+	readonly text: string;
+	/** Where the character at an index stood in the first text. */
+	readonly before: (index: number) => number;
+}
+
+// A result that is JSON stands in the JSON of its message, and that in the JSON of its places.
+const mostLevels = 4;
+const escapes = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
+const controls: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
+
+/** A text as it is, then with the escapes of JSON strings (RFC 8259, 7) undone once, and again while it holds some. */
+export function* unescapedViews(text: string): Generator<View> {
+	let view: View | undefined = { text, before: (index) => index };
+	for (let level = 0; view && level <= mostLevels; level += 1) {
+		yield view;
+		view = unescaped(view);
+	}
+}
+
+function unescaped({ text, before }: View): View | undefined {
+	const parts: string[] = [];
+	// From these indexes of the new text on, the old text is ahead by this much in all.
+	const [from, ahead]: [number[], number[]] = [[], []];
+	let [end, shift] = [0, 0];
+	for (const { 0: found, index } of text.matchAll(escapes)) {
+		parts.push(text.slice(end, index), characterOf(found.slice(1)));
+		end = index + found.length;
+		shift += found.length - 1;
+		from.push(end - shift);
+		ahead.push(shift);
+	}
+	if (parts.length === 0) return undefined;
+	parts.push(text.slice(end));
+	return {
+		text: parts.join(""),
+		before: (index) => before(index + (ahead[countUpTo(from, index) - 1] ?? 0)),
+	};
+}
+
+function characterOf(escaped: string): string {
+	if (escaped.length > 1) return String.fromCharCode(Number.parseInt(escaped.slice(1), 16));
+	return controls[escaped] ?? escaped;
+}
+
+/** How many of the rising numbers are at most the given one. */
+function countUpTo(rising: readonly number[], most: number): number {
+	let [low, high] = [0, rising.length];
+	while (low < high) {
+		const middle = (low + high) >>> 1;
+		if ((rising[middle] as number) <= most) low = middle + 1;
+		else high = middle;
+	}
+	return low;
+}
+
+// ---- Credentials ----
+
+/** The part of a rule of secretlint that is used here (https://github.com/secretlint/secretlint). */
+interface Rule {
+	readonly meta: { readonly id: string };
+	create(context: object, options: object): { file?(source: object): unknown };
+}
+
+/** Loads secretlint's recommended rules, which are not installed everywhere. */
+export type LoadRules = () => Promise<{ readonly creator: { readonly rules: readonly Rule[] } }>;
+
+const loadRecommended: LoadRules = () => import("@secretlint/secretlint-rule-preset-recommend");
+
+// A rule takes time in proportion to a text, but for the square of some repetitions: windows bound that. 43 000 windows
+// of random pieces of the rules' own patterns took 1.4 ms each, and under a second in the worst case.
+const windowChars = 32_768;
+// The longest credential that a rule takes is a private key: 10 000 characters between its marks.
+const overlapChars = 12_288;
+
+/**
+ * Prepares to find credentials of well-known shapes by secretlint's recommended rules. The rules are called here, and not
+ * by `@secretlint/core`, for two reasons: core answers by promises, but a reference has to be known while planning; and
+ * its profiler keeps every performance mark of the process.
+ *
+ * @throws PalimpsestError `archive_unavailable` where the rules are not installed; while finding, where a rule fails.
+ */
+export async function findCredentials(load: LoadRules = loadRecommended): Promise<FindRanges> {
+	const { creator } = await load().catch((cause) => {
+		throw new PalimpsestError(
+			"archive_unavailable",
+			"The policy asks for `archive.redact_credentials`, which needs the package @secretlint/secretlint-rule-preset-recommend. Install it, or turn it off.",
+			{ cause },
+		);
+	});
+	let found: Range[] = [];
+	const context = {
+		sharedOptions: {},
+		createTranslator: () => (messageId: string, data: unknown) => ({ message: "", messageId, data }),
+		report: ({ range: [start, end] }: { readonly range: Range }) => found.push([start, end]),
+		ignore: () => {},
+	};
+	// With the rule `filter-comments`, a comment in a text could turn the search off.
+	const rules = creator.rules.filter(({ meta }) => !meta.id.endsWith("filter-comments"));
+	const searches = rules.map((rule) => rule.create(context, {}).file);
+
+	const inWindow = (content: string): readonly Range[] => {
+		found = [];
+		const source = { content, filePath: "text.txt", ext: ".txt", contentType: "text", hasBOM: false };
+		for (const search of searches) {
+			const answer = search?.(source);
+			if (!(answer instanceof Promise)) continue;
+			answer.catch(() => {});
+			throw new TypeError("Expected every rule to answer at once; one answered with a promise.");
+		}
+		return found;
+	};
+	return (text) => {
+		try {
+			return [...windowsOf(text)].flatMap((start) =>
+				inWindow(text.slice(start, start + windowChars)).map(([from, to]): Range => [start + from, start + to]),
+			);
+		} catch (cause) {
+			const message = "Looking for credentials in a text failed, so it was not archived.";
+			throw new PalimpsestError("archive_unavailable", message, { cause });
+		}
+	};
+}
+
+/** The starts of the windows. Each window overlaps the next one, so that one of them holds every credential whole. */
+function* windowsOf(text: string): Generator<number> {
+	for (let start = 0; start === 0 || start + overlapChars < text.length; start += windowChars - overlapChars) {
+		yield start;
+	}
 }

@@ -1,9 +1,9 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * Texts as bytes and back, without loss. A text without lone surrogates becomes UTF-8; a lone surrogate becomes the
- * three bytes that UTF-8's scheme gives its number and UTF-8 forbids (WTF-8, https://simonsapin.github.io/wtf-8/), so
- * that no two texts share their bytes and what stands around it stays readable.
+ * Texts as bytes and back, without loss. A text without lone surrogates becomes UTF-8. A lone surrogate becomes the
+ * three bytes that the scheme of UTF-8 gives its number and that UTF-8 forbids (WTF-8,
+ * https://simonsapin.github.io/wtf-8/). So no two texts have the same bytes, and the text around it stays readable.
  */
 
 /** Characters encoded at a time, so that a large text is never held twice. */
@@ -75,3 +75,18 @@ function endOfWholeSequences(bytes: Buffer): number {
 
 const isHigh = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
 const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
+
+/** The beginning of a text, of at most so many bytes, without half a character. */
+export function firstBytes(text: string, most: number): { readonly text: string; readonly bytes: number } {
+	// Three bytes for a lone surrogate, as it is stored.
+	const all = Buffer.byteLength(text, "utf8");
+	if (all <= most) return { text, bytes: all };
+	let [low, high] = [0, text.length];
+	while (high - low > 1) {
+		const middle = (low + high) >>> 1;
+		if (Buffer.byteLength(text.slice(0, middle), "utf8") <= most) low = middle;
+		else high = middle;
+	}
+	const first = text.slice(0, endOnCharacter(text, low));
+	return { text: first, bytes: Buffer.byteLength(first, "utf8") };
+}

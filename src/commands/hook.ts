@@ -106,7 +106,7 @@ async function openShell(options: HookOptions): Promise<HookShell> {
 			import("../hooks/usual-policy.ts"),
 			import("../hosts/server-language.ts"),
 			import("../config/archive-location.ts"),
-			import("../archive/open-archive-of-policy.ts"),
+			import("../archive/open.ts"),
 		]);
 	const named = (name: "policy" | "archive" | "namespace" | "locale" | "host") => {
 		const value = options[name];

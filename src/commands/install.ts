@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import path from "node:path";
-import { archivePlace } from "../archive/archive-place.ts";
+import { archivePlace } from "../archive/open.ts";
 import { planChange } from "../hooks/change-file.ts";
 import { enterServer, removeServer } from "../hosts/enter-server.ts";
 import { entryByHand } from "../hosts/entry-by-hand.ts";

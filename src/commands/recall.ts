@@ -1,5 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
-import type { PartRequest } from "../archive/select/part.ts";
+import type { PartRequest } from "../archive/part.ts";
 import { encodeText } from "../archive/text-bytes.ts";
 import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../pipeline/recall-original.ts";
 import { ownCommandLine } from "./own-command.ts";

@@ -1,5 +1,5 @@
 import { isIPv6 } from "node:net";
-import type { ArchiveLocation } from "../archive/open-archive-of-policy.ts";
+import type { ArchiveLocation } from "../archive/open.ts";
 import type { CompactionSource } from "../config/create-compaction-source.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../mcp/http/address.ts";
 import { createAuthentication, createPrincipalArchives } from "../mcp/http/authenticate.ts";

@@ -1,5 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
-import { openArchiveOfPolicy } from "../archive/open-archive-of-policy.ts";
+import { openArchiveOfPolicy } from "../archive/open.ts";
 import { archiveLocation } from "../config/archive-location.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";

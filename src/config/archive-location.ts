@@ -1,6 +1,6 @@
-import { archivePlace } from "../archive/archive-place.ts";
-import { checkNamespace } from "../archive/namespace.ts";
-import type { ArchiveLocation } from "../archive/open-archive-of-policy.ts";
+import type { ArchiveLocation } from "../archive/open.ts";
+import { archivePlace } from "../archive/open.ts";
+import { checkNamespace } from "../archive/reference.ts";
 import type { Environment } from "../policy/environment-layer.ts";
 
 /** What names an archive. */

@@ -1,5 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
-import type { ArchiveLocation } from "../archive/open-archive-of-policy.ts";
+import type { ArchiveLocation } from "../archive/open.ts";
 import type { Policy } from "../policy/schema.ts";
 
 /** The archive of a process, opened when it is first used. */
@@ -33,7 +33,7 @@ export function createArchiveSource({ location, policy }: ArchiveSourceOptions):
 	let hasEnded = false;
 
 	const open = async (inForce: Policy): Promise<Archive> => {
-		const { openArchiveOfPolicy } = await import("../archive/open-archive-of-policy.ts");
+		const { openArchiveOfPolicy } = await import("../archive/open.ts");
 		const archive = await openArchiveOfPolicy(location, inForce);
 		if (!archive) throw new TypeError("Expected an archive that keeps something.");
 		return archive;

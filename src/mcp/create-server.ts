@@ -1,5 +1,5 @@
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import type { ArchiveLocation } from "../archive/open-archive-of-policy.ts";
+import type { ArchiveLocation } from "../archive/open.ts";
 import type { ArchiveSource } from "../config/create-archive-source.ts";
 import type { CompactionSource } from "../config/create-compaction-source.ts";
 import type { PolicySource } from "../config/create-policy-source.ts";

@@ -1,5 +1,5 @@
 import type { Archive } from "../archive/archive.ts";
-import { refusePlaceholders } from "../archive/refuse-placeholders.ts";
+import { refusePlaceholders } from "../archive/store.ts";
 import type { Plan } from "../engine/edit.ts";
 import type { CountTokens, TokenMeter } from "../engine/measure.ts";
 import { PalimpsestError } from "../errors.ts";

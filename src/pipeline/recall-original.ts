@@ -1,8 +1,7 @@
 import type { Archive, Listing, OriginalKind } from "../archive/archive.ts";
-import { refPattern } from "../archive/ref.ts";
-import type { PartRequest } from "../archive/select/part.ts";
-import { selectPart } from "../archive/select/select-part.ts";
-import type { SelectedPart } from "../archive/select/selected-part.ts";
+import type { PartRequest, SelectedPart } from "../archive/part.ts";
+import { refPattern } from "../archive/reference.ts";
+import { selectPart } from "../archive/select.ts";
 import { scaleTokens } from "../engine/token-scale.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";

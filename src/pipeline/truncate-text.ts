@@ -1,4 +1,4 @@
-import { refusePlaceholders } from "../archive/refuse-placeholders.ts";
+import { refusePlaceholders } from "../archive/store.ts";
 import { scaleTokens } from "../engine/token-scale.ts";
 import type { LineSpan } from "../engine/truncate/truncation-types.ts";
 import { PalimpsestError } from "../errors.ts";

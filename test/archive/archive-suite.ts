@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Archive, Retention } from "../../src/archive/archive.ts";
-import { refOfHash } from "../../src/archive/ref.ts";
+import { refOfHash } from "../../src/archive/reference.ts";
 import { anyText, wordyText } from "./texts.ts";
 
 /** How the suite opens the archive under test. */

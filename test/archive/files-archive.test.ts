@@ -1,4 +1,4 @@
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { describeArchive, type OpenForSuite } from "./archive-suite.ts";
 import { describePieces } from "./pieces-suite.ts";

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { startPutting, type Told } from "./putting-process.ts";
 

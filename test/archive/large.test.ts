@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open-archive.ts";
-import type { PartRequest } from "../../src/archive/select/part.ts";
-import { selectPart } from "../../src/archive/select/select-part.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import type { PartRequest } from "../../src/archive/part.ts";
+import { selectPart } from "../../src/archive/select.ts";
 import type { CountTokens } from "../../src/engine/measure.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

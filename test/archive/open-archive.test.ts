@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open-archive.ts";
-import { refusePlaceholders } from "../../src/archive/refuse-placeholders.ts";
-import { archiveFolderOf } from "../../src/archive/state-folder.ts";
+import { archiveFolderOf, openArchive } from "../../src/archive/open.ts";
+import { refusePlaceholders } from "../../src/archive/store.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 describe("opening an archive", () => {

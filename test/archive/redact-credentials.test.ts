@@ -2,10 +2,14 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { startCredentialWorker } from "../../src/archive/credential-worker.ts";
-import { type CredentialFinder, openCredentialFinder } from "../../src/archive/credentials.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
-import { createRedact, redactionMark } from "../../src/archive/redact.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import {
+	createRedact,
+	type FindRanges,
+	findCredentials,
+	type LoadRules,
+	redactionMark,
+} from "../../src/archive/redact.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
@@ -27,11 +31,11 @@ async function openIn(where: string, redactCredentials = true): Promise<Archive>
 	return archive;
 }
 
-let finder: CredentialFinder;
+let find: FindRanges;
 beforeAll(async () => {
-	finder = await openCredentialFinder();
+	find = await findCredentials();
 });
-afterAll(() => Promise.all([finder.close(), ...open.map((archive) => archive.close())]));
+afterAll(() => Promise.all(open.map((archive) => archive.close())));
 
 /** All bytes that stand in a folder, names of files among them. */
 async function everythingIn(folder: string): Promise<string> {
@@ -42,10 +46,13 @@ async function everythingIn(folder: string): Promise<string> {
 }
 
 describe("credentials", () => {
-	const moduleOf = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
+	/** A preset with one rule that searches in the given way. */
+	const presetOf =
+		(file: () => unknown): LoadRules =>
+		async () => ({ creator: { rules: [{ meta: { id: "made-up" }, create: () => ({ file }) }] } });
 
 	it.each(named)("%s: found in a text, in its JSON, and in the JSON of that", (_, { text, secret }) => {
-		const redact = createRedact([finder.find]);
+		const redact = createRedact([find]);
 		let written = `${textOfLength(500)}\n${text}\n${textOfLength(500)}`;
 		for (let level = 0; level < 3; level += 1) {
 			const inJson = level === 0 ? secret : JSON.stringify(secret).slice(1, -1);
@@ -62,7 +69,7 @@ describe("credentials", () => {
 
 	it("are found wherever a window of a long text begins or ends", () => {
 		const { rsa, slack } = credentials;
-		const redact = createRedact([finder.find]);
+		const redact = createRedact([find]);
 		for (let at = 10_000; at < 60_000; at += 997) {
 			const text = `${textOfLength(at)}\n${rsa?.text}\n${slack?.text}${textOfLength(40_000)}`;
 			expect(redact(text).redactions, `${at}`).toBe(2);
@@ -70,7 +77,7 @@ describe("credentials", () => {
 	});
 
 	it("are not hidden by a comment that turns secretlint off", () => {
-		expect(finder.find(`secretlint-disable\n${credentials.github?.text}\n`)).toHaveLength(1);
+		expect(find(`secretlint-disable\n${credentials.github?.text}\n`)).toHaveLength(1);
 	});
 
 	it("are looked for in hostile text in time proportional to it", () => {
@@ -89,34 +96,43 @@ describe("credentials", () => {
 		const windowsOf = (text: string) => Math.ceil(text.length / (32_768 - 12_288));
 		for (const unit of units) {
 			const text = unit.repeat(Math.ceil(1e6 / unit.length));
-			const found = finder.find(text).length;
+			const found = find(text).length;
 			// No window finds more than it has room for.
 			expect(found, unit.slice(0, 20)).toBeLessThanOrEqual(windowsOf(text) * Math.ceil(32_768 / 20));
 			if (unit.startsWith(github)) expect(found).toBeGreaterThanOrEqual(Math.floor(1e6 / unit.length));
 		}
 	});
 
-	it("are looked for without marks of the time, which secretlint would keep and search for ever", async () => {
-		const marking = `export const lintSource = async () => {
-			performance.mark("a");
-			return { messages: [{ range: [0, performance.getEntriesByType("mark").length] }] };
-		};`;
-		const preset = moduleOf("export const creator = { rules: [] };");
-		const worker = await startCredentialWorker({ core: moduleOf(marking), preset });
-		expect([worker.find("a"), worker.find("b")]).toEqual([[[0, 0]], [[0, 0]]]);
-		await worker.close();
+	it("are found at their own place behind a byte order mark", () => {
+		const { github } = credentials;
+		const redacted = createRedact([find])(`\uFEFF${github?.text}`).text;
+		expect(redacted).toBe(`\uFEFF${github?.text.replace(github.secret, redactionMark)}`);
+	});
+
+	it("are looked for without marks of the time, which secretlint would keep for ever", () => {
+		performance.clearMarks();
+		for (let time = 0; time < 100; time += 1) find(`${credentials.github?.text} ${time}`);
+		expect(performance.getEntriesByType("mark")).toEqual([]);
 	});
 
 	it("that cannot be looked for leave the text unstored", async () => {
-		const preset = moduleOf("export const creator = { meta: { id: 'x' } };");
-		const throwing = moduleOf("export const lintSource = async () => { throw new Error('no'); };");
-		const worker = await startCredentialWorker({ core: throwing, preset });
-		for (let time = 0; time < 2; time += 1) {
-			expect(() => worker.find("text")).toThrow(expect.objectContaining({ code: "archive_unavailable" }));
+		const failing = [
+			() => {
+				throw new Error("no");
+			},
+			// What a promise brings would come too late.
+			async () => {},
+			() => Promise.reject(new Error("late")),
+		];
+		for (const file of failing) {
+			const search = await findCredentials(presetOf(file));
+			expect(() => search("text")).toThrow(expect.objectContaining({ code: "archive_unavailable" }));
 		}
-		await worker.close();
-		const absent = startCredentialWorker({ core: moduleOf("throw new Error('no');"), preset });
-		await expect(absent).rejects.toMatchObject({ code: "archive_unavailable" });
+		const absent = findCredentials(() => Promise.reject(new Error("Cannot find package")));
+		await expect(absent).rejects.toMatchObject({
+			code: "archive_unavailable",
+			message: expect.stringContaining("secretlint-rule-preset-recommend"),
+		});
 	});
 });
 

@@ -1,8 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { findPatterns } from "../../src/archive/find-patterns.ts";
-import { createRedact, redactionMark } from "../../src/archive/redact.ts";
-import { unescapedViews } from "../../src/archive/unescaped-views.ts";
+import { findPatterns } from "../../src/archive/pattern.ts";
+import { createRedact, redactionMark, unescapedViews } from "../../src/archive/redact.ts";
 
 const redacting = (...patterns: string[]) => createRedact([findPatterns(patterns)]);
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open-archive.ts";
-import { connectRedis } from "../../src/archive/redis/connect-redis.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { connectRedis } from "../../src/archive/redis-connection.ts";
 import { describeArchive } from "./archive-suite.ts";
 import { describePieces } from "./pieces-suite.ts";
 import { hasRedis, type OwnRedis, startRedis } from "./start-redis.ts";

@@ -1,9 +1,9 @@
 import { createServer } from "node:net";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { createArchive } from "../../src/archive/create-archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
-import { connectRedis } from "../../src/archive/redis/connect-redis.ts";
-import { createRedisDriver } from "../../src/archive/redis/redis-driver.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { createRedisDriver } from "../../src/archive/redis.ts";
+import { connectRedis } from "../../src/archive/redis-connection.ts";
+import { createArchive } from "../../src/archive/store.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { hasRedis, startRedis } from "./start-redis.ts";
 

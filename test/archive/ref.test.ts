@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { nearRefs } from "../../src/archive/near-refs.ts";
-import { hashPrefixOfRef, refLength, refOfHash, refPattern, tidyRef } from "../../src/archive/ref.ts";
+import { hashPrefixOfRef, nearRefs, refLength, refOfHash, refPattern, tidyRef } from "../../src/archive/reference.ts";
 import type { CountTokens } from "../../src/engine/measure.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 

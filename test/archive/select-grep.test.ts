@@ -1,8 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { PartRequest } from "../../src/archive/select/part.ts";
-import { selectPart } from "../../src/archive/select/select-part.ts";
-import type { SelectedPart } from "../../src/archive/select/selected-part.ts";
+import type { PartRequest, SelectedPart } from "../../src/archive/part.ts";
+import { selectPart } from "../../src/archive/select.ts";
 import type { CountTokens } from "../../src/engine/measure.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { PartRequest } from "../../src/archive/select/part.ts";
-import { selectPart } from "../../src/archive/select/select-part.ts";
-import type { SelectedPart } from "../../src/archive/select/selected-part.ts";
+import type { PartRequest, SelectedPart } from "../../src/archive/part.ts";
+import { selectPart } from "../../src/archive/select.ts";
 import type { CountTokens } from "../../src/engine/measure.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { anyText, wordyText } from "./texts.ts";

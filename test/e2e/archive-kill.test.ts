@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
-import { openArchive } from "../../src/archive/open-archive.ts";
-import { archiveFolderOf } from "../../src/archive/state-folder.ts";
+import { archiveFolderOf, openArchive } from "../../src/archive/open.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { type Life, liveAndDie } from "./killed-server.ts";
 

@@ -3,7 +3,7 @@ import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import { refOfHash } from "../../src/archive/ref.ts";
+import { refOfHash } from "../../src/archive/reference.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { pairResults } from "../../src/engine/pairing.ts";
 import { toolTurns } from "../../src/engine/tool-turns.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";

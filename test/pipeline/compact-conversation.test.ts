@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { compactConversation } from "../../src/pipeline/compaction/compact-conversation.ts";

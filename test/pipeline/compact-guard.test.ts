@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
 import { guard } from "../../src/library.ts";
 import type { GuardOptions } from "../../src/library-options.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Archive, Original } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { imageOfPart } from "../../src/pipeline/image-of-part.ts";
 import { type Recalled, recallOriginal } from "../../src/pipeline/recall-original.ts";
 import { resolvePolicy } from "../../src/policy/resolve-policy.ts";

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { writeEdits } from "../../src/documents/apply-edits.ts";
 import { spellingsOf } from "../../src/documents/spellings-of.ts";
 import { readTextDocument } from "../../src/documents/text-document.ts";

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { type Archive, defaultRetention } from "../../src/archive/archive.ts";
-import { createArchive } from "../../src/archive/create-archive.ts";
-import { createMemoryDriver } from "../../src/archive/memory-driver.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { createMemoryDriver } from "../../src/archive/memory.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { createRedact } from "../../src/archive/redact.ts";
+import { createArchive } from "../../src/archive/store.ts";
 import { writeEdits } from "../../src/documents/apply-edits.ts";
 import { spellingsOf } from "../../src/documents/spellings-of.ts";
 import { readTextDocument } from "../../src/documents/text-document.ts";

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { truncate } from "../../src/library.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";

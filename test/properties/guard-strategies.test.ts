@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { restoreWhole } from "../../src/pipeline/restore-whole.ts";
 import { truncationStrategies } from "../../src/policy/truncation-strategies.ts";

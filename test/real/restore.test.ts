@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
-import { openArchive } from "../../src/archive/open-archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
 import { writeEdits } from "../../src/documents/apply-edits.ts";
 import { spellingsOf } from "../../src/documents/spellings-of.ts";
 import { readTextDocument } from "../../src/documents/text-document.ts";

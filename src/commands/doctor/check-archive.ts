@@ -1,4 +1,4 @@
-import { type ArchiveLocation, openArchiveOfPolicy } from "../../archive/open-archive-of-policy.ts";
+import { type ArchiveLocation, openArchiveOfPolicy } from "../../archive/open.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { Finding } from "./finding.ts";

@@ -4,7 +4,7 @@ import { requireBearerAuth } from "@modelcontextprotocol/sdk/server/auth/middlew
 import type { OAuthTokenVerifier } from "@modelcontextprotocol/sdk/server/auth/provider.js";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { ArchiveLocation } from "../../archive/open-archive-of-policy.ts";
+import type { ArchiveLocation } from "../../archive/open.ts";
 import { type ArchiveSource, createArchiveSource } from "../../config/create-archive-source.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../pipeline/log-event.ts";

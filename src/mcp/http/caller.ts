@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
-import { checkNamespace } from "../../archive/namespace.ts";
+import { checkNamespace } from "../../archive/reference.ts";
 import type { AuthToken } from "./tokens.ts";
 
 /** The sender of a request, as its token says. */

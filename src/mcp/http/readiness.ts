@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import path from "node:path";
 import { type RequestHandler, Router } from "express";
-import type { ArchiveLocation } from "../../archive/open-archive-of-policy.ts";
+import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ArchiveSource } from "../../config/create-archive-source.ts";
 import { version } from "../../version.ts";
 import { onlyMethods } from "./guards.ts";

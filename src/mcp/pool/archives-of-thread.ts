@@ -1,5 +1,5 @@
 import type { Archive, Original } from "../../archive/archive.ts";
-import { type ArchiveLocation, openArchiveOfPolicy } from "../../archive/open-archive-of-policy.ts";
+import { type ArchiveLocation, openArchiveOfPolicy } from "../../archive/open.ts";
 import { type ArchiveSource, createArchiveSource } from "../../config/create-archive-source.ts";
 import type { Policy } from "../../policy/schema.ts";
 

@@ -1,6 +1,6 @@
 import type { CallToolResult, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Original } from "../../archive/archive.ts";
-import type { ArchiveLocation } from "../../archive/open-archive-of-policy.ts";
+import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ArchiveSource } from "../../config/create-archive-source.ts";
 import { SummariserError } from "../../errors.ts";
 import type { Summariser } from "../../summariser/summariser.ts";

@@ -1,6 +1,6 @@
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { Original } from "../../archive/archive.ts";
-import type { ArchiveLocation } from "../../archive/open-archive-of-policy.ts";
+import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ErrorCode, SummariserErrorCode } from "../../errors.ts";
 import type { LogEvent } from "../../pipeline/log-event.ts";
 import type { PolicyLayer } from "../../policy/policy-layer.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../../src/archive/open-archive.ts";
+import { openArchive } from "../../../src/archive/open.ts";
 import { measure } from "../../../src/engine/measure.ts";
 import { exactScale } from "../../../src/engine/token-scale.ts";
 import type { Message } from "../../../src/engine/transcript.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openArchive } from "../../../src/archive/open-archive.ts";
+import { openArchive } from "../../../src/archive/open.ts";
 import { shortenStream } from "../../../src/pipeline/stream/shorten-stream.ts";
 import { bytesToHold } from "../../../src/pipeline/stream/stream-limit.ts";
 import { truncateText } from "../../../src/pipeline/truncate-text.ts";

@@ -1,8 +1,8 @@
 import type { RE2JS } from "re2js";
-import { PalimpsestError } from "../../errors.ts";
-import { compilePattern } from "../compile-pattern.ts";
+import { PalimpsestError } from "../errors.ts";
+import { compilePattern } from "./pattern.ts";
 
-/** A part of an original, as it is asked for. Nothing but `maxTokens` asks for all of it. */
+/** A part of an original, as somebody asks for it. A request of `maxTokens` alone asks for all of it. */
 export interface PartRequest {
 	/** Lines from 1 on, both ends included: `120-180`, `120-` or `120`. */
 	readonly lines?: string | undefined;
@@ -20,31 +20,51 @@ export interface PartRequest {
 	readonly maxTokens?: number | undefined;
 }
 
+/** A part of an original that fits into a number of tokens, and its place in the whole. */
+export interface SelectedPart {
+	/** For `grep`, lines as grep shows them: `12:` before a match, `12-` before its surroundings, `--` between groups. */
+	readonly text: string;
+	readonly tokens: number;
+	/** Lines and characters (UTF-16 code units) of the whole original. Text after the last `\n` is a line. */
+	readonly total: { readonly lines: number; readonly chars: number };
+	/** What is shown: lines from 1 on with both ends, characters from 0 on without the end; null where nothing is. */
+	readonly shown: {
+		readonly lines: { readonly first: number; readonly last: number };
+		readonly chars: { readonly start: number; readonly end: number };
+	} | null;
+	/** For `grep`: lines that match, as far as was searched, and those shown; null otherwise. */
+	readonly matches: { readonly found: number; readonly shown: number } | null;
+	/** Characters that were asked for and are not shown; for `grep` 0, where `matches` tells. */
+	readonly leftOutChars: number;
+	/** The request for the rest; null where all that was asked for is shown. */
+	readonly next: PartRequest | null;
+}
+
 /** A range of an original, checked. Lines from 1 on with both ends, characters from 0 on without the end. */
 export type Range =
 	| { readonly kind: "lines"; readonly first: number; readonly last: number }
 	| { readonly kind: "chars"; readonly start: number; readonly end: number };
 
 /** A part of an original, checked. */
-export type Part =
-	| Range
-	| { readonly kind: "tail"; readonly count: number }
-	| {
-			readonly kind: "grep";
-			readonly source: string;
-			readonly pattern: RE2JS;
-			readonly context: number;
-			readonly within: Range;
-	  };
+export type Part = Range | { readonly kind: "tail"; readonly count: number } | GrepPart;
+
+/** Lines that match, checked. */
+export interface GrepPart {
+	readonly kind: "grep";
+	readonly source: string;
+	readonly pattern: RE2JS;
+	readonly context: number;
+	readonly within: Range;
+}
 
 const defaultMaxTokens = 2000;
 const defaultContext = 2;
 const mostContext = 100;
-/** Fewer might not hold one character, so that asking for the rest would never end. */
+/** Fewer tokens might not hold one character, and then asking for the rest would never end. */
 const leastMaxTokens = 10;
 
 /**
- * Checks what was asked for.
+ * Checks a request.
  *
  * @throws PalimpsestError `invalid_argument`.
  */
@@ -58,6 +78,22 @@ export function parsePart(request: PartRequest): { readonly part: Part; readonly
 	if (context !== undefined && grep === undefined) throw invalid("Expected `context` only together with `grep`.");
 	requireWhole("max_tokens", maxTokens, leastMaxTokens, Number.MAX_SAFE_INTEGER);
 	return { part: partOf({ lines, chars, grep, context, head, tail }), maxTokens };
+}
+
+/**
+ * Refuses a part that begins after the end of its text.
+ *
+ * @throws PalimpsestError `invalid_argument`.
+ */
+export function requireWithin(part: Part, total: SelectedPart["total"]): void {
+	if (part.kind === "tail") return;
+	const range = part.kind === "grep" ? part.within : part;
+	const [name, first, size, unit] =
+		range.kind === "chars"
+			? ["chars", range.start + 1, total.chars, "characters"]
+			: ["lines", range.first, total.lines, "lines"];
+	if (first === 1 || Number(first) <= Number(size)) return;
+	throw invalid(`Expected \`${name}\` to begin within the original: it has ${size} ${unit}.`);
 }
 
 function partOf({ lines, chars, grep, context = defaultContext, head, tail }: PartRequest): Part {
@@ -95,4 +131,10 @@ function requireWhole(name: string, value: number, least: number, most: number):
 
 function invalid(message: string): PalimpsestError {
 	return new PalimpsestError("invalid_argument", message);
+}
+
+/** A range of lines as a request names it: `120-180`, `120-` or `120`. */
+export function rangeText(first: number, last: number): string {
+	if (last === Number.POSITIVE_INFINITY) return `${first}-`;
+	return first === last ? `${first}` : `${first}-${last}`;
 }

@@ -1,7 +1,6 @@
 import type { Retention } from "./archive.ts";
-import { ambiguous } from "./create-archive.ts";
-import type { About, Driver, Stored } from "./driver.ts";
-import { hexDigitsOfRef } from "./ref.ts";
+import { type About, type Driver, holdingsOf, type Stored } from "./driver.ts";
+import { ambiguous, hexDigitsOfRef } from "./reference.ts";
 import { decideSweep, type SweepIntent, sweepOf } from "./retention.ts";
 
 interface Slot {
@@ -11,11 +10,11 @@ interface Slot {
 	usedAt: number;
 }
 
-/** Stores in this process alone, until it ends. */
+/** Stores in the memory of this process, until it ends. */
 export function createMemoryDriver(options: { readonly retention: Retention; readonly now: () => number }): Driver {
 	const { retention, now } = options;
 	const slots = new Map<string, Slot>();
-	// Refs share 15 of 64 digits: one look-up instead of a walk over all.
+	// A ref names 15 of the 64 digits of a hash. This map finds the whole hash without a walk over all of them.
 	const byPrefix = new Map<string, string>();
 	let intent: SweepIntent | undefined;
 
@@ -47,7 +46,7 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 			const slot = slots.get(hash);
 			if (slot === undefined) return undefined;
 			slot.usedAt = now();
-			return cut(slot.bytes);
+			return piecesOf(slot.bytes);
 		},
 		distrust: remove,
 		async aboutsOf(hash) {
@@ -63,10 +62,7 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 			yield* [...slots.keys()];
 		},
 		async holdings() {
-			const all = holdings();
-			const oldestUse = all.reduce((oldest, { usedAt }) => Math.min(oldest, usedAt), Number.POSITIVE_INFINITY);
-			const bytes = all.reduce((sum, one) => sum + one.bytes, 0);
-			return { originals: all.length, bytes, oldestUse: all.length === 0 ? null : oldestUse };
+			return holdingsOf(holdings());
 		},
 		async claimSweep() {
 			return true;
@@ -90,6 +86,6 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 
 const pieceBytes = 1 << 16;
 
-async function* cut(bytes: Buffer): AsyncGenerator<Buffer> {
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
 	for (let start = 0; start < bytes.length; start += pieceBytes) yield bytes.subarray(start, start + pieceBytes);
 }

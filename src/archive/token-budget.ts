@@ -1,4 +1,4 @@
-import { endOnCharacter } from "../text-bytes.ts";
+import { endOnCharacter } from "./text-bytes.ts";
 
 /** Counts the tokens of a text. */
 export type CountTokens = (text: string) => number;
@@ -6,15 +6,16 @@ export type CountTokens = (text: string) => number;
 /** More characters than any token has: the longest of o200k_base are 128 spaces. */
 export const longestToken = 128;
 
-/** Takes texts until they have a number of tokens together. */
+/** Takes texts until they fill a number of tokens together. */
 export interface TokenBudget {
-	/** Takes a text if it still fits; whether it did. */
+	/** Takes a text if it still fits, and tells whether it did. */
 	readonly take: (text: string) => boolean;
 	/** Takes as much of a text as still fits, on whole characters; answers with what it took. */
 	readonly takeSome: (text: string) => string;
+	/** A text that was put together, or the part of it that fits once the whole text is counted. */
+	readonly settle: (text: string) => string;
 }
 
-/** What a budget is made of. */
 export interface BudgetOptions {
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
@@ -22,12 +23,12 @@ export interface BudgetOptions {
 	readonly grows: "forwards" | "backwards";
 }
 
-/** A token may span the place where two texts meet, but what is this far away, in characters, hardly changes it. */
+/** A token may span the place where two texts meet. Text that is this many characters away hardly changes it. */
 const neighbourhood = 1000;
 
 /**
- * A budget of tokens for texts that are put together. A text is counted together with its neighbourhood, so that all is
- * not counted again for each; where pieces are very odd, the whole may have a few tokens more.
+ * A budget of tokens for texts that are put together. Each text is counted with its neighbourhood alone, and not with all
+ * the text before it; the whole may then have a few tokens more, so `settle` counts it once more.
  */
 export function createTokenBudget(options: BudgetOptions): TokenBudget {
 	const { maxTokens, countTokens, grows } = options;
@@ -58,7 +59,7 @@ export function createTokenBudget(options: BudgetOptions): TokenBudget {
 			let fits = 0;
 			let tooLong = Math.min(text.length, left * longestToken) + 1;
 			let next = Math.min(left * 4, tooLong - 1);
-			// Grows, then halves the step, so that what is counted is never much longer than what fits.
+			// Grows, then halves the step: a text much longer than the budget is never counted whole.
 			while (tooLong - fits > 1) {
 				const part = partOf(text, next);
 				if (cost(part) <= left) {
@@ -71,10 +72,6 @@ export function createTokenBudget(options: BudgetOptions): TokenBudget {
 			}
 			return best !== "" && take(best) ? best : "";
 		},
+		settle: (text) => (countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text)),
 	};
-}
-
-/** A text that was put together, or as much of it as fits once it is counted whole. */
-export function withinBudget(text: string, options: BudgetOptions): string {
-	return options.countTokens(text) <= options.maxTokens ? text : createTokenBudget(options).takeSome(text);
 }

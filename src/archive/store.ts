@@ -3,18 +3,15 @@ import { hostname, uptime as secondsOfUptime } from "node:os";
 import { PalimpsestError } from "../errors.ts";
 import { checkArgument } from "../policy/check-options.ts";
 import { optionKinds } from "../policy/option-kinds.ts";
-import type { Archive, Listing, Original } from "./archive.ts";
-import { checkOriginals } from "./check-originals.ts";
-import type { About, Driver, Entry } from "./driver.ts";
-import { holdPieces } from "./hold-pieces.ts";
-import { nearRefs } from "./near-refs.ts";
+import type { Archive, Listing, Original, OriginalKind } from "./archive.ts";
+import { type About, type Driver, type Entry, isKind } from "./driver.ts";
 import type { Redact } from "./redact.ts";
-import { hashPrefixOfRef, refOfHash, tidyRef } from "./ref.ts";
+import { ambiguous, hashPrefixOfRef, nearRefs, refOfHash, tidyRef } from "./reference.ts";
 import { safeForMs } from "./retention.ts";
-import { spoolPieces } from "./spool-pieces.ts";
+import { holdPieces, spoolPieces } from "./spool.ts";
 import { decodeText, encodeText } from "./text-bytes.ts";
 
-/** What an archive is made of. */
+/** The parts that an archive is made of. */
 export interface ArchiveParts {
 	readonly namespace: string;
 	readonly driver: Driver;
@@ -23,11 +20,11 @@ export interface ArchiveParts {
 	readonly redacts?: boolean | undefined;
 	/** In ms since 1970. */
 	readonly now: () => number;
-	/** For how long this machine has run, in ms, whatever the clock says. */
+	/** For how long this machine has run, in ms: a change of the clock does not change it. */
 	readonly uptime?: (() => number) | undefined;
 }
 
-/** An archive over a driver: refs, text, redaction and checks, the same for every place. */
+/** Makes an archive on top of a driver. References, text, redaction and checks are the same for every place. */
 export function createArchive(parts: ArchiveParts): Archive {
 	const { namespace, driver, redact, redacts = true, now, uptime = uptimeOfMachine } = parts;
 	let sweeping: Promise<unknown> = Promise.resolve();
@@ -40,7 +37,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 		sweptAt = at;
 		const time = { now: at, unasked: { uptime: uptime(), machine: hostname() } };
 		const sweepOnce = async () => ((await driver.claimSweep()) ? driver.sweep(time) : undefined);
-		// Nobody waits for it: what it could not do, the next one does.
+		// Nobody waits for it. The next sweep does whatever this one could not do.
 		sweeping = sweepOnce().catch(() => undefined);
 	};
 
@@ -80,14 +77,14 @@ export function createArchive(parts: ArchiveParts): Archive {
 
 	const bestListing = async (hash: string, chars: number, bytes: number): Promise<Listing> => {
 		const abouts = await driver.aboutsOf(hash);
-		// What it was to a tool call tells more than that somebody truncated the same text; the first stays the first.
+		// A record of a tool call tells more than one of a truncated text. Of several, the oldest counts.
 		const [first] = [...abouts].sort(
 			(a, b) => Number(a.toolCallId === undefined) - Number(b.toolCallId === undefined) || a.archivedAt - b.archivedAt,
 		);
 		const redactions = Math.max(0, ...abouts.map((about) => about.redactions));
-		// What stands beside a text may be torn by a crash; the text is not.
+		// A crash can lose the record beside a text, but not the text.
 		const known = first ?? { kind: "text", archivedAt: now() };
-		return { ...listingOf(hash, { ...known, chars, bytes, redactions }) };
+		return listingOf(hash, { ...known, chars, bytes, redactions });
 	};
 
 	const archive: Archive = {
@@ -149,7 +146,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 				if (result.done !== true) chars += result.value.length;
 				return result;
 			};
-			// Without `return`, so that a consumer that stops early does not keep the rest from being checked.
+			// Without `return`: when a consumer stops early, the rest is still read and checked.
 			const pieces: AsyncIterable<string> = { [Symbol.asyncIterator]: () => ({ next }) };
 			try {
 				const value = await consume(pieces);
@@ -194,14 +191,6 @@ function uptimeOfMachine(): number {
 	return secondsOfUptime() * 1000;
 }
 
-/** The error for two texts under one ref. */
-export function ambiguous(): PalimpsestError {
-	return new PalimpsestError(
-		"ambiguous_reference",
-		"Two different originals have the same reference, so that it stands for neither. Neither text was given or replaced.",
-	);
-}
-
 function listingOf(hash: string, about: About): Listing {
 	return { ref: refOfHash(hash), ...about };
 }
@@ -219,4 +208,48 @@ function digestOf(text: string): { readonly hash: string; readonly bytes: number
 function withoutRepeats(entries: readonly Entry[]): Entry[] {
 	const key = ({ hash, about }: Entry) => `${hash} ${about.toolCallId ?? ""}`;
 	return [...new Map(entries.map((entry) => [key(entry), entry])).values()];
+}
+
+/** Refuses anything but a list of originals: stored, it could not be read again. */
+function checkOriginals(originals: readonly Original[]): void {
+	const isName = (value: unknown) => value === undefined || typeof value === "string";
+	const isOriginal = (value: unknown) => {
+		const { text, kind, toolCallId, toolName } = (value ?? {}) as Partial<Original>;
+		return typeof text === "string" && isKind(kind) && isName(toolCallId) && isName(toolName);
+	};
+	if (Array.isArray(originals) && originals.every(isOriginal)) return;
+	const expected = "Expected a list of originals, each with a string `text` and a known `kind`";
+	throw new PalimpsestError(
+		"invalid_argument",
+		`${expected}, and \`toolCallId\` and \`toolName\` strings or left out.`,
+	);
+}
+
+const isText: Readonly<Record<OriginalKind, boolean>> = {
+	result: true,
+	text: true,
+	arguments: true,
+	group: false,
+	media: false,
+	places: false,
+};
+
+/**
+ * The same archive, but its `put` refuses placeholders, with the error `internal`: a placeholder that is stored as an
+ * original means that the original is lost. Kinds that are JSON are not checked, since a dropped message may hold
+ * placeholders, and a list in JSON may look like a template in brackets.
+ */
+export function refusePlaceholders(archive: Archive, isPlaceholder: (text: string) => boolean): Archive {
+	return {
+		...archive,
+		async put(originals) {
+			if (originals.some(({ kind, text }) => isText[kind] && isPlaceholder(text))) {
+				throw new PalimpsestError(
+					"internal",
+					"A placeholder was about to be archived as an original. Nothing was archived; please report this.",
+				);
+			}
+			return archive.put(originals);
+		},
+	};
 }

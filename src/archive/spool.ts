@@ -4,12 +4,11 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { OriginalWriter } from "./archive.ts";
-import { firstBytes } from "./first-bytes.ts";
-import type { Ref } from "./ref.ts";
-import { encodeText } from "./text-bytes.ts";
-import { usingPlace } from "./unavailable.ts";
+import { usingPlace } from "./driver.ts";
+import type { Ref } from "./reference.ts";
+import { encodeText, firstBytes } from "./text-bytes.ts";
 
-/** What was spooled, ready to be stored. */
+/** An original that was spooled, ready to be stored. */
 export interface Spooled {
 	/** SHA-256 (hex) of its bytes. */
 	readonly hash: string;
@@ -22,8 +21,8 @@ export interface Spooled {
 const pieceBytes = 1 << 20;
 
 /**
- * Takes an original piece by piece into a temporary file, up to `maxBytes`, and then keeps it. The file loses its name at
- * once where the system allows that, so that nothing of it stays behind and nobody else opens it.
+ * Takes an original piece by piece into a temporary file, up to `maxBytes`, and then keeps it. Where the system allows
+ * it, the file loses its name at once, so that nothing of it stays behind and nobody else opens it.
  *
  * @throws PalimpsestError `archive_unavailable` where nothing can be written there, from every function.
  */
@@ -78,7 +77,7 @@ export async function spoolPieces(maxBytes: number, keep: (spooled: Spooled) => 
 	};
 }
 
-/** What fails here is not the archive, whose folder it would not help to look at. */
+/** Names the folder for temporary files in errors: the cause is not in the folder of the archive. */
 function usingTemporary<T>(use: () => Promise<T>): Promise<T> {
 	return usingPlace(tmpdir(), use, "The folder for temporary files (TMPDIR)");
 }
@@ -99,4 +98,28 @@ function* piecesOf(fd: number, bytes: number): Generator<Buffer> {
 		yield piece.subarray(0, read);
 		start += read;
 	}
+}
+
+/** Takes an original piece by piece and holds it, up to `maxBytes`, until it can be kept. */
+export function holdPieces(maxBytes: number, keep: (text: string) => Promise<Ref>): OriginalWriter {
+	let held: string[] = [];
+	let bytes = 0;
+	let isWhole = true;
+	return {
+		async write(piece) {
+			if (!isWhole) return;
+			const first = firstBytes(piece, maxBytes - bytes);
+			held.push(first.text);
+			bytes += first.bytes;
+			isWhole = first.text.length === piece.length;
+		},
+		async end() {
+			const text = held.join("");
+			held = [];
+			return { ref: await keep(text), bytes, isWhole };
+		},
+		async discard() {
+			held = [];
+		},
+	};
 }

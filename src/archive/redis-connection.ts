@@ -1,9 +1,8 @@
-import { PalimpsestError } from "../../errors.ts";
-import { awakeTimeout } from "./awake-timeout.ts";
+import { PalimpsestError } from "../errors.ts";
 
 /** A command and its arguments. */
 export type Command = readonly (string | Buffer)[];
-/** What Redis answers: texts come as bytes. */
+/** An answer of Redis: texts come as bytes. */
 export type Reply = number | Buffer | null | readonly Reply[];
 
 /** A connection that comes back by itself. */
@@ -25,9 +24,9 @@ export type LoadClient = () => Promise<typeof import("@redis/client")>;
 
 export interface RedisAddress {
 	readonly url: string;
-	/** How long to wait for a connection, in ms, not counting what this process computes meanwhile. */
+	/** How long to wait for a connection, in ms, not counting the time in which this process computes. */
 	readonly connectTimeoutMs?: number | undefined;
-	/** How long to wait for the answers to what was sent, in ms, not counting what this process computes meanwhile. */
+	/** How long to wait for answers, in ms, not counting the time in which this process computes. */
 	readonly commandTimeoutMs?: number | undefined;
 	readonly load?: LoadClient | undefined;
 }
@@ -59,7 +58,7 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 			},
 			commandOptions: { typeMapping: { [redis.RESP_TYPES.BLOB_STRING]: Buffer } },
 		});
-		// Without a listener, a lost connection would end the process. Calls tell what is wrong.
+		// Without a listener, a lost connection would end the process. The calls tell the reason.
 		made.on("error", () => {});
 		// Each call that waits for the connection listens, and there may be any number.
 		made.setMaxListeners(0);
@@ -80,7 +79,7 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 			};
 			const onReady = () => settle(() => resolve(current));
 			const refuse = (error: unknown) => settle(() => reject(error));
-			// The client's own time runs while this process computes too; it tries again by itself.
+			// The client's own time-out also runs while this process computes. The client tries again by itself.
 			const onError = (error: unknown) => {
 				if (!(error instanceof redis.ConnectionTimeoutError)) refuse(error);
 			};
@@ -89,7 +88,7 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 		});
 	};
 
-	/** A client with an answer outstanding that nobody waits for any more is of no use: its texts would add up. */
+	/** Ends a client that owes an answer: nobody waits for it any more, and its texts would add up. */
 	const giveUp = (given: ReturnType<typeof begin>): void => {
 		if (client === given) client = undefined;
 		given.destroy();
@@ -151,7 +150,7 @@ const refusals: Readonly<Record<string, string>> = {
 	LOADING: "Redis is loading its data. Try again in a moment",
 };
 
-/** What Redis says may quote what was sent; only its first word, a code, is shown. */
+/** An error of Redis may quote the text that was sent, so only its first word, a code, is shown. */
 function refused(location: string, cause: unknown): PalimpsestError {
 	const { message = "", code } = cause as NodeJS.ErrnoException;
 	const word = /^[A-Z]{2,}\b/.exec(message)?.[0];
@@ -159,4 +158,27 @@ function refused(location: string, cause: unknown): PalimpsestError {
 		(word === undefined ? undefined : refusals[word]) ??
 		`it is not there or does not answer (${code ?? word ?? "connection lost"}). Start it, or name another archive`;
 	return new PalimpsestError("archive_unavailable", `The archive in ${location} cannot be used: ${reason}.`, { cause });
+}
+
+const looks = 10;
+
+/**
+ * Calls back once after a time, in ms, in which this process could have read an answer. While a process computes, an
+ * answer that has come waits to be read, and a timer that is due runs before it. Returns a function that ends the wait.
+ */
+function awakeTimeout(milliseconds: number, act: () => void): () => void {
+	let left = looks;
+	let last: NodeJS.Immediate | undefined;
+	// An interval is called once after the process was busy, for however long.
+	const timer = setInterval(() => {
+		left -= 1;
+		if (left > 0) return;
+		clearInterval(timer);
+		// An answer that has come by now is read before.
+		last = setImmediate(act);
+	}, milliseconds / looks);
+	return () => {
+		clearInterval(timer);
+		clearImmediate(last);
+	};
 }

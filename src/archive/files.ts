@@ -1,0 +1,389 @@
+import { randomUUID } from "node:crypto";
+import { lstatSync, statSync } from "node:fs";
+import { readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import path from "node:path";
+import type { Retention, Sweep } from "./archive.ts";
+import {
+	holds,
+	inFolder,
+	inParallel,
+	namesIn,
+	openToRead,
+	piecesOf,
+	putEmptyFile,
+	putFile,
+	statIfThere,
+	syncFolder,
+	undefinedIfAbsent,
+} from "./disk.ts";
+import {
+	type About,
+	type Driver,
+	type Entry,
+	type HashMemory,
+	holdingsOf,
+	readAbout,
+	rememberHashes,
+	type Stored,
+	usingPlace,
+	writeAbout,
+} from "./driver.ts";
+import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
+import { decideSweep, type Holding, readIntent, type SweepTime, safeForMs, sweepOf } from "./retention.ts";
+
+const atATime = 8;
+/** Marks of use are not renewed within this time, in ms. A sweep leaves alone texts that are sixty times as old. */
+const renewAfterMs = 60_000;
+
+/**
+ * Stores in files under a folder, one of plain text for each original, named by its SHA-256. Several processes may use
+ * the same folder at once.
+ */
+export function createFilesDriver(options: {
+	readonly folder: string;
+	readonly namespace: string;
+	readonly retention: Retention;
+	readonly now: () => number;
+}): Driver {
+	const { folder, namespace, retention, now } = options;
+	const layout = layoutOf(path.join(folder, namespace));
+	const verified = rememberHashes();
+
+	const aboutsOf = async (hash: string): Promise<About[]> => {
+		const names = (await namesIn(layout.textFolder(hash))).filter((name) => {
+			const named = readName(name);
+			return named.is === "about" && named.hash === hash;
+		});
+		const read = await Promise.all(names.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
+		return read.filter((about) => about !== undefined);
+	};
+
+	const textsIn = async (bucket: string): Promise<string[]> =>
+		(await namesIn(bucket)).filter((name) => readName(name).is === "text");
+
+	const find = async (toolCallId: string): Promise<Stored[]> => {
+		const call = callKey(toolCallId);
+		const found: Stored[] = [];
+		for (const name of await namesIn(layout.callFolder(call))) {
+			const named = readName(name);
+			if (named.is !== "call" || named.call !== call) continue;
+			const about = await readAboutFile(layout.about(named.hash, call));
+			const isStored = (await sizeOf(layout.text(named.hash))) !== undefined;
+			if (isStored && about?.toolCallId === toolCallId) found.push({ hash: named.hash, about });
+		}
+		return found;
+	};
+
+	return {
+		location: folder,
+		write: (entries) => usingPlace(folder, () => writeEntries(entries, { layout, verified, now })),
+		hashesFrom: (prefix) =>
+			usingPlace(folder, async () =>
+				(await textsIn(layout.textFolder(prefix))).filter((hash) => hash.startsWith(prefix)),
+			),
+		read: (hash) =>
+			usingPlace(folder, async () => {
+				const handle = await openToRead(layout.text(hash));
+				if (handle === undefined) return undefined;
+				const { mtimeMs } = await handle.stat();
+				// On a read-only file system a text can be read, but not marked as used.
+				await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
+				return readingFrom(folder, piecesOf(handle));
+			}),
+		distrust: (hash) => verified.delete(hash),
+		aboutsOf: (hash) => usingPlace(folder, () => aboutsOf(hash)),
+		find: (toolCallId) => usingPlace(folder, () => find(toolCallId)),
+		async *hashes() {
+			for (const bucket of layout.buckets) yield* await usingPlace(folder, () => textsIn(bucket));
+		},
+		holdings: () => usingPlace(folder, async () => holdingsOf(await holdingsIn(layout))),
+		claimSweep: () => usingPlace(folder, () => claimSweep(layout.sweepMarker, now())),
+		sweep: (time) => usingPlace(folder, () => sweepFiles(layout, retention, time)),
+		clear: () =>
+			usingPlace(folder, async () => {
+				const counts = await Promise.all(layout.buckets.map(async (bucket) => (await textsIn(bucket)).length));
+				await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
+				verified.clear();
+				return counts.reduce((sum, count) => sum + count, 0);
+			}),
+		async close() {},
+	};
+}
+
+/** The bytes of a text; a failure while reading becomes `archive_unavailable`. */
+async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+	try {
+		for (;;) {
+			const { done, value } = await usingPlace(folder, () => pieces.next());
+			if (done === true) return;
+			yield value;
+		}
+	} finally {
+		await pieces.return(undefined);
+	}
+}
+
+// ---- Names ----
+
+/**
+ * The names in the folder of a namespace:
+ *
+ * - `ab/ab12…` (SHA-256): a text, as it is;
+ * - `ab/ab12….{call}.json`: the record of the text for one tool call; `{call}` are 16 hex digits of the SHA-256 of the
+ *   call's id, or `none`;
+ * - `calls/cd/{call}.ab12…`: an empty file, which leads from a call to its texts;
+ * - `swept`: its time tells when somebody last swept;
+ * - `sweep-intent.json`: the intent of a sweep that put much off.
+ *
+ * No two processes change one file, so that they need no lock, and a torn write damages nothing else.
+ */
+function layoutOf(folder: string) {
+	const textFolder = (hash: string) => path.join(folder, hash.slice(0, 2));
+	const callFolder = (call: string) => path.join(folder, "calls", call.slice(0, 2));
+	return {
+		folder,
+		textFolder,
+		text: (hash: string) => path.join(textFolder(hash), hash),
+		about: (hash: string, call: string) => path.join(textFolder(hash), `${hash}.${call}.json`),
+		callFolder,
+		call: (call: string, hash: string) => path.join(callFolder(call), `${call}.${hash}`),
+		sweepMarker: path.join(folder, "swept"),
+		sweepIntent: path.join(folder, "sweep-intent.json"),
+		buckets: twoDigits.map((digits) => path.join(folder, digits)),
+		callBuckets: twoDigits.map((digits) => path.join(folder, "calls", digits)),
+	};
+}
+
+type Layout = ReturnType<typeof layoutOf>;
+
+const twoDigits = Array.from({ length: 256 }, (_, number) => number.toString(16).padStart(2, "0"));
+
+type Named =
+	| { readonly is: "text"; readonly hash: string }
+	| { readonly is: "about" | "call"; readonly hash: string; readonly call: string }
+	/** A text that a sweep has set aside and will remove. */
+	| { readonly is: "set-aside"; readonly hash: string }
+	/** A file that was being written. */
+	| { readonly is: "temporary" | "other" };
+
+const patterns = {
+	text: /^(?<hash>[0-9a-f]{64})$/,
+	about: /^(?<hash>[0-9a-f]{64})\.(?<call>[0-9a-f]{16}|none)\.json$/,
+	call: /^(?<call>[0-9a-f]{16})\.(?<hash>[0-9a-f]{64})$/,
+	"set-aside": /^(?<hash>[0-9a-f]{64})\.[0-9a-f-]{36}\.swept$/,
+	temporary: /^\.[0-9a-f-]{36}\.tmp$/,
+};
+
+function readName(name: string): Named {
+	for (const [is, pattern] of Object.entries(patterns)) {
+		const match = pattern.exec(name);
+		if (match) return { is, ...match.groups } as Named;
+	}
+	return { is: "other" };
+}
+
+async function readAboutFile(file: string): Promise<About | undefined> {
+	const json = await readFile(file, "utf8").catch(undefinedIfAbsent);
+	return json === undefined ? undefined : readAbout(json);
+}
+
+async function sizeOf(file: string): Promise<number | undefined> {
+	return stat(file).then(
+		({ size }) => size,
+		() => undefined,
+	);
+}
+
+// ---- Writing ----
+
+interface Writing {
+	readonly layout: Layout;
+	/** Texts that this process has found whole, so that it need not read them again. */
+	readonly verified: HashMemory;
+	readonly now: () => number;
+}
+
+/** Writes texts, then their records, then the names by which calls find them: each is found only when it is whole. */
+async function writeEntries(given: readonly Entry[], writing: Writing): Promise<void> {
+	const { layout, verified } = writing;
+	const entries = given.filter((entry) => !isKnown(entry, writing));
+	const texts = [...new Map(entries.map((entry) => [entry.hash, entry])).values()];
+	const written: Entry[] = [];
+	await inParallel(texts, atATime, async (entry) => {
+		if (await isStored(entry, writing)) return;
+		const { hash, pieces } = entry;
+		const file = { file: layout.text(hash), at: writing.now(), sync: true };
+		await inFolder(layout.textFolder(hash), () => putFile({ ...file, pieces: pieces() }));
+		written.push(entry);
+	});
+	const folders = [...new Set(written.map(({ hash }) => layout.textFolder(hash)))];
+	await inParallel(folders, atATime, async (folder) => {
+		await refuseCollisions(folder, written, layout);
+		await syncFolder(folder);
+	});
+	const isNew = new Set(written.map(({ hash }) => hash));
+	await inParallel(entries, atATime, (entry) => writeRecord(entry, isNew.has(entry.hash), writing));
+	for (const hash of isNew) verified.add(hash);
+}
+
+/**
+ * Whether an entry that this process found whole before is still there, with its record and its name. Each turn of an
+ * agent brings every earlier text again, so this asks the file system without waiting.
+ */
+function isKnown({ hash, about }: Entry, { layout, verified, now }: Writing): boolean {
+	if (!verified.has(hash)) return false;
+	const options = { throwIfNoEntry: false } as const;
+	const call = callKey(about.toolCallId);
+	try {
+		const text = lstatSync(layout.text(hash), options);
+		if (!text?.isFile() || text.size !== about.bytes || !isFresh(text.mtimeMs, now())) return false;
+		if ((statSync(layout.about(hash, call), options)?.size ?? 0) === 0) return false;
+		return about.toolCallId === undefined || statSync(layout.call(call, hash), options) !== undefined;
+	} catch {
+		// Writing it tells the reason.
+		return false;
+	}
+}
+
+function isFresh(usedAt: number, now: number): boolean {
+	return usedAt <= now && now - usedAt < renewAfterMs;
+}
+
+async function isStored({ hash, about }: Entry, { layout, verified, now }: Writing): Promise<boolean> {
+	const file = layout.text(hash);
+	const found = await statIfThere(file);
+	if (!found?.isFile() || found.size !== about.bytes) return false;
+	if (!verified.has(hash)) {
+		if (!(await holds(file, hash))) return false;
+		verified.add(hash);
+	}
+	return markUsed(file, found.mtimeMs, now());
+}
+
+/** Renews the time of a file's last use; false where it is gone. */
+async function markUsed(file: string, usedAt: number, now: number): Promise<boolean> {
+	if (isFresh(usedAt, now)) return true;
+	const marked = utimes(file, new Date(now), new Date(now)).then(() => true);
+	return (await marked.catch(undefinedIfAbsent)) ?? false;
+}
+
+/** Looks after the writing: of two processes that write at once, at least one then sees the other's text. */
+async function refuseCollisions(folder: string, written: readonly Entry[], layout: Layout): Promise<void> {
+	const own = written.filter(({ hash }) => layout.textFolder(hash) === folder);
+	const byPrefix = new Map(own.map(({ hash }) => [hash.slice(0, hexDigitsOfRef), hash]));
+	const colliding = (await namesIn(folder)).flatMap((name) => {
+		const hash = byPrefix.get(name.slice(0, hexDigitsOfRef));
+		return hash !== undefined && hash !== name && readName(name).is === "text" ? [hash] : [];
+	});
+	if (colliding.length === 0) return;
+	await Promise.all(colliding.map((hash) => rm(layout.text(hash), { force: true })));
+	throw ambiguous();
+}
+
+/** Writes the record and the name of an entry. Those of a new text are renewed, or a sweep would take them for leftovers. */
+async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now }: Writing): Promise<void> {
+	const call = callKey(about.toolCallId);
+	const file = layout.about(hash, call);
+	if (isNew || ((await sizeOf(file)) ?? 0) === 0) {
+		const pieces = [Buffer.from(writeAbout(about), "utf8")];
+		// A record of redactions must last as long as the text.
+		const sync = about.redactions > 0;
+		await inFolder(layout.textFolder(hash), () => putFile({ file, pieces, at: now(), sync }));
+	}
+	if (about.toolCallId === undefined) return;
+	const callFile = layout.call(call, hash);
+	if (!isNew && (await sizeOf(callFile)) !== undefined) return;
+	await inFolder(layout.callFolder(call), () => putEmptyFile(callFile, now()));
+}
+
+// ---- Sweeping ----
+
+/** Does not make the folder of a namespace in which nothing was stored yet. */
+async function claimSweep(marker: string, now: number): Promise<boolean> {
+	if ((await namesIn(path.dirname(marker))).length === 0) return false;
+	const sweptAt = await stat(marker).then(
+		({ mtimeMs }) => mtimeMs,
+		() => Number.NEGATIVE_INFINITY,
+	);
+	if (sweptAt <= now && now - sweptAt < safeForMs) return false;
+	await inFolder(path.dirname(marker), () => putEmptyFile(marker, now));
+	return true;
+}
+
+async function holdingsIn(layout: Layout): Promise<Holding[]> {
+	const holdings: Holding[] = [];
+	for (const bucket of layout.buckets) {
+		const texts = (await namesIn(bucket)).filter((name) => readName(name).is === "text");
+		await inParallel(texts, 2 * atATime, async (hash) => {
+			const found = await statIfThere(path.join(bucket, hash));
+			if (found?.isFile()) holdings.push({ hash, bytes: found.size, usedAt: found.mtimeMs });
+		});
+	}
+	return holdings;
+}
+
+/** Applies the retention, and removes the files that crashes left. */
+async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime): Promise<Sweep> {
+	const holdings = await holdingsIn(layout);
+	const before = await readFile(layout.sweepIntent, "utf8").catch(() => undefined);
+	const { expired, intent } = decideSweep({ holdings, retention, time, intent: readIntent(before) });
+	if (intent) {
+		const pieces = [Buffer.from(JSON.stringify(intent))];
+		await inFolder(layout.folder, () => putFile({ file: layout.sweepIntent, pieces, at: time.now, sync: false }));
+	}
+	const removed: Holding[] = [];
+	for (const holding of expired) {
+		if (await removeUnlessUsed(layout.text(holding.hash), holding.usedAt)) removed.push(holding);
+	}
+	const gone = new Set(removed.map(({ hash }) => hash));
+	const kept = new Set(holdings.filter(({ hash }) => !gone.has(hash)).map(({ hash }) => hash));
+	for (const bucket of [...layout.buckets, ...layout.callBuckets]) {
+		await sweepLeftovers({ bucket, kept, layout, now: time.now });
+	}
+	if (!intent && before !== undefined) await rm(layout.sweepIntent, { force: true });
+	return sweepOf(holdings, removed);
+}
+
+/**
+ * Sets a text aside, and then removes it unless it was used since the sweep looked at it. Such a text goes back: somebody
+ * was told that it is kept.
+ */
+async function removeUnlessUsed(text: string, unusedSince: number): Promise<boolean> {
+	const aside = `${text}.${randomUUID()}.swept`;
+	// Another sweep at the same time may have taken it already.
+	await rename(text, aside).catch(undefinedIfAbsent);
+	const found = await statIfThere(aside);
+	if (found === undefined) return false;
+	if (found.mtimeMs !== unusedSince) {
+		await rename(aside, text);
+		return false;
+	}
+	await rm(aside, { force: true });
+	return true;
+}
+
+/** Removes unfinished files, and the records and names of texts that are gone. */
+async function sweepLeftovers(where: {
+	readonly bucket: string;
+	readonly kept: ReadonlySet<string>;
+	readonly layout: Layout;
+	readonly now: number;
+}): Promise<void> {
+	const { bucket, kept, layout, now } = where;
+	await inParallel(await namesIn(bucket), 2 * atATime, async (name) => {
+		const named = readName(name);
+		const isRecord = named.is === "about" || named.is === "call";
+		const isLeftover = isRecord ? !kept.has(named.hash) : named.is === "temporary" || named.is === "set-aside";
+		const file = path.join(bucket, name);
+		const found = isLeftover ? await statIfThere(file) : undefined;
+		if (found === undefined) return;
+		if (named.is === "set-aside") {
+			// A sweep ended half-way. The text goes back, and the next sweep judges it again.
+			const isBeingSwept = now - found.ctimeMs < safeForMs && found.ctimeMs <= now;
+			if (!isBeingSwept) await rename(file, layout.text(named.hash)).catch(undefinedIfAbsent);
+			return;
+		}
+		// A young file may belong to a text that is being written.
+		if (now - found.mtimeMs >= safeForMs) await rm(file, { force: true });
+	});
+}

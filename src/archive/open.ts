@@ -1,0 +1,156 @@
+import { homedir } from "node:os";
+import path from "node:path";
+import { PalimpsestError } from "../errors.ts";
+import { checkOptions, type OptionKinds } from "../policy/check-options.ts";
+import { optionKinds } from "../policy/option-kinds.ts";
+import type { Policy } from "../policy/schema.ts";
+import { type Archive, defaultRetention, type Retention } from "./archive.ts";
+import type { Driver } from "./driver.ts";
+import { checkNamespace } from "./reference.ts";
+
+/** Which archive to open. */
+export interface ArchiveOptions {
+	/** As `archivePlace` takes it; by default `files`. */
+	readonly where?: string | undefined;
+	/** 1 to 64 of a-z, 0-9, `-` and `_`. */
+	readonly namespace?: string | undefined;
+	readonly retention?: Retention | undefined;
+	/** Regular expressions (RE2's syntax) for parts that must not be stored. */
+	readonly redact?: readonly string[] | undefined;
+	/** Whether credentials of well-known shapes are not stored either. Needs secretlint's recommended rules. */
+	readonly redactCredentials?: boolean | undefined;
+	/** The clock, in ms since 1970. */
+	readonly now?: (() => number) | undefined;
+	/** For how long this machine has run, in ms: a change of the clock does not change it. */
+	readonly uptime?: (() => number) | undefined;
+}
+
+const { anything, flag, function: callback, string, strings } = optionKinds;
+const archiveKinds: OptionKinds<ArchiveOptions> = {
+	where: string,
+	namespace: string,
+	// Has an error of its own.
+	retention: anything,
+	redact: strings,
+	redactCredentials: flag,
+	now: callback,
+	uptime: callback,
+};
+
+/**
+ * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
+ * file and waits for no server: the first call tells when the place cannot be used.
+ *
+ * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client or secretlint's rules are
+ * asked for and not installed.
+ */
+export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
+	checkOptions<ArchiveOptions>(options, "openArchive", archiveKinds);
+	const { redact = [], redactCredentials = false, now = Date.now, uptime } = options;
+	const namespace = checkNamespace(options.namespace ?? "default");
+	const retention = checkRetention(options.retention === undefined ? defaultRetention : options.retention);
+	const patterns = redact.length === 0 ? [] : [(await import("./pattern.ts")).findPatterns(redact)];
+	const driver = await driverFor(options.where ?? "files", { namespace, retention, now });
+	if (!driver) return undefined;
+	const [{ createArchive }, { createRedact, findCredentials }] = await Promise.all([
+		import("./store.ts"),
+		import("./redact.ts"),
+	]);
+	const finders = redactCredentials ? [...patterns, await findCredentials()] : patterns;
+	const redacts = finders.length > 0;
+	return createArchive({ namespace, driver, redact: createRedact(finders), redacts, now, uptime });
+}
+
+type DriverOptions = { readonly namespace: string; readonly retention: Retention; readonly now: () => number };
+
+async function driverFor(where: string, options: DriverOptions): Promise<Driver | undefined> {
+	const place = archivePlace(where);
+	switch (place) {
+		case "none":
+			return undefined;
+		case "memory":
+			return (await import("./memory.ts")).createMemoryDriver(options);
+		case "redis":
+			return (await import("./redis.ts")).createRedisDriver({ ...options, url: where });
+		case "folder":
+		case "files": {
+			const { platform, env: environment } = process;
+			const ofUser = () => archiveFolderOf({ platform, environment, homeFolder: homedir() });
+			const folder = place === "files" ? ofUser() : path.resolve(where);
+			return (await import("./files.ts")).createFilesDriver({ ...options, folder });
+		}
+	}
+}
+
+function checkRetention(retention: Retention): Retention {
+	const { maxAgeMs, maxBytes } = (retention ?? {}) as Partial<Retention>;
+	const isAboveZero = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
+	if (isAboveZero(maxAgeMs) && isAboveZero(maxBytes)) return retention;
+	const expected = "Expected the archive's retention to be an age (`maxAgeMs`) and a size (`maxBytes`) above 0.";
+	throw new PalimpsestError("invalid_argument", expected);
+}
+
+/** Which archive is meant: its place, as `archivePlace` takes it, and its namespace. */
+export interface ArchiveLocation {
+	readonly where: string;
+	readonly namespace: string;
+}
+
+const day = 24 * 3_600_000;
+
+/**
+ * Opens an archive with the retention and the redaction of a policy; `undefined` for `none`.
+ *
+ * @throws PalimpsestError as `openArchive`; `invalid_argument` for a pattern of `archive.redact` that is none.
+ */
+export function openArchiveOfPolicy(
+	location: ArchiveLocation,
+	policy: Pick<Policy, "archive">,
+): Promise<Archive | undefined> {
+	const { max_age_days, max_bytes, redact, redact_credentials: redactCredentials } = policy.archive;
+	const retention = { maxAgeMs: max_age_days * day, maxBytes: max_bytes };
+	return openArchive({ ...location, retention, redact, redactCredentials });
+}
+
+/** Where an archive stores; `none` where nothing is kept. */
+export type ArchivePlace = "none" | "memory" | "files" | "folder" | "redis";
+
+/**
+ * The place that a name stands for: `files` (under the user's state folder), `memory`, `none`, an address that begins
+ * with `redis:` or `rediss:`, or the path of a folder, absolute or beginning with `./` or `../`.
+ *
+ * @throws PalimpsestError `invalid_argument` for any other name.
+ */
+export function archivePlace(where: string): ArchivePlace {
+	if (where === "none" || where === "memory" || where === "files") return where;
+	if (/^rediss?:/.test(where)) return "redis";
+	if (path.isAbsolute(where) || /^\.\.?[\\/]/.test(where)) return "folder";
+	throw new PalimpsestError(
+		"invalid_argument",
+		"Expected the archive to be files, memory, none, redis://HOST:PORT, or a folder such as /var/lib/palimpsest or ./archive.",
+	);
+}
+
+/** The facts that decide where a program of this user keeps its state. */
+export interface Surroundings {
+	readonly platform: NodeJS.Platform;
+	readonly environment: Readonly<Record<string, string | undefined>>;
+	readonly homeFolder: string;
+}
+
+/**
+ * The folder of archives where none is named, in the user's state folder as each system has it
+ * (https://specifications.freedesktop.org/basedir-spec/latest/; a relative path in its variable does not count).
+ */
+export function archiveFolderOf({ platform, environment, homeFolder }: Surroundings): string {
+	if (platform === "win32") {
+		const local = environment.LOCALAPPDATA || path.win32.join(homeFolder, "AppData", "Local");
+		return path.win32.join(local, "palimpsest", "archive");
+	}
+	if (platform === "darwin") {
+		return path.posix.join(homeFolder, "Library", "Application Support", "palimpsest", "archive");
+	}
+	const state = environment.XDG_STATE_HOME ?? "";
+	const folder = path.posix.isAbsolute(state) ? state : path.posix.join(homeFolder, ".local", "state");
+	return path.posix.join(folder, "palimpsest", "archive");
+}

@@ -1,0 +1,285 @@
+import type { Retention, Sweep } from "./archive.ts";
+import { type Driver, type Entry, holdingsOf, readAbout, rememberHashes, type Stored, writeAbout } from "./driver.ts";
+import { type Command, connectRedis, type RedisAddress, type RedisConnection, type Reply } from "./redis-connection.ts";
+import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
+import {
+	decideSweep,
+	type Holding,
+	readIntent,
+	type SweepTime,
+	safeForMs,
+	secondThoughtsMs,
+	sweepOf,
+} from "./retention.ts";
+
+const pieceBytes = 1 << 20;
+const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
+/** For how long the intent of a sweep is kept, in ms. */
+const intentForMs = String(30 * secondThoughtsMs);
+/** Keys or members in one round trip. */
+const page = 1000;
+
+/**
+ * Stores in Redis, for several machines. Every key expires by its own time to live, which use renews. That time is twice
+ * the retention's age, since Redis goes by its clock alone: sweeps apply the age, where a jump of the clock removes little,
+ * and the size, which no time to live can keep.
+ *
+ * @throws PalimpsestError as `connectRedis` does.
+ */
+export async function createRedisDriver(
+	options: RedisAddress & { readonly namespace: string; readonly retention: Retention; readonly now: () => number },
+): Promise<Driver> {
+	const { namespace, retention, now } = options;
+	const connection = await connectRedis(options);
+	const keys = keysOf(namespace);
+	const lifetime = 2 * Math.max(retention.maxAgeMs, safeForMs) + secondThoughtsMs;
+	const expiry = String(Math.ceil(Math.min(lifetime, longestExpiryMs)));
+	const sent = rememberHashes();
+
+	// The time of use comes first. A sweep in between then leaves the text alone, or the commands after it find it gone.
+	const markUsed = (hash: string): Command[] => [
+		["ZADD", keys.used, String(now()), hash],
+		["PEXPIRE", keys.used, expiry],
+		["SET", keys.ref(hash), hash, "PX", expiry, "NX"],
+		["PEXPIRE", keys.ref(hash), expiry],
+		["PEXPIRE", keys.about(hash), expiry],
+		["PEXPIRE", keys.text(hash), expiry],
+	];
+	const describe = ({ hash, about }: Entry): Command[] => {
+		const call = callKey(about.toolCallId);
+		const named: Command[] = [
+			["ZADD", keys.call(call), "NX", String(about.archivedAt), hash],
+			["PEXPIRE", keys.call(call), expiry],
+		];
+		return [
+			["HSETNX", keys.about(hash), call, writeAbout(about)],
+			["PEXPIRE", keys.about(hash), expiry],
+			...(about.toolCallId === undefined ? [] : named),
+		];
+	};
+	const store = ({ hash, pieces }: Entry): Command[] => [
+		["SET", keys.text(hash), Buffer.concat([...pieces()]), "PX", expiry],
+		["SET", keys.ref(hash), hash, "PX", expiry, "NX"],
+		["GET", keys.ref(hash)],
+	];
+
+	/** Answers with the entries whose text has gone since this process sent it. */
+	const writeOnce = async (entries: readonly Entry[]): Promise<Entry[]> => {
+		const commands: Command[] = [];
+		const checks: ((replies: readonly Reply[]) => void)[] = [];
+		const missing: Entry[] = [];
+		const seen = new Set<string>();
+		for (const entry of entries) {
+			const { hash } = entry;
+			if (!seen.has(hash)) {
+				const isKnown = sent.has(hash);
+				if (!isKnown) commands.push(...store(entry));
+				const owner = commands.length - 1;
+				commands.push(...markUsed(hash));
+				const mark = commands.length - 1;
+				checks.push((replies) => {
+					if (!isKnown && String(replies[owner]) !== hash) throw ambiguous();
+					if (replies[mark] !== 1) missing.push(entry);
+				});
+			}
+			seen.add(hash);
+			commands.push(...describe(entry));
+		}
+		const replies = await connection.send(commands);
+		for (const check of checks) check(replies);
+		for (const { hash } of entries) sent.add(hash);
+		return missing;
+	};
+
+	return {
+		location: connection.location,
+		async write(entries) {
+			const missing = await writeOnce(entries);
+			for (const { hash } of missing) sent.delete(hash);
+			if (missing.length > 0) await writeOnce(missing);
+		},
+		async hashesFrom(prefix) {
+			const [hash] = await connection.send([["GET", keys.ref(prefix)]]);
+			return hash === null ? [] : [String(hash)];
+		},
+		async read(hash) {
+			const [exists] = await connection.send([["EXISTS", keys.text(hash)]]);
+			if (exists !== 1) return undefined;
+			await connection.send(markUsed(hash));
+			return piecesOf(connection, keys.text(hash));
+		},
+		distrust: (hash) => sent.delete(hash),
+		async aboutsOf(hash) {
+			const [values] = await connection.send([["HVALS", keys.about(hash)]]);
+			const read = textsOf(values).map(readAbout);
+			return read.filter((about) => about !== undefined);
+		},
+		async find(toolCallId) {
+			const call = callKey(toolCallId);
+			const [members] = await connection.send([["ZRANGE", keys.call(call), "0", "-1"]]);
+			const hashes = textsOf(members);
+			const replies = await connection.send(
+				hashes.flatMap((hash): Command[] => [
+					["EXISTS", keys.text(hash)],
+					["HGET", keys.about(hash), call],
+				]),
+			);
+			return hashes.flatMap((hash, index): Stored[] => {
+				const about = readAbout(String(replies[2 * index + 1]));
+				return replies[2 * index] === 1 && about?.toolCallId === toolCallId ? [{ hash, about }] : [];
+			});
+		},
+		async *hashes() {
+			yield* (await holdingsIn(connection, keys)).map(({ hash }) => hash);
+		},
+		async holdings() {
+			return holdingsOf(await holdingsIn(connection, keys));
+		},
+		async claimSweep() {
+			const [claimed] = await connection.send([["SET", keys.sweepMarker, "1", "PX", String(safeForMs), "NX"]]);
+			return claimed !== null;
+		},
+		sweep: (time) => sweepRedis({ connection, keys, retention, time }),
+		async clear() {
+			const count = (await holdingsIn(connection, keys)).length;
+			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
+			sent.clear();
+			return count;
+		},
+		close: connection.close,
+	};
+}
+
+/**
+ * The keys of a namespace. The braces keep them on one node of a Redis Cluster.
+ *
+ * - `text:{hash}`: the bytes of a text;
+ * - `about:{hash}`: a hash with the record of the text (JSON) for each tool call;
+ * - `ref:{15 digits}`: the hash whose ref has these digits;
+ * - `call:{call}`: a sorted set of the hashes of a tool call;
+ * - `used`: a sorted set of all hashes by the time of their last use, in ms;
+ * - `swept`: there for an hour after a sweep that nobody asked for;
+ * - `sweep-intent`: the intent of a sweep that put much off (JSON).
+ */
+function keysOf(namespace: string) {
+	const prefix = `palimpsest:{${namespace}}:`;
+	return {
+		all: `${prefix}*`,
+		text: (hash: string) => `${prefix}text:${hash}`,
+		about: (hash: string) => `${prefix}about:${hash}`,
+		ref: (hash: string) => `${prefix}ref:${hash.slice(0, hexDigitsOfRef)}`,
+		call: (call: string) => `${prefix}call:${call}`,
+		calls: `${prefix}call:*`,
+		used: `${prefix}used`,
+		sweepMarker: `${prefix}swept`,
+		sweepIntent: `${prefix}sweep-intent`,
+	};
+}
+
+type Keys = ReturnType<typeof keysOf>;
+
+function textsOf(reply: Reply | undefined): string[] {
+	return Array.isArray(reply) ? reply.map(String) : [];
+}
+
+async function* piecesOf(connection: RedisConnection, key: string): AsyncGenerator<Buffer> {
+	for (let start = 0; ; start += pieceBytes) {
+		const [piece] = await connection.send([["GETRANGE", key, String(start), String(start + pieceBytes - 1)]]);
+		if (!Buffer.isBuffer(piece) || piece.length === 0) return;
+		yield piece;
+		if (piece.length < pieceBytes) return;
+	}
+}
+
+/** The keys that match a pattern, a page at a time. A key that is written meanwhile may be missing or come twice. */
+async function* scanKeys(connection: RedisConnection, pattern: string): AsyncGenerator<readonly string[]> {
+	let cursor = "0";
+	do {
+		const [reply] = await connection.send([["SCAN", cursor, "MATCH", pattern, "COUNT", String(page)]]);
+		const [next, found] = Array.isArray(reply) ? reply : [];
+		cursor = String(next ?? "0");
+		const names = textsOf(found);
+		if (names.length > 0) yield names;
+	} while (cursor !== "0");
+}
+
+function* pagesOf<T>(items: readonly T[]): Generator<readonly T[]> {
+	for (let start = 0; start < items.length; start += page) yield items.slice(start, start + page);
+}
+
+// ---- Sweeping ----
+
+/** The texts whose keys have not expired. */
+async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Holding[]> {
+	const [members] = await connection.send([["ZRANGE", keys.used, "0", "-1", "WITHSCORES"]]);
+	const flat = textsOf(members);
+	const used = flat.flatMap((hash, at) => (at % 2 === 0 ? [{ hash, usedAt: Number(flat[at + 1]) }] : []));
+	const holdings: Holding[] = [];
+	for (const some of pagesOf(used)) {
+		const replies = await connection.send(
+			some.flatMap(({ hash }): Command[] => [
+				["EXISTS", keys.text(hash)],
+				["STRLEN", keys.text(hash)],
+			]),
+		);
+		for (const [at, one] of some.entries()) {
+			if (replies[2 * at] === 1) holdings.push({ ...one, bytes: Number(replies[2 * at + 1]) });
+		}
+	}
+	return holdings;
+}
+
+/**
+ * Removes a text with all its keys, unless it was used after the sweep looked at it: Redis runs the commands of other
+ * processes between two commands of ours, but none within a script.
+ */
+const removeUnlessUsed = `
+local used = redis.call('ZSCORE', KEYS[1], ARGV[1])
+if used and tonumber(used) ~= tonumber(ARGV[2]) then return 0 end
+redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+return 1`;
+
+/** Removes a hash from a set, unless its text was stored again meanwhile. */
+const forgetIfGone = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
+
+/** Applies the retention. */
+async function sweepRedis(options: {
+	readonly connection: RedisConnection;
+	readonly keys: Keys;
+	readonly retention: Retention;
+	readonly time: SweepTime;
+}): Promise<Sweep> {
+	const { connection, keys, retention, time } = options;
+	const holdings = await holdingsIn(connection, keys);
+	const [before] = await connection.send([["GET", keys.sweepIntent]]);
+	const left = before === null ? undefined : readIntent(String(before));
+	const { expired, intent } = decideSweep({ holdings, retention, time, intent: left });
+	if (intent) await connection.send([["SET", keys.sweepIntent, JSON.stringify(intent), "PX", intentForMs]]);
+	else if (before !== null) await connection.send([["DEL", keys.sweepIntent]]);
+	const removed: Holding[] = [];
+	for (const some of pagesOf(expired)) {
+		const replies = await connection.send(
+			some.map(({ hash, usedAt }) => {
+				const names = [keys.used, keys.text(hash), keys.about(hash), keys.ref(hash)];
+				return ["EVAL", removeUnlessUsed, String(names.length), ...names, hash, String(usedAt)];
+			}),
+		);
+		removed.push(...some.filter((_, at) => replies[at] === 1));
+	}
+	// A set that stays in use never expires as a whole, such as the one of `call_0`, an id that many models use again.
+	await tidy(connection, keys, [keys.used]);
+	for await (const sets of scanKeys(connection, keys.calls)) await tidy(connection, keys, sets);
+	return sweepOf(holdings, removed);
+}
+
+/** Removes hashes from sets whose texts are gone. */
+async function tidy(connection: RedisConnection, keys: Keys, sets: readonly string[]): Promise<void> {
+	const members = await connection.send(sets.map((set): Command => ["ZRANGE", set, "0", "-1"]));
+	const pairs = sets.flatMap((set, at) => textsOf(members[at]).map((hash) => ({ set, hash })));
+	for (const some of pagesOf(pairs)) {
+		const there = await connection.send(some.map(({ hash }): Command => ["EXISTS", keys.text(hash)]));
+		const gone = some.filter((_, at) => there[at] === 0);
+		await connection.send(gone.map(({ set, hash }) => ["EVAL", forgetIfGone, "2", set, keys.text(hash), hash]));
+	}
+}

@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import { distance } from "fastest-levenshtein";
+import { PalimpsestError } from "../errors.ts";
+
+/**
+ * A short name for an original, such as `ku193re960gi257do532`. It stands in placeholders, and a model asks by it.
+ *
+ * It is four times a syllable and three digits, and carries the first 60 bits of the SHA-256 of the stored text, times
+ * 43: a number that is no multiple of 43 was altered. In o200k_base and in cl100k_base each syllable between digits is
+ * one token, and so are three digits. That makes 8 tokens, always the same ones, where 16 hex digits take 9 to 15.
+ */
+export type Ref = string;
+
+const consonants = "bdfghjklmnprstvwz";
+const vowels = "aeiou";
+const syllables = Array.from(consonants, (consonant) => Array.from(vowels, (vowel) => consonant + vowel)).flat();
+const groups = 4;
+const groupSize = syllables.length * 1000;
+// A prime: no change of one character, and no swap of two neighbouring digits, makes another multiple.
+const check = 43n;
+
+/** How many hex digits of the SHA-256 a ref carries. */
+export const hexDigitsOfRef = 15;
+/** Characters of a ref. */
+export const refLength = groups * 5;
+/** The form of a ref, for a regular expression. */
+export const refPattern = `(?:[${consonants}][${vowels}]\\d{3}){${groups}}`;
+
+const exactly = new RegExp(`^${refPattern}$`);
+
+/** The ref of a stored text, from the SHA-256 (hex) of its bytes. */
+export function refOfHash(hash: string): Ref {
+	let number = BigInt(`0x${hash.slice(0, hexDigitsOfRef)}`) * check;
+	let ref = "";
+	for (let group = 0; group < groups; group += 1) {
+		const value = Number(number % BigInt(groupSize));
+		number /= BigInt(groupSize);
+		ref = `${syllables[Math.floor(value / 1000)]}${String(value % 1000).padStart(3, "0")}${ref}`;
+	}
+	return ref;
+}
+
+/** The first hex digits of the SHA-256 that a ref stands for; `undefined` where it is no ref, or was altered. */
+export function hashPrefixOfRef(ref: Ref): string | undefined {
+	if (!exactly.test(ref)) return undefined;
+	let number = 0n;
+	for (let start = 0; start < ref.length; start += 5) {
+		const value = syllables.indexOf(ref.slice(start, start + 2)) * 1000 + Number(ref.slice(start + 2, start + 5));
+		number = number * BigInt(groupSize) + BigInt(value);
+	}
+	if (number % check !== 0n) return undefined;
+	const prefix = (number / check).toString(16).padStart(hexDigitsOfRef, "0");
+	return prefix.length === hexDigitsOfRef ? prefix : undefined;
+}
+
+/** A ref from the way that people and models write it: with capitals, spaces, hyphens or quotes around it. */
+export function tidyRef(given: string): string {
+	return given
+		.slice(0, 4 * refLength)
+		.toLowerCase()
+		.replace(/[^\p{L}\p{N}]/gu, "");
+}
+
+/** The error for two texts under one ref. */
+export function ambiguous(): PalimpsestError {
+	return new PalimpsestError(
+		"ambiguous_reference",
+		"Two different originals have the same reference, so that it stands for neither. Neither text was given or replaced.",
+	);
+}
+
+const mostShown = 3;
+const shortestPiece = 5;
+// A ref has 20 characters: two of them are not this near to each other by chance.
+const mostEdits = 5;
+
+/** Collects the refs nearest to one that was altered or shortened. */
+export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => void; readonly nearest: () => Ref[] } {
+	let best: { readonly ref: Ref; readonly edits: number }[] = [];
+	const editsTo = (ref: Ref): number => {
+		const isPiece = wanted.length >= shortestPiece && wanted.length < refLength && ref.includes(wanted);
+		return isPiece ? 0 : distance(wanted, ref);
+	};
+	return {
+		consider(ref) {
+			const edits = editsTo(ref);
+			if (edits > mostEdits || best.some((one) => one.ref === ref)) return;
+			best = [...best, { ref, edits }].sort((a, b) => a.edits - b.edits).slice(0, mostShown);
+		},
+		nearest: () => best.map(({ ref }) => ref),
+	};
+}
+
+/** The name of a tool call in the names of files and keys, which may not hold every character of an id. */
+export function callKey(toolCallId: string | undefined): string {
+	if (toolCallId === undefined) return "none";
+	return createHash("sha256").update(JSON.stringify(toolCallId)).digest("hex").slice(0, 16);
+}
+
+const allowed = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
+/** Names that Windows gives to devices. */
+const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
+
+/**
+ * Checks the name of a namespace, which becomes the name of a folder and part of keys.
+ *
+ * @throws PalimpsestError `invalid_argument`.
+ */
+export function checkNamespace(name: string): string {
+	if (allowed.test(name) && !devices.test(name)) return name;
+	throw new PalimpsestError(
+		"invalid_argument",
+		"Expected the archive's namespace to be 1 to 64 of a-z, 0-9, - and _, with a letter or digit first and last.",
+	);
+}
