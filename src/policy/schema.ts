@@ -141,7 +141,7 @@ const archive = z.strictObject({
 		.boolean()
 		.default(false)
 		.describe(
-			"Whether credentials of well-known shapes (of GitHub, npm, Slack, AWS, private keys and others) are not stored either. Needs the packages `@secretlint/core` and `@secretlint/secretlint-rule-preset-recommend`.",
+			"Whether credentials of well-known shapes (of GitHub, npm, Slack, AWS, private keys and others) are not stored either. Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
 		),
 });
 
