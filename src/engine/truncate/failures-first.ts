@@ -3,14 +3,21 @@ import { failureReader } from "./failure-lines.ts";
 import type { TextUnits } from "./text-units.ts";
 
 /**
+ * Why a line comes first: it tells of a failure by its form; so does it, but it may be code or prose; it stands behind one
+ * that does; it holds a word of failure; it is unlike all others.
+ */
+export type FirstKind = "failure" | "doubtful" | "behind" | "likely" | "odd";
+
+/**
  * A line that is kept before any other: units `from` to `to` (included), of which `match` tells of the failure. `share` is
- * the share of the room that it may take together with the lines before it in the list.
+ * the share of the room that lines of its kind may take together.
  */
 export interface FirstLine {
+	readonly kind: FirstKind;
+	readonly share: number;
 	readonly from: number;
 	readonly to: number;
 	readonly match: number;
-	readonly share: number;
 }
 
 /**
@@ -20,30 +27,26 @@ export interface FirstLine {
  */
 export type FailureSource = "log" | "output" | "written" | "failed";
 
-/** How many lines of each kind come first, and up to which share of the room. */
-interface Portions {
-	readonly failures: Portion;
-	/** Failures whose following lines are kept with them. */
-	readonly followed: Portion;
-	/** Lines that hold a word of failure and no known form. */
-	readonly likely: Portion;
-	/** Lines unlike all others. */
-	readonly odd: Portion;
-}
-type Portion = readonly [most: number, share: number];
+/** How many lines of each kind come first at most (of failures, behind how many), and in which share of the room. */
+type Portions = Readonly<Record<FirstKind, readonly [most: number, share: number]>>;
 
 const all = Number.POSITIVE_INFINITY;
+const none = [0, 0] as const;
 const portionsOf: Readonly<Record<FailureSource, Portions>> = {
-	log: { failures: [8, 0.35], followed: [0, 0], likely: [4, 0.45], odd: [4, 0.5] },
-	output: { failures: [all, 0.5], followed: [20, 0.6], likely: [12, 0.7], odd: [8, 0.75] },
-	written: { failures: [all, 0.25], followed: [20, 0.3], likely: [0, 0], odd: [0, 0] },
-	failed: { failures: [all, 0.6], followed: [20, 0.7], likely: [12, 0.8], odd: [8, 0.85] },
+	log: { failure: [8, 0.35], doubtful: none, behind: none, likely: [4, 0.1], odd: [4, 0.1] },
+	output: { failure: [all, 0.5], doubtful: none, behind: [20, 0.1], likely: [12, 0.15], odd: [8, 0.05] },
+	written: { failure: [all, 0.25], doubtful: [4, 0.1], behind: [20, 0.05], likely: none, odd: none },
+	failed: { failure: [all, 0.6], doubtful: none, behind: [20, 0.1], likely: [12, 0.15], odd: [8, 0.05] },
 };
 /** Lines behind a failure that are kept with it. */
 const linesBehind = 3;
 /** What a line of code ends or starts with: it tells what is done where an error comes, not that one came. */
 const ofCode =
 	/[;{}(,]\s*$|^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:\/\/|\/\*|\*\s|#include|@\w+|import\b|from\b|export\b|const\b|let\b|var\b|def\b|class\b|func\b|fn\b|function\b|return\b|if\b|for\b|while\b|throw\b|raise\b|public\b|private\b)/;
+
+/** An entry of a list, a heading, a quotation, words in bold, or a long sentence. */
+const ofProse =
+	/^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:[-*+>]\s|#{1,6}\s|\d{1,3}\. |\*\*|\|)|^.{120,}[a-z)`"'][.!?:]["')*]*\s*$/;
 
 /** How surely each unit tells of a failure: 0 not at all, 1 by a word, 2 by its form. */
 export type FailureSigns = Uint8Array;
@@ -82,33 +85,37 @@ export function failuresFirst(units: TextUnits, signs: FailureSigns, source: Fai
 	const portions = portionsOf[source];
 	const found: FirstLine[] = [];
 	const taken = new Set<number>();
-	const add = (match: number, share: number) => {
+	const textOf = (unit: number) => units.text.slice(units.start[unit], units.end[unit]);
+	const add = (kind: FirstKind, match: number) => {
 		const { from, to } = lineOf(units, match);
 		if (taken.has(from)) return;
 		taken.add(from);
-		found.push({ from, to, match, share });
+		found.push({ kind, share: portions[kind][1], from, to, match });
 	};
-	const textOf = (unit: number) => units.text.slice(units.start[unit], units.end[unit]);
-	const doubtful = (unit: number) => source === "written" && (isPiece(units, unit) || ofCode.test(textOf(unit)));
-	const sure = distinct(unitsWith(signs, byForm), textOf);
-	const failures = orderFailures(sure, { textOf, isDoubtful: doubtful });
-	const take = (units: readonly number[], [most, share]: Portion) => {
-		for (const unit of units.slice(0, most)) add(unit, share);
+	const take = (kind: FirstKind, matches: readonly number[]) => {
+		for (const match of matches.slice(0, portions[kind][0])) add(kind, match);
 	};
-	take(failures, portions.failures);
-	const [mostFollowed, shareBehind] = portions.followed;
-	for (const unit of failures.slice(0, mostFollowed)) {
+	const isDoubtful = (unit: number) =>
+		source === "written" && (isPiece(units, unit) || ofCode.test(textOf(unit)) || ofProse.test(textOf(unit)));
+	const ordered = orderFailures(distinct(unitsWith(signs, byForm), textOf), { textOf });
+	const failures = ordered.filter((unit) => !isDoubtful(unit));
+	take("failure", failures);
+	take("doubtful", ordered.filter(isDoubtful));
+	for (const unit of failures.slice(0, portions.behind[0])) {
 		const { to } = lineOf(units, unit);
 		for (let behind = to + 1; behind <= to + linesBehind && behind < units.count; behind += 1) {
 			if (textOf(behind).trim() === "") break;
-			add(behind, shareBehind);
+			add("behind", behind);
 		}
 	}
 	// In a log that tells of failures by their form, the others are chosen by what stands in them.
 	if (source === "log" && failures.length > 0) return found;
-	if (portions.likely[0] > 0)
-		take(orderFailures(distinct(unitsWith(signs, byWord), textOf), { textOf }), portions.likely);
-	if (portions.odd[0] > 0) take(oddUnits(units), portions.odd);
+	if (portions.likely[0] > 0) {
+		// A name alone, as in a list of files, tells of nothing.
+		const likely = unitsWith(signs, byWord).filter((unit) => /\S\s+\S/.test(textOf(unit)));
+		take("likely", orderFailures(distinct(likely, textOf), { textOf }));
+	}
+	if (portions.odd[0] > 0) take("odd", oddUnits(units));
 	return found;
 }
 
@@ -159,7 +166,7 @@ const rare = { lines: 2, share: 0.02 };
  */
 export function orderFailures<Line>(
 	lines: readonly Line[],
-	{ textOf, isDoubtful = () => false }: { textOf: (line: Line) => string; isDoubtful?: (line: Line) => boolean },
+	{ textOf }: { readonly textOf: (line: Line) => string },
 ): Line[] {
 	const step = Math.max(1, Math.floor(lines.length / mostCounted));
 	const counts = new Map<number, number>();
@@ -173,7 +180,7 @@ export function orderFailures<Line>(
 	for (const line of lines) {
 		const words = wordHashes(textOf(line));
 		const few = words.filter((word) => (counts.get(word) ?? 0) <= mostRare).length;
-		(few >= words.length / 2 && !isDoubtful(line) ? unlike : alike).push(line);
+		(few >= words.length / 2 ? unlike : alike).push(line);
 	}
 	const [ofUnlike, ofAlike] = [fromBothEnds(unlike), fromBothEnds(alike)];
 	return [...ofUnlike.slice(0, 2), ...ofAlike.slice(0, 2), ...ofUnlike.slice(2), ...ofAlike.slice(2)];

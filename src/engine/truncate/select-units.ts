@@ -69,7 +69,8 @@ function select(selecting: Selecting): Draft | undefined {
 		return true;
 	};
 	keepFirst(selecting, keep, () => used);
-	if (selecting.first?.[0] && kept[selecting.first[0].match] === 0) return undefined;
+	const before = firstFailure(selecting);
+	if (before && kept[before.match] === 0) return undefined;
 	keepEnds(selecting, keep, () => used);
 	const worth = (unit: number) => priority[unit] as number;
 	const candidates = candidatesOf(selecting, kept);
@@ -96,32 +97,38 @@ function select(selecting: Selecting): Draft | undefined {
 	return draft;
 }
 
-/** Lines in a row that do not fit, after which no other is tried. */
+/** The line that comes before anything else, whatever room it takes. */
+function firstFailure({ first = [] }: UnitChoice): FirstLine | undefined {
+	return first[0]?.kind === "failure" ? first[0] : undefined;
+}
+
+/** Lines of a kind in a row that do not fit, after which no other of it is tried. */
 const mostMisses = 40;
 
 /**
- * Keeps the lines that come first, each up to its share of the room; the very first may take all of it. Of a line that
- * does not fit as a whole, the very first is kept in part, around what tells.
+ * Keeps the lines that come first, each kind up to its share of the room; the very first failure may take all of it. Where
+ * that one does not fit as a whole, it is kept in part, around what tells.
  */
-function keepFirst(
-	{ units, first = [], room, gapCost }: Selecting,
-	keep: (unit: number, limit: number) => boolean,
-	used: () => number,
-): void {
-	const start = used();
-	let misses = 0;
-	for (const [index, { from, to, match, share }] of first.entries()) {
-		if (misses >= mostMisses) break;
-		const limit = index === 0 ? room : Math.min(room, start + room * share);
-		const chars = (units.end[to] as number) - (units.start[from] as number) + to - from + 1;
-		if (used() + chars + gapCost <= limit) {
-			misses = 0;
+function keepFirst(selecting: Selecting, keep: (unit: number, limit: number) => boolean, used: () => number): void {
+	const { units, first = [], room, gapCost } = selecting;
+	const spent = new Map<FirstLine["kind"], { chars: number; misses: number }>();
+	for (const one of first) {
+		const { kind, share, from, to, match } = one;
+		const ofKind = spent.get(kind) ?? { chars: 0, misses: 0 };
+		spent.set(kind, ofKind);
+		if (ofKind.misses >= mostMisses) continue;
+		const before = used();
+		const cost = (units.end[to] as number) - (units.start[from] as number) + to - from + 1 + gapCost;
+		const comesFirst = one === firstFailure(selecting);
+		if (before + cost <= room && (comesFirst || ofKind.chars + cost <= room * share)) {
 			for (let unit = from; unit <= to; unit += 1) keep(unit, room);
-		} else if (index === 0) {
+			ofKind.misses = 0;
+		} else if (comesFirst) {
 			keep(match, room);
 			for (let unit = match + 1; unit <= to && keep(unit, room); unit += 1);
 			for (let unit = match - 1; unit >= from && keep(unit, room); unit -= 1);
-		} else misses += 1;
+		} else ofKind.misses += 1;
+		ofKind.chars += used() - before;
 	}
 }
 
@@ -197,10 +204,11 @@ function closeSmallGaps(
  * What can be kept where not even one unit fits with its marks: the start of the line that comes first, or of the first
  * that holds anything.
  */
-function bareStart({ units, first, marks }: UnitChoice, maxChars: number): Draft {
-	const { text } = units;
-	const start = first?.[0] ? (units.start[first[0].match] as number) : Math.max(0, text.search(/\S/));
-	const notice = shortNotice(marks);
+function bareStart(choice: UnitChoice, maxChars: number): Draft {
+	const { text, start: starts } = choice.units;
+	const wanted = firstFailure(choice);
+	const start = wanted ? (starts[wanted.match] as number) : Math.max(0, text.search(/\S/));
+	const notice = shortNotice(choice.marks);
 	const short = notice.replace("{omitted_chars}", `${text.length}`);
 	const hasNotice = short.length + 2 <= maxChars;
 	const room = hasNotice ? maxChars - short.length - 1 : maxChars;

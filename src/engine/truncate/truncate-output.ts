@@ -63,8 +63,12 @@ function noticeAlone(parameters: TruncateOutputParameters, strategy: OutputTrunc
 /** The shortest notice, and the forms in which it can stand for the whole text, the shortest of them last. */
 function shortestNotice({ text, wording, ref }: TruncateOutputParameters, strategy: OutputTruncation["strategy"]) {
 	const said = fillTemplate(shortNotice({ wording, ref }), { omitted_chars: text.length });
+	if (strategy !== "json") return { said, forms: [said] };
+	// An object stays an object, and a list a list.
 	const json = JSON.stringify(said);
-	return { said, forms: strategy === "json" ? [`{"_truncated":${json}}`, json] : [said] };
+	const asObject = `{"_truncated":${json}}`;
+	if (/^\s*\{/.test(text)) return { said, forms: [asObject] };
+	return { said, forms: /^\s*\[/.test(text) ? [`[${asObject}]`, `[${json}]`] : [json] };
 }
 
 function fitsBudget(shown: string, { text, budget }: TruncateOutputParameters): boolean {

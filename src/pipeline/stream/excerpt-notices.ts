@@ -45,7 +45,9 @@ export function excerptNotices(what: {
 /** The longest short notice of a command that was run: no limit below it can say that something is left out. */
 export function longestShortNotice(locale: LocaleName): string {
 	const ending = { exitCode: 143, signal: "SIGTERM", durationMs: 1e8 };
-	return JSON.stringify(fillTemplate(excerptNotices({ locale, ending }).short, { omitted_chars: 1e12 }));
+	const notice = fillTemplate(excerptNotices({ locale, ending }).short, { omitted_chars: 1e12 });
+	// JSON stays JSON.
+	return JSON.stringify({ _truncated: notice });
 }
 
 /** How to read what is archived; where nothing is, the bracket that closes the notice. */
