@@ -47,7 +47,7 @@ export async function guardedWindow(
 	} catch (error) {
 		const isLeft = policy.guard.unknown_window === "leave" || !policy.guard.enabled;
 		if (!isLeft || !(error instanceof PalimpsestError) || error.code !== "context_window_unknown") throw error;
-		const note = `${unknownWindow(model)}, so nothing was taken out, and nobody can tell whether the conversation fits. Give \`context_window\` in tokens, or set guard.context_window_override in the policy.`;
+		const note = `${unknownWindow(model)}, so nothing was taken out, and nobody can tell whether the conversation fits. Give the window in tokens, or set guard.context_window_override in the policy.`;
 		return { tokens: undefined, notes: [note] };
 	}
 }

@@ -59,4 +59,12 @@ describe("findErrors", () => {
 			{ rule: "error_message", resolvedFrom: undefined },
 		]);
 	});
+
+	it("takes no error for settled by a result that came as a placeholder: that call may have failed too", () => {
+		const tried = [failed(bash("npm test")), bash("npm test", "[masked]"), bash("npm test")];
+		const settledBy = (...all: Called[]) =>
+			findErrors(transcriptOf(...called(...all)), new Set([1])).map((one) => one?.resolvedFrom);
+		expect(settledBy(...tried)).toEqual([5, undefined, undefined]);
+		expect(settledBy(...tried.slice(0, 2))).toEqual([undefined, undefined]);
+	});
 });

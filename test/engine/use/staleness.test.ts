@@ -104,4 +104,19 @@ describe("findStale", () => {
 			undefined,
 		]);
 	});
+
+	it("takes no result for out of date by one that came as a placeholder, of which only edits can be known", () => {
+		const reasons = (masked: number, ...all: Called[]) =>
+			findStale(transcriptOf(...called(...all)), new Set([masked])).map((one) => one?.reason);
+		expect(reasons(1, read("/a"), read("/a", "[masked]"))).toEqual(["edited", undefined]);
+		expect(reasons(1, bash("ls /x"), bash("ls /x", "[masked]"))).toEqual([undefined, undefined]);
+		expect(reasons(1, bash("ls /x"), bash("ls /x", "[masked]"), bash("ls /x"))).toEqual([
+			"identical",
+			"repeated",
+			undefined,
+		]);
+		// The file was edited in between, so the later read shows another state of it.
+		const both = bash("cat /a /b", "x".repeat(60));
+		expect(reasons(1, both, edit("/a", "[masked]"), read("/b", "y".repeat(60)))[0]).toBe("edited");
+	});
 });
