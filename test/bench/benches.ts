@@ -13,7 +13,6 @@ export const benches: readonly Bench[] = [
 	{ name: "counting", run: async () => (await import("./counting.ts")).counting() },
 	{ name: "pathological", run: async () => (await import("./pathological.ts")).pathological() },
 	{ name: "guard", run: async () => (await import("./guard.ts")).guard() },
-	{ name: "incremental", run: async () => (await import("./incremental.ts")).incremental() },
 	{ name: "truncate", run: async () => (await import("./truncate.ts")).truncate() },
 	{ name: "replay", run: async () => (await import("./replay.ts")).replay() },
 	{ name: "stdio", run: async () => (await import("./stdio.ts")).stdio() },
