@@ -26,12 +26,15 @@ const count = {
 	rename: 0,
 };
 
+/** Stands for a result that a strategy hides; no generated result is this text. */
+const hiddenText = "hidden by this test";
+
 /** A message with what its tools answered hidden, in either format. */
 function hidden(message: Json): Json {
-	if (message.role === "tool" || message.role === "function") return { ...message, content: "-" };
+	if (message.role === "tool" || message.role === "function") return { ...message, content: hiddenText };
 	if (!Array.isArray(message.content)) return message;
 	const content = (message.content as Json[]).map((block) =>
-		block.type === "tool_result" ? { ...block, content: "-" } : block,
+		block.type === "tool_result" ? { ...block, content: hiddenText } : block,
 	);
 	return { ...message, content };
 }
