@@ -14,3 +14,8 @@ export function equalsJson(a: unknown, b: unknown): boolean {
 }
 
 type JsonRecord = Readonly<Record<string, unknown>>;
+
+/** Whether a value is an object and no list. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}

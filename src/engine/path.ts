@@ -81,3 +81,14 @@ export function valueAt(document: unknown, path: Path): unknown {
 	}
 	return value;
 }
+
+/** Whether a path leads to an item of the list at `base`. */
+export function isListed(path: Path, base: Path): boolean {
+	return path.length === base.length + 1 && samePath(path.slice(0, -1), base);
+}
+
+/** The pointer of the item of the list at `base` that holds a value. */
+export function recordOf(pointer: string, base: Path): string {
+	const parts = pointer.split("/");
+	return parts.slice(0, base.length + 2).join("/");
+}

@@ -1,10 +1,10 @@
 import { compactJson } from "./compact-json.ts";
 import type { Edit, InsertEdit, Plan } from "./edit.ts";
 import { type EditTree, editTree } from "./edit-tree.ts";
-import { equalsJson } from "./equals-json.ts";
+import { equalsJson, isObject } from "./equals-json.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
-import { childPath, jsonPointer, type Path, samePath, valueAt } from "./path.ts";
+import { childPath, isListed, jsonPointer, type Path, recordOf, samePath, valueAt } from "./path.ts";
 import { takesMessageOut } from "./takes-message-out.ts";
 import { editablePaths, type Message, type ToolCall, type Transcript } from "./transcript.ts";
 
@@ -116,10 +116,6 @@ function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | 
 	);
 }
 
-function isListed(path: Path, base: Path): boolean {
-	return path.length === base.length + 1 && samePath(path.slice(0, -1), base);
-}
-
 /** Edits make the conversation smaller, as they claim and as the written document is measured. */
 function verifySizes({ before, after, plan, countTokens, rewrite, trace, report }: Check): void {
 	const expectAtMost = (most: number, tokens: number, where: string) => {
@@ -166,7 +162,7 @@ interface MessageTrace {
 const isNew = -1;
 
 /** The documents differ only where the plan says so, and keys keep their order. Tells from this which messages stay. */
-function compareDocuments({ before, after, plan, report }: Omit<Check, "trace">): MessageTrace {
+function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
 	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` where it is taken out or replaced. */
 	const moved = new Map<string, string | undefined>();
 	const written = new Set<string>();
@@ -214,15 +210,18 @@ function compareDocuments({ before, after, plan, report }: Omit<Check, "trace">)
 	};
 	const places = before.transcript.messages.map(({ paths }) => paths.flatMap(placeOf));
 	const messageAt = new Map(places.flatMap((all, index) => all.map((place) => [place, index] as const)));
+	// The last message that is left of a record is read as the whole record.
+	const messageIn = new Map(
+		places.flatMap((all, index) => all.map((place) => [recordOf(place, base), index] as const)),
+	);
 	const origins = after.transcript.messages.map(({ paths }) => {
-		const known = paths.find((path) => messageAt.has(jsonPointer(path)));
-		return known ? (messageAt.get(jsonPointer(known)) ?? isNew) : isNew;
+		const pointers = paths.map((path) => jsonPointer(path));
+		const known = pointers.find((place) => messageAt.has(place));
+		if (known !== undefined) return messageAt.get(known) ?? isNew;
+		const record = pointers.find((place) => messageIn.has(place));
+		return record === undefined ? isNew : (messageIn.get(record) ?? isNew);
 	});
 	return { origins, places, written };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Messages that stay are still read, with their roles and in their order; new ones are as planned. */
@@ -232,8 +231,9 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	const pointersOf = ({ paths }: Message) =>
 		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
 	const read = new Set(after.transcript.messages.flatMap(pointersOf));
+	const whole = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map((path) => jsonPointer(path))));
 	places.forEach((left, index) => {
-		if (left.length > 0 && !left.some((place) => read.has(place)))
+		if (left.length > 0 && !left.some((place) => read.has(place) || whole.has(recordOf(place, base))))
 			report("order_kept", `message ${index} is not read any more`);
 	});
 	for (const { message } of rewrite ? [] : plan.filter(takesMessageOut)) {

@@ -72,7 +72,12 @@ export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordPa
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** A copy of a JSON value, so that changing a record changes no conversation. */
+/** A copy of a JSON value, so that changing a record changes no conversation; the value itself if it is nested too deep. */
 function copyOf(value: unknown): unknown {
-	return typeof value === "object" ? structuredClone(value) : value;
+	if (typeof value !== "object") return value;
+	try {
+		return structuredClone(value);
+	} catch {
+		return value;
+	}
 }

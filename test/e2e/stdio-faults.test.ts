@@ -91,8 +91,8 @@ describe("bad lines", () => {
 		await endsByItself();
 		const told = server.stderr().trim().split("\n");
 		expect(told).toHaveLength(4);
-		expect(told[0]).toBe("palimpsest error: A line on standard input is no JSON and was passed over");
-		expect(told[3]).toBe("palimpsest error: A line on standard input is no JSON-RPC message and was passed over");
+		expect(told[0]).toBe("palimpsest error: A line on standard input is not JSON and was skipped");
+		expect(told[3]).toBe("palimpsest error: A line on standard input is not a JSON-RPC message and was skipped");
 	});
 
 	it("over 64 MiB are answered with an error, and the next line is answered", async () => {

@@ -208,10 +208,12 @@ function bareStart(choice: UnitChoice, maxChars: number): Draft {
 	const { text, start: starts } = choice.units;
 	const wanted = firstFailure(choice);
 	const start = wanted ? (starts[wanted.match] as number) : Math.max(0, text.search(/\S/));
-	const notice = shortNotice(choice.marks);
-	const short = notice.replace("{omitted_chars}", `${text.length}`);
-	const hasNotice = short.length + 2 <= maxChars;
-	const room = hasNotice ? maxChars - short.length - 1 : maxChars;
+	const { marks } = choice;
+	const lengthOf = (template: string) => template.replace("{omitted_chars}", `${text.length}`).length;
+	// Where the reference has no room, the notice without it is better than none.
+	const notice = [shortNotice(marks), marks.wording.short].find((one) => lengthOf(one) + 2 <= maxChars);
+	const hasNotice = notice !== undefined;
+	const room = hasNotice ? maxChars - lengthOf(notice) - 1 : maxChars;
 	const end = characterEdge(text, start, Math.min(text.length, start + room));
 	const kept = text.slice(start, end);
 	const notices = hasNotice ? [notice.replace("{omitted_chars}", `${text.length - kept.length}`)] : [];
