@@ -52,7 +52,7 @@ describe("truncate_output by a strategy, over standard input and output", () => 
 					}
 					const { text } = structuredContent as { text: string };
 					// The notice with its reference, or only the mark in the gap.
-					expect(text).toMatch(/left out|not shown|… lines \d+–\d+ …/);
+					expect(text).toMatch(/left out|not shown|… lines \d+–\d+ (?:alike )?…/);
 					const blocks = content as { text?: string }[];
 					const forms = [
 						JSON.stringify(structuredContent),
