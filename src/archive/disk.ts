@@ -99,7 +99,7 @@ export async function syncFolder(folder: string): Promise<void> {
 
 const pieceBytes = 1 << 17;
 
-/** Opens a regular file to read; `undefined` where there is none. */
+/** Opens a regular file for reading; `undefined` if the file does not exist. */
 export async function openToRead(file: string): Promise<FileHandle | undefined> {
 	try {
 		const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;

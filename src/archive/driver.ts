@@ -39,7 +39,7 @@ export interface Driver {
 	readonly write: (entries: readonly Entry[]) => Promise<void>;
 	/** The hashes that begin with these hex digits. */
 	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
-	/** The bytes under a hash, to be read to the end; `undefined` where there are none. Marks them as used. */
+	/** Reads the bytes under a hash and marks them as used; `undefined` if nothing is stored. Read the stream to its end. */
 	readonly read: (hash: string) => Promise<AsyncIterable<Buffer> | undefined>;
 	/** Tells the driver that the bytes under a hash are damaged, so that the next `write` replaces them. */
 	readonly distrust: (hash: string) => void;

@@ -37,7 +37,7 @@ export interface MachineTime {
 export interface SweepIntent extends MachineTime {
 	/** When it was put off, in ms since 1970. */
 	readonly at: number;
-	/** When the youngest of what is to go was last used, in ms since 1970. */
+	/** Time of the last use of the newest text that the sweep would delete, in ms since 1970. */
 	readonly newest: number;
 }
 
@@ -49,11 +49,11 @@ export interface SweepDecision {
 }
 
 /**
- * Decides what has to go. What is too old goes at once where somebody asked for the sweep, or where it is a tenth of the
- * archive or less. More than that may be the work of a wrong clock, so it waits until another sweep finds it too old as
- * well, after the machine has run for a day more; where the machine was restarted meanwhile, or is another one, after a
- * day by the clock. What is over the size goes in any case, those unused for longest first. A time in the future, as after
- * a clock was set back, is younger than an hour.
+ * Decides what a sweep deletes. Texts that are too old are deleted at once if a user asked for the sweep, or if they are a
+ * tenth of the archive or less. A larger share may be due to a wrong clock: it is deleted only if a later sweep agrees,
+ * after the machine has run for another day, or, on a restarted or another machine, after a day by the clock. Texts over
+ * the size limit are always deleted, those unused for longest first. A time in the future, as after a clock was set back,
+ * counts as younger than an hour.
  */
 export function decideSweep(what: {
 	readonly holdings: readonly Holding[];

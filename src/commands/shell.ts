@@ -40,8 +40,8 @@ export function printJson(value: unknown, indent?: string | number): void {
 }
 
 /**
- * What is nested too deep to be indented is written without. Control characters that JSON may hold as they are, and a
- * terminal acts on, are escaped.
+ * Writes JSON, without indentation if it is nested too deep for that. Escapes control characters that JSON allows and that
+ * a terminal would act on.
  */
 function asJson(value: unknown, indent: string | number | undefined): string {
 	return indented(value, indent).replace(

@@ -1,4 +1,3 @@
-import { addEdits } from "./add-edits.ts";
 import { type Draft, startDraft } from "./draft.ts";
 import type { Edit, Size } from "./edit.ts";
 import type { GuardParameters, GuardPlan, LadderStep } from "./guard-plan.ts";
@@ -125,6 +124,19 @@ function guardMoments(
 		if (edit.reason !== "mask" && edit.reason !== "truncate") return never;
 		return Math.max(begins.get(edit.reason) ?? never, ofResult(edit));
 	};
+}
+
+/** Adds edits of results to a draft; answers how many results they change. */
+function addEdits(draft: Draft, edits: readonly Edit[]): number {
+	let count = 0;
+	let last: unknown;
+	for (const edit of edits) {
+		if (!draft.add(edit)) continue;
+		// The edits of one result stand side by side.
+		if (edit.result !== last) count += 1;
+		last = edit.result;
+	}
+	return count;
 }
 
 /** Drops messages; answers how many. */

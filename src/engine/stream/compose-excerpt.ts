@@ -43,8 +43,8 @@ const aroundFailure = 8;
 
 /**
  * The largest excerpt that `fits`: the head, the lines between that tell of failures, with their numbers, and the tail,
- * under one line that says what is left out. Head and tail end on whole lines where there are lines. Where there is no
- * room for all of its notices, the beginning under a short one; where there is none for that one either, the bare beginning.
+ * under one line that says what is left out. Head and tail end on whole lines where there are lines. If the
+ * notices do not fit, the beginning stands under a short one; if that does not fit either, the beginning stands alone.
  */
 export function composeExcerpt(
 	source: ExcerptSource,

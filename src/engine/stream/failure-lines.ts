@@ -55,7 +55,7 @@ export function readFailureLines({ longestLine = usualLine } = {}): FailureReade
 	const seen = new Set<string>();
 	let line = "";
 	let lineChars = 0;
-	/** What of a long line is behind the part that is kept, and not yet read. */
+	/** The rest of a long line, behind the part that is kept; not read yet. */
 	let rest = "";
 	let isFound = false;
 	let number = 1;
@@ -172,8 +172,8 @@ function isReadAgain(place: number, part: string): boolean {
 const readAtOnce = 240;
 
 /**
- * Where in a part of a long line a failure is told by its form: JSON spells the line ends of an output that it carries, and
- * what stands between two of them is read as a line.
+ * Finds where a part of a long line tells of a failure. JSON escapes the line ends of an output that it carries, so the text
+ * between two escaped line ends is read as a line.
  */
 function placeInPart(part: string, signOf: (line: string) => FailureSign): number | undefined {
 	for (let at = 0; at < part.length; ) {
