@@ -1,7 +1,5 @@
 export type { Archive, ArchiveStats, Found, Listing, Original, Read, Retention, Sweep } from "./archive/archive.ts";
 export { type ArchiveOptions, openArchive } from "./archive/open.ts";
-export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./documents/apply-edits.ts";
-export type { Splice } from "./documents/list-splices.ts";
 export type {
 	CompactionContext,
 	CompactionStrategy,
@@ -9,6 +7,8 @@ export type {
 	StrategyLlm,
 } from "./engine/compaction/strategy.ts";
 export { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "./errors.ts";
+export type { Splice } from "./json-text/edit.ts";
+export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./json-text/edit.ts";
 export { compact, count, guard, mask, restore, truncate } from "./library.ts";
 export type {
 	CallOptions,

@@ -8,7 +8,7 @@ const source = resolve(import.meta.dirname, "../src");
 const floors: readonly (readonly string[])[] = [
 	["errors.ts", "version.ts", "policy"],
 	["engine"],
-	["tokens", "formats", "documents"],
+	["json-text", "tokens", "formats"],
 	["archive", "summariser", "files"],
 	["pipeline", "pipeline.ts", "config", "config.ts"],
 	["mcp", "hooks", "pages", "hosts"],

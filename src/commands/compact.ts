@@ -1,5 +1,5 @@
-import { spellingsOf } from "../documents/spellings-of.ts";
 import { PalimpsestError } from "../errors.ts";
+import { spellingsOf } from "../json-text/edit.ts";
 import { compactConversation } from "../pipeline/compaction/compact-conversation.ts";
 import type { SummarySource } from "../pipeline/compaction/summary-source.ts";
 import type { Policy } from "../policy/schema.ts";

@@ -1,5 +1,5 @@
-import { editedPieces } from "../documents/edited-pieces.ts";
-import type { TextDocument } from "../documents/text-document.ts";
+import { editedPieces } from "../json-text/edit.ts";
+import type { TextDocument } from "../json-text/read.ts";
 import type { Outcome } from "../pipeline/mask-conversation.ts";
 import { printJson } from "./shell.ts";
 import { writeOut } from "./write-out.ts";

@@ -1,4 +1,4 @@
-import { spellingsOf } from "../documents/spellings-of.ts";
+import { spellingsOf } from "../json-text/edit.ts";
 import { type AutoCompaction, guardWithCompaction } from "../pipeline/compaction/guard-with-compaction.ts";
 import { compactionOfCommand } from "./compaction-of-command.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";

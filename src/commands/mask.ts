@@ -1,4 +1,4 @@
-import { spellingsOf } from "../documents/spellings-of.ts";
+import { spellingsOf } from "../json-text/edit.ts";
 import { maskConversation } from "../pipeline/mask-conversation.ts";
 import { printOutcome, type RespondWith } from "./conversation-answer.ts";
 import { readDocument } from "./read-document.ts";

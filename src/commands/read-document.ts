@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
-import { decodeText } from "../documents/decode-text.ts";
-import { readTextDocument, type TextDocument } from "../documents/text-document.ts";
+import { decodeText } from "../files/read-file.ts";
+import { readTextDocument, type TextDocument } from "../json-text/read.ts";
 import { readInput } from "./read-input.ts";
 
 /**

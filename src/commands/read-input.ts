@@ -1,5 +1,5 @@
-import { readRegularFile } from "../documents/read-regular-file.ts";
 import { PalimpsestError } from "../errors.ts";
+import { readRegularFile } from "../files/read-file.ts";
 
 /**
  * Reads a file, or standard input where the name is `-`.

@@ -1,4 +1,4 @@
-import { decodeText } from "../documents/decode-text.ts";
+import { decodeText } from "../files/read-file.ts";
 import { restoreText } from "../pipeline/restore-text.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { readInput } from "./read-input.ts";

@@ -1,5 +1,5 @@
 import { type Config, loadConfig } from "../config.ts";
-import { compactJson } from "../engine/compact-json.ts";
+import { compactJson } from "../engine/stringify.ts";
 import { withoutControls } from "../errors.ts";
 import type { Log } from "../pipeline/log-event.ts";
 import { type LogLevel, logLevels } from "../policy/schema.ts";

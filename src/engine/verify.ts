@@ -1,10 +1,10 @@
-import { compactJson } from "./compact-json.ts";
 import type { Edit, InsertEdit, Plan } from "./edit.ts";
 import { type EditTree, editTree } from "./edit-tree.ts";
 import { equalsJson, isObject } from "./equals-json.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
 import { pairResults } from "./pairing.ts";
 import { childPath, isListed, jsonPointer, type Path, recordOf, samePath, valueAt } from "./path.ts";
+import { compactJson } from "./stringify.ts";
 import { takesMessageOut } from "./takes-message-out.ts";
 import { editablePaths, type Message, type ToolCall, type Transcript } from "./transcript.ts";
 

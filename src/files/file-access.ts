@@ -1,11 +1,11 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
 import path from "node:path";
-import { readHandle } from "../documents/read-regular-file.ts";
 import { PalimpsestError } from "../errors.ts";
 import { isInside, realFolders } from "./allowed-roots.ts";
 import { type HeldFolder, holdFolder } from "./hold-folder.ts";
 import { pathOfOpened } from "./path-of-opened.ts";
+import { readHandle } from "./read-file.ts";
 import { type NewFile, writeNewFile } from "./write-new-file.ts";
 
 /** Files that a caller may name by path. */

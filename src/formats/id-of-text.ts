@@ -1,4 +1,4 @@
-import { sha256Of } from "../documents/sha256-of.ts";
+import { sha256Of } from "../json-text/value.ts";
 
 /** An id in the shape of a UUID (version 8, RFC 9562) that is the same for the same text: writing uses no chance. */
 export function idOfText(text: string): string {

@@ -1,4 +1,4 @@
-import { compactJson } from "../engine/compact-json.ts";
+import { compactJson } from "../engine/stringify.ts";
 
 /** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;

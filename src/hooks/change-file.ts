@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { readRegularFile } from "../documents/read-regular-file.ts";
 import { PalimpsestError } from "../errors.ts";
+import { readRegularFile } from "../files/read-file.ts";
 
 const byteOrderMark = "\uFEFF";
 

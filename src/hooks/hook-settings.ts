@@ -1,7 +1,5 @@
-import { applyEdits, findNodeAtLocation, modify, type Node, parseTree } from "jsonc-parser";
-import { formattingOf, readSettings, refusedSettings } from "./settings-text.ts";
-import { isJsonObject } from "./tool-event.ts";
-import { withoutNode } from "./without-node.ts";
+import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
+import { isJsonObject } from "../json-text/value.ts";
 
 /** An entry of a host's settings file that calls a hook. */
 export interface HookEntry {
@@ -24,10 +22,7 @@ export interface HookEntry {
 export function enterHook(text: string, entry: HookEntry): string {
 	const { event, matcher, hook } = entry;
 	if (ownPlaces(text, entry).length === 1 && holds(text, entry)) return text;
-	const without = text.trim() === "" ? "{}\n" : removeOwn(text, entry);
-	const format = { formattingOptions: formattingOf(without), isArrayInsertion: true };
-	const list = listOf(without, event);
-	return applyEdits(without, modify(without, ["hooks", event, list?.length ?? 0], { matcher, hooks: [hook] }, format));
+	return appendItem(removeOwn(text, entry), ["hooks", event], { matcher, hooks: [hook] });
 }
 
 /** The text of a settings file without our hook, and without the lists that it leaves empty. */
@@ -40,23 +35,16 @@ function removeOwn(text: string, entry: HookEntry): string {
 	// One after the other, from behind: each removal moves what follows it.
 	for (const [group, hook] of ownPlaces(text, entry).reverse()) {
 		const isLast = hooksIn(listOf(left, entry.event)?.[group]).length === 1;
-		left = remove(left, ["hooks", entry.event, group, ...(isLast ? [] : ["hooks", hook])]);
+		left = withoutValue(left, ["hooks", entry.event, group, ...(isLast ? [] : ["hooks", hook])]);
 	}
 	return left;
 }
 
 function removeEmpty(text: string, event: string): string {
 	if (listOf(text, event)?.length !== 0) return text;
-	const left = remove(text, ["hooks", event]);
+	const left = withoutValue(text, ["hooks", event]);
 	const { hooks } = readSettings(left);
-	return isJsonObject(hooks) && Object.keys(hooks).length === 0 ? remove(left, ["hooks"]) : left;
-}
-
-function remove(text: string, path: (string | number)[]): string {
-	const node = findNodeAtLocation(parseTree(text, [], { allowTrailingComma: true }) as Node, path);
-	// It looks into the first of several members of one name, where readers of JSON take the last.
-	if (!node) throw refusedSettings("`hooks` or what stands in it is there twice");
-	return withoutNode(text, node);
+	return isJsonObject(hooks) && Object.keys(hooks).length === 0 ? withoutValue(left, ["hooks"]) : left;
 }
 
 /** Where our hooks stand: in which group, and where in its list. */

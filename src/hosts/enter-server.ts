@@ -1,4 +1,4 @@
-import { enterJson, entryInJson, removeFromJson } from "./enter-json.ts";
+import { enterJson, entryInJson, removeFromJson } from "../json-text/settings.ts";
 import { enterToml, entryInToml } from "./enter-toml.ts";
 import type { Host, ServerStart } from "./host.ts";
 

@@ -1,7 +1,6 @@
 import { parse, stringify, TomlError } from "smol-toml";
-import { refusedSettings } from "../hooks/settings-text.ts";
-import { isJsonObject } from "../hooks/tool-event.ts";
-import { withValue } from "./with-value.ts";
+import { refusedSettings, withValue } from "../json-text/settings.ts";
+import { isJsonObject } from "../json-text/value.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 

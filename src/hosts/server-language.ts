@@ -1,5 +1,5 @@
-import { readRegularFile } from "../documents/read-regular-file.ts";
-import { isJsonObject } from "../hooks/tool-event.ts";
+import { readRegularFile } from "../files/read-file.ts";
+import { isJsonObject } from "../json-text/value.ts";
 import { hosts } from "./hosts.ts";
 
 /** The variables by which a host's entry sets the language of its server: directly, or by a preset. */
@@ -54,7 +54,7 @@ async function settingsIn(file: string | undefined): Promise<unknown> {
 			return JSON.parse(text);
 		} catch {
 			// With comments. The parser that takes them is slower, and not loaded for those without.
-			return (await import("../hooks/settings-text.ts")).readSettings(text);
+			return (await import("../json-text/settings.ts")).readSettings(text);
 		}
 	} catch {
 		return undefined;

@@ -1,8 +1,7 @@
-import { writeEdits } from "../documents/apply-edits.ts";
-import { decodeText } from "../documents/decode-text.ts";
-import { spellingsOf } from "../documents/spellings-of.ts";
-import { readTextDocument } from "../documents/text-document.ts";
 import { PalimpsestError } from "../errors.ts";
+import { decodeText } from "../files/read-file.ts";
+import { spellingsOf, writeEdits } from "../json-text/edit.ts";
+import { readTextDocument } from "../json-text/read.ts";
 import { answerWith, tellRounded } from "./answer-with.ts";
 import type { ConversationCall } from "./conversation-call.ts";
 import { originalLinks } from "./original-link.ts";

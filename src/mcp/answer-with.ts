@@ -1,4 +1,4 @@
-import { unsafeIntegers } from "../documents/unsafe-integers.ts";
+import { unsafeIntegers } from "../json-text/value.ts";
 import type { EditedConversation } from "./conversation-call.ts";
 import type { ConversationArguments } from "./conversation-input.ts";
 import { originalLinks } from "./original-link.ts";

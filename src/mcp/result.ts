@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { compactJson } from "../engine/compact-json.ts";
+import { compactJson } from "../engine/stringify.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
 import type { Policy } from "../policy/schema.ts";

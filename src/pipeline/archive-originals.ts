@@ -1,7 +1,7 @@
 import type { Archive, Listing, Original } from "../archive/archive.ts";
-import { compactJson } from "../engine/compact-json.ts";
 import type { Edit, Plan, TakenOut } from "../engine/edit.ts";
 import { jsonPointer, type Path, valueAt } from "../engine/path.ts";
+import { compactJson } from "../engine/stringify.ts";
 import { editablePaths } from "../engine/transcript.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
 import { droppedGroups } from "./dropped-groups.ts";

@@ -1,9 +1,9 @@
 import type { Original } from "../archive/archive.ts";
-import { compactJson } from "../engine/compact-json.ts";
 import type { Plan } from "../engine/edit.ts";
 import { groupMessages } from "../engine/groups.ts";
 import { pairResults } from "../engine/pairing.ts";
 import { jsonPointer, valueAt } from "../engine/path.ts";
+import { compactJson } from "../engine/stringify.ts";
 import { takesMessageOut } from "../engine/takes-message-out.ts";
 import type { ToolCall, ToolResult } from "../engine/transcript.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";

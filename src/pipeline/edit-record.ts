@@ -1,8 +1,8 @@
-import { sha256Of } from "../documents/sha256-of.ts";
 import type { Edit, EditReason } from "../engine/edit.ts";
 import { itemBeside, jsonPointer, valueAt } from "../engine/path.ts";
 import { takesMessageOut } from "../engine/takes-message-out.ts";
 import { likelyTokens, type TokenScale } from "../engine/token-scale.ts";
+import { sha256Of } from "../json-text/value.ts";
 import type { CarriedOut } from "./carry-out.ts";
 
 /** An edit in the form in which it leaves the engine: plain JSON. All paths refer to the document as it came in. */

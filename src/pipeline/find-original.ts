@@ -1,5 +1,4 @@
 import type { Archive, Found } from "../archive/archive.ts";
-import type { ValueEdit } from "../documents/write-plan.ts";
 import type { Path } from "../engine/path.ts";
 import { cleanValue, type ReadPlaceholder } from "../engine/placeholder.ts";
 import { type FoundNotice, noticeFinder } from "../engine/truncate/find-notices.ts";
@@ -7,6 +6,7 @@ import { isAlreadyCut } from "../engine/truncate/head-tail.ts";
 import { type FoundMarker, longestLiteral, markerFinder } from "../engine/truncate/marker.ts";
 import { stripEscapes } from "../engine/truncate/strip-escapes.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { ValueEdit } from "../json-text/edit.ts";
 import { locales } from "../policy/locale.ts";
 import { presets, trimMarker } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";

@@ -1,10 +1,10 @@
 import type { Archive } from "../archive/archive.ts";
-import type { ValueEdit } from "../documents/write-plan.ts";
 import { applyPlan } from "../engine/apply.ts";
 import { summaryOfMessage } from "../engine/compaction/summary-frame.ts";
 import type { Plan } from "../engine/edit.ts";
 import { jsonPointer, type Path } from "../engine/path.ts";
 import { readConversation } from "../formats/read-conversation.ts";
+import type { ValueEdit } from "../json-text/edit.ts";
 import type { Policy } from "../policy/schema.ts";
 import { createOriginalFinder } from "./find-original.ts";
 

@@ -1,6 +1,6 @@
 import type { Archive } from "../archive/archive.ts";
-import { readTextDocument } from "../documents/text-document.ts";
-import { writeValues } from "../documents/write-values.ts";
+import { writeValues } from "../json-text/edit.ts";
+import { readTextDocument } from "../json-text/read.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type RestoreReport, restoreConversation } from "./restore-conversation.ts";
 import { restoreInRounds } from "./restore-rounds.ts";

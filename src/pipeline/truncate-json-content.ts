@@ -1,5 +1,6 @@
-import { locateValues, pathTree } from "../documents/locate-values.ts";
 import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } from "../engine/truncate/head-tail.ts";
+import { applySplices } from "../json-text/edit.ts";
+import { locateValues, pathTree } from "../json-text/locate.ts";
 
 const flag = "_truncated";
 
@@ -55,10 +56,8 @@ function write(text: string, content: string, hasFlag: boolean): string {
 			? { ...marked, replacement: "true" }
 			: { start: end, end, replacement: isSpaced ? `, "${flag}": true` : `,"${flag}":true` },
 	];
-	return splices
-		.toSorted((a, b) => b.start - a.start)
-		.reduce(
-			(written, { start, end: to, replacement }) => written.slice(0, start) + replacement + written.slice(to),
-			text,
-		);
+	return applySplices(
+		text,
+		splices.toSorted((a, b) => a.start - b.start),
+	);
 }

@@ -1,5 +1,5 @@
-import type { unsafeIntegers as UnsafeIntegers } from "../../src/documents/unsafe-integers.ts";
 import type * as Library from "../../src/index.ts";
+import type { unsafeIntegers as UnsafeIntegers } from "../../src/json-text/value.ts";
 import { importBuilt } from "./import-built.ts";
 import { callOf } from "./load-client.ts";
 
@@ -27,9 +27,7 @@ export type LoadKind = "mask" | "guard" | "guard for edits";
  */
 export async function loadCalls(conversations: readonly string[], kinds: readonly LoadKind[]): Promise<LoadCalls> {
 	const { mask, guard } = await importBuilt<typeof Library>("index.ts");
-	const { unsafeIntegers } = await importBuilt<{ unsafeIntegers: typeof UnsafeIntegers }>(
-		"documents/unsafe-integers.ts",
-	);
+	const { unsafeIntegers } = await importBuilt<{ unsafeIntegers: typeof UnsafeIntegers }>("json-text/value.ts");
 	const [ours, echo]: [LoadCall[], LoadCall[]] = [[], []];
 	let changing = 0;
 	for (const kind of kinds) {

@@ -4,8 +4,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
-import { readHandle, readRegularFile } from "../../src/documents/read-regular-file.ts";
 import { createFileAccess } from "../../src/files/file-access.ts";
+import { readHandle, readRegularFile } from "../../src/files/read-file.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { refusal } from "./folders.ts";
 

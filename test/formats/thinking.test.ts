@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { applyEdits, invertEdits } from "../../src/documents/apply-edits.ts";
 import { pairResults } from "../../src/engine/pairing.ts";
 import { jsonPointer, valueAt } from "../../src/engine/path.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
+import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
-import { applyEdits, invertEdits } from "../../src/documents/apply-edits.ts";
 import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
+import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
 import { guardWithCompaction } from "../../src/pipeline/compaction/guard-with-compaction.ts";
 import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
 import { builtInStrategies } from "../../src/policy/strategy-name.ts";

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { readTextDocument } from "../../src/documents/text-document.ts";
 import type { Edit } from "../../src/engine/edit.ts";
 import type { Path } from "../../src/engine/path.ts";
 import type { Message } from "../../src/engine/transcript.ts";
 import type { LocatedMessages } from "../../src/formats/format.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
 import { settle } from "../../src/pipeline/settle.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

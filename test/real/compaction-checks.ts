@@ -1,8 +1,8 @@
-import type { PortableEdit } from "../../src/documents/apply-edits.ts";
 import { pairResults } from "../../src/engine/pairing.ts";
 import { type Path, valueAt } from "../../src/engine/path.ts";
 import type { Transcript } from "../../src/engine/transcript.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
+import type { PortableEdit } from "../../src/json-text/edit.ts";
 import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { added, looseEnds } from "../support/loose-ends.ts";

@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { invertEdits, writeEdits } from "../../src/documents/apply-edits.ts";
-import { readTextDocument, type TextDocument } from "../../src/documents/text-document.ts";
+import { invertEdits, writeEdits } from "../../src/json-text/edit.ts";
+import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation, type Outcome } from "../../src/pipeline/mask-conversation.ts";
 import { policyOf } from "../support/policy-of.ts";

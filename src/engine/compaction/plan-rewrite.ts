@@ -1,4 +1,4 @@
-import { compactJson } from "../compact-json.ts";
+import { compactJson } from "../stringify.ts";
 import { matchValues } from "./match-values.ts";
 import { plainJson } from "./plain-json.ts";
 import type { PlanRewriteParameters, Rewrite } from "./rewrite.ts";

@@ -3,8 +3,7 @@ import { addRange, type CharRange, type Draft, type Marks } from "./draft.ts";
 import { fillLevel } from "./fill-level.ts";
 import { type FocusWords, wordsOfLine } from "./focus-words.ts";
 import type { JsonFailures } from "./json-failures.ts";
-import { type JsonSpans, valueKinds } from "./json-spans.ts";
-import { jsonStringEdge, jsonStringEdgeAfter } from "./json-string-edge.ts";
+import { type JsonSpans, jsonStringEdge, jsonStringEdgeAfter, valueKinds } from "./json-spans.ts";
 import { type Entry, pickEntries } from "./pick-entries.ts";
 
 /** A JSON text to shorten. */

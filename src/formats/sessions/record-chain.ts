@@ -1,4 +1,4 @@
-import { compactJson } from "../../engine/compact-json.ts";
+import { compactJson } from "../../engine/stringify.ts";
 import { isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 
 /** How the records of a session are tied to each other. */

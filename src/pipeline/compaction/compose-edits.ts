@@ -1,8 +1,8 @@
-import { sha256Of } from "../../documents/sha256-of.ts";
 import { applyPlan } from "../../engine/apply.ts";
 import type { Edit } from "../../engine/edit.ts";
 import { itemBeside, jsonPointer, type Path, valueAt } from "../../engine/path.ts";
 import type { ReadConversation } from "../../formats/read-conversation.ts";
+import { sha256Of } from "../../json-text/value.ts";
 import type { EditRecord } from "../edit-record.ts";
 import { messageOrigins } from "./message-origins.ts";
 import { pathOf, type Step, stepsOf, tracePath, tracksOf } from "./trace-path.ts";

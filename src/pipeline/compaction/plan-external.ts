@@ -1,9 +1,9 @@
-import { compactJson } from "../../engine/compact-json.ts";
 import { planRewrite } from "../../engine/compaction/plan-rewrite.ts";
 import type { CompactionContext, CompactionStrategy } from "../../engine/compaction/strategy.ts";
 import type { Size } from "../../engine/edit.ts";
 import { measure, sizeOf } from "../../engine/measure.ts";
 import { valueAt } from "../../engine/path.ts";
+import { compactJson } from "../../engine/stringify.ts";
 import { scaleTokens } from "../../engine/token-scale.ts";
 import { PalimpsestError } from "../../errors.ts";
 import { locateMessages } from "../../formats/read-conversation.ts";

@@ -1,6 +1,6 @@
-import { compactJson } from "../../engine/compact-json.ts";
 import type { PickedRange } from "../../engine/compaction/pick-range.ts";
 import { valueAt } from "../../engine/path.ts";
+import { compactJson } from "../../engine/stringify.ts";
 import type { ReadConversation } from "../../formats/read-conversation.ts";
 
 /** The JSON of a range of messages, as they stand in the document: the form in which it is archived. */

@@ -1,7 +1,7 @@
-import { sha256Of } from "../../documents/sha256-of.ts";
 import { type PickedRange, pickRange } from "../../engine/compaction/pick-range.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { ReadConversation } from "../../formats/read-conversation.ts";
+import { sha256Of } from "../../json-text/value.ts";
 import { rangeJson } from "./range-json.ts";
 
 /** Characters of the digest: an accident is out of the question, and nobody gains by a forged one. */

@@ -1,7 +1,6 @@
 import { readPolicyFile } from "../../config/read-policy-file.ts";
-import { decodeText } from "../../documents/decode-text.ts";
-import { readRegularFile } from "../../documents/read-regular-file.ts";
-import { readTextDocument } from "../../documents/text-document.ts";
+import { decodeText, readRegularFile } from "../../files/read-file.ts";
+import { readTextDocument } from "../../json-text/read.ts";
 import { checkPolicyLayer } from "../../policy/check-policy.ts";
 import type { PolicyLayer } from "../../policy/policy-layer.ts";
 import { presets } from "../../policy/presets.ts";

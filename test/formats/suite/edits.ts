@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { applyEdits, invertEdits } from "../../../src/documents/apply-edits.ts";
 import { pairResults } from "../../../src/engine/pairing.ts";
+import { applyEdits, invertEdits } from "../../../src/json-text/edit.ts";
 import { guardConversation } from "../../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
 import { policyOf } from "../../support/policy-of.ts";

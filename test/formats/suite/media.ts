@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { applyEdits, invertEdits } from "../../../src/documents/apply-edits.ts";
+import { applyEdits, invertEdits } from "../../../src/json-text/edit.ts";
 import { guardConversation } from "../../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
 import { pngOf } from "../../support/media-samples.ts";

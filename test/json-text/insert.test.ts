@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { applyEdits, invertEdits, type PortableEdit } from "../../src/documents/apply-edits.ts";
-import { sha256Of } from "../../src/documents/sha256-of.ts";
 import { applyPlan } from "../../src/engine/apply.ts";
 import type { Edit } from "../../src/engine/edit.ts";
 import { PalimpsestError } from "../../src/errors.ts";
+import { applyEdits, invertEdits, type PortableEdit } from "../../src/json-text/edit.ts";
+import { sha256Of } from "../../src/json-text/value.ts";
 
 const size = { chars: 0, tokens: 0 };
 

@@ -1,7 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
-import { compactJson } from "../../src/engine/compact-json.ts";
-import { NotJsonError } from "../../src/engine/stringify.ts";
+import { compactJson, NotJsonError } from "../../src/engine/stringify.ts";
 
 /** So deep that `JSON.stringify` has no stack for it. */
 const levels = 50_000;
@@ -22,6 +21,16 @@ describe("compactJson", () => {
 		const json = JSON.stringify(value);
 		expect(written === `${'{"a":'.repeat(levels)}[${json},${json}]${"}".repeat(levels)}`).toBe(true);
 	});
+
+	it.each<[unknown]>([[undefined], [null], ["a"], [-0], [{ a: undefined, b: [undefined, () => 1, Number.NaN] }]])(
+		"of %j writes what JSON.stringify writes, however deep it stands",
+		(value) => {
+			expect(compactJson(value)).toBe(JSON.stringify(value) ?? "");
+			let deep: unknown = [value, value];
+			for (let level = 0; level < levels; level += 1) deep = [deep];
+			expect(compactJson(deep)).toBe(`${"[".repeat(levels)}${JSON.stringify([value, value])}${"]".repeat(levels)}`);
+		},
+	);
 
 	const itself: Record<string, unknown> = {};
 	itself.itself = itself;

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 
 /** A JSON value in one of the many ways to write it. */
-export type Spelled =
+type Spelled =
 	| { readonly kind: "scalar"; readonly spelling: string }
 	| { readonly kind: "array"; readonly items: readonly Spelled[] }
 	| { readonly kind: "object"; readonly members: readonly (readonly [key: string, value: Spelled])[] };
@@ -34,7 +34,7 @@ const words = ["true", "false", "null"];
 const keys = ['"a"', '"\\u0061"', '"__proto__"', '"constructor"', '"a/b"', '"m~n"', '""', '"0"', '"😀"', '"content"'];
 
 /** Scalars, lists and objects with hostile spelling and repeated keys. */
-export const spelled = fc.letrec<{ value: Spelled; array: Spelled; object: Spelled; scalar: Spelled }>((tie) => ({
+const spelled = fc.letrec<{ value: Spelled; array: Spelled; object: Spelled; scalar: Spelled }>((tie) => ({
 	value: fc.oneof({ maxDepth: 4, depthSize: "small" }, tie("scalar"), tie("array"), tie("object")),
 	scalar: fc.constantFrom(...numbers, ...texts, ...texts, ...words).map((spelling) => ({ kind: "scalar", spelling })),
 	array: fc.array(tie("value"), { maxLength: 6 }).map((items) => ({ kind: "array", items })),
@@ -44,7 +44,7 @@ export const spelled = fc.letrec<{ value: Spelled; array: Spelled; object: Spell
 }));
 
 /** Writes values one after the other, and remembers where each stands. */
-export class SpelledText {
+class SpelledText {
 	text = "";
 	private spacesUsed = 0;
 	private readonly spaces: readonly string[];
@@ -109,3 +109,61 @@ export class SpelledText {
 		this.spacesUsed += 1;
 	}
 }
+
+/** A JSON text of which is known where everything stands. */
+export interface SpelledDocument {
+	readonly kind: "json" | "json_lines";
+	readonly text: string;
+	/** The value, or the records. */
+	readonly roots: readonly Placed[];
+}
+
+const { array, object, value } = spelled;
+const byteOrderMark = fc.constantFrom("", "", "\uFEFF");
+const spacesOf = (...spaces: string[]) => fc.array(fc.constantFrom(...spaces), { minLength: 1, maxLength: 12 });
+
+/** One value with any white space around and in it. */
+const json: fc.Arbitrary<SpelledDocument> = fc
+	.record({
+		value: fc.oneof(array, object, value),
+		spaces: spacesOf("", "", " ", "\n", "\r\n", "\t\t", " \n  "),
+		before: fc.constantFrom("", " ", "\r\n"),
+		after: fc.constantFrom("", "\n", " \r\n"),
+		byteOrderMark,
+	})
+	.map((parts) => {
+		const written = new SpelledText(parts.spaces);
+		written.put(parts.byteOrderMark + parts.before);
+		const root = written.place(parts.value);
+		written.put(parts.after);
+		return { kind: "json", text: written.text, roots: [root] };
+	});
+
+/** Records, most one a line; white space in them never ends the line. */
+const jsonLines: fc.Arbitrary<SpelledDocument> = fc
+	.record({
+		records: fc.array(
+			fc.tuple(fc.oneof(object, array), fc.constantFrom("\n", "\n", "\r\n", "\n\n", "\n \t\n", "", " ")),
+			{
+				minLength: 2,
+				maxLength: 7,
+			},
+		),
+		spaces: spacesOf("", "", " ", "\t", "\r"),
+		before: fc.constantFrom("", "\n", " "),
+		after: fc.constantFrom("", "\n", "\r\n\n"),
+		byteOrderMark,
+	})
+	.map((parts) => {
+		const written = new SpelledText(parts.spaces);
+		written.put(parts.byteOrderMark + parts.before);
+		const roots = parts.records.map(([record, separator]: [Spelled, string], index) => {
+			if (index > 0) written.put(separator);
+			return written.place(record, `/${index}`);
+		});
+		written.put(parts.after);
+		return { kind: "json_lines", text: written.text, roots };
+	});
+
+/** JSON texts and JSON Lines, as hostile as JSON allows. */
+export const spelledDocument = fc.oneof(json, jsonLines);

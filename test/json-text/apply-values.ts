@@ -1,4 +1,4 @@
-import type { PortableEdit } from "../../src/documents/apply-edits.ts";
+import type { PortableEdit } from "../../src/json-text/edit.ts";
 
 /** The values of a text by the plainest reading: one, or the list of those that stand between the given places. */
 export function plainValue(

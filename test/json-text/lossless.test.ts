@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { applyEdits, invertEdits } from "../../src/documents/apply-edits.ts";
-import { readTextDocument } from "../../src/documents/text-document.ts";
+import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
 import { applyToValue, plainValue } from "./apply-values.ts";
 import { type ChosenEdit, choices, chooseEdits, expectedText } from "./chosen-edits.ts";
-import { spelledDocument } from "./spelled-document.ts";
+import { spelledDocument } from "./spelled-json.ts";
 
 const seen = {
 	json: 0,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { parse } from "jsonc-parser";
 import { describe, expect, it } from "vitest";
-import { enterJson, removeFromJson } from "../../src/hosts/enter-json.ts";
+import { enterJson, removeFromJson } from "../../src/json-text/settings.ts";
 
 const key = ["servers", "own"];
 const name = fc.constantFrom("a", "b", "servers", "palimpsest", "ü");

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { sha256Of } from "../../src/documents/sha256-of.ts";
-import { readTextDocument } from "../../src/documents/text-document.ts";
-import { unsafeIntegers } from "../../src/documents/unsafe-integers.ts";
-import { compactJson } from "../../src/engine/compact-json.ts";
+import { compactJson } from "../../src/engine/stringify.ts";
 import { applyEdits, invertEdits } from "../../src/index.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
+import { sha256Of, unsafeIntegers } from "../../src/json-text/value.ts";
 
 const levels = 10_000;
 const nested = (open: string, inner: string, close: string, depth = levels) =>
@@ -36,18 +35,6 @@ describe.each(Object.entries(deepTexts))("10 000 levels of %s", (_what, text) =>
 		const place = `line 1, column ${cut.length + 1}: it ends too early`;
 		expect(() => readTextDocument(cut, "the text")).toThrow(place);
 	});
-});
-
-describe("compactJson", () => {
-	it.each<[unknown]>([[undefined], [null], ["a"], [-0], [{ a: undefined, b: [undefined, () => 1, Number.NaN] }]])(
-		"of %j writes what JSON.stringify writes, however deep it stands",
-		(value) => {
-			expect(compactJson(value)).toBe(JSON.stringify(value) ?? "");
-			let deep: unknown = [value, value];
-			for (let level = 0; level < levels; level += 1) deep = [deep];
-			expect(compactJson(deep)).toBe(nested("[", JSON.stringify([value, value]), "]"));
-		},
-	);
 });
 
 describe("unsafeIntegers", () => {

@@ -1,8 +1,7 @@
 import { type Node, parseTree } from "jsonc-parser";
-import type { PortableEdit } from "../../src/documents/apply-edits.ts";
+import type { PortableEdit } from "../../src/json-text/edit.ts";
 import type { ChosenEdit } from "./chosen-edits.ts";
-import type { SpelledDocument } from "./spelled-document.ts";
-import type { Placed } from "./spelled-json.ts";
+import type { Placed, SpelledDocument } from "./spelled-json.ts";
 
 /** A text that was found somewhere, with the places of all its values as a whole tree of it has them. */
 export function placedText(text: string, kind: SpelledDocument["kind"]): SpelledDocument {

@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
-import type { PortableEdit } from "../../src/documents/apply-edits.ts";
-import type { SpelledDocument } from "./spelled-document.ts";
-import type { Placed } from "./spelled-json.ts";
+import type { PortableEdit } from "../../src/json-text/edit.ts";
+import type { Placed, SpelledDocument } from "./spelled-json.ts";
 
 /** An edit with the value that it changes. */
 export interface ChosenEdit extends PortableEdit {

@@ -1,23 +1,39 @@
+import crypto from "node:crypto";
 import { jsonPointer, type Path } from "../engine/path.ts";
+import { compactJson } from "../engine/stringify.ts";
 
-/** Most places that are told. */
-const mostPlaces = 10;
+// This file does not load jsonc-parser: the server and the hooks start without it.
 
-interface OpenValue {
-	readonly value: unknown;
-	readonly key: string;
-	readonly parent: OpenValue | undefined;
+/** A JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether a value is a JSON object. */
+export function isJsonObject(value: unknown): value is JsonObject {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** SHA-256 (hex) by which an edit recognises its place: of a string's UTF-8, of any other value's compact JSON. */
+export function sha256Of(value: unknown): string {
+	return digest(typeof value === "string" ? value : compactJson(value));
+}
+
+// Node has this faster call since 20.12.
+const digest =
+	typeof crypto.hash === "function"
+		? (text: string) => crypto.hash("sha256", text, "hex")
+		: (text: string) => crypto.createHash("sha256").update(text, "utf8").digest("hex");
+
+const mostPlaces = 10;
 
 /**
  * Places (JSON Pointers, at most 10) of integers beyond 2^53 in a parsed document: such a number may differ from the one
- * that was written. Walks without recursion and keeps no path but on a find, since depth is the sender's choice.
+ * that was written. Walks without recursion and builds a path only for a find, since the sender chooses the depth.
  */
 export function unsafeIntegers(document: unknown): string[] {
 	return holdsUnsafe(document) ? findUnsafe(document) : [];
 }
 
-/** Tells without keeping where it is: hardly any document holds such a number. */
+/** Looks without keeping track of the place, which is faster: hardly any document holds such a number. */
 function holdsUnsafe(document: unknown): boolean {
 	const open: unknown[] = [document];
 	while (open.length > 0) {
@@ -27,9 +43,9 @@ function holdsUnsafe(document: unknown): boolean {
 			for (let index = 0; index < value.length; index += 1)
 				if (typeof value[index] !== "string") open.push(value[index]);
 		} else if (typeof value === "object" && value !== null) {
-			// Without a list of the keys; those that it inherits are looked at too, which finds no fewer.
+			// `for in` needs no list of the keys. Inherited ones are looked at too, which finds no fewer.
 			for (const key in value) {
-				const item = (value as Record<string, unknown>)[key];
+				const item = (value as JsonObject)[key];
 				if (typeof item === "number" || typeof item === "object") open.push(item);
 			}
 		}
@@ -39,6 +55,12 @@ function holdsUnsafe(document: unknown): boolean {
 
 function isUnsafe(value: unknown): boolean {
 	return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
+}
+
+interface OpenValue {
+	readonly value: unknown;
+	readonly key: string;
+	readonly parent: OpenValue | undefined;
 }
 
 function findUnsafe(document: unknown): string[] {
@@ -52,8 +74,8 @@ function findUnsafe(document: unknown): string[] {
 		// Backwards, so that the first one is looked at first.
 		for (let index = keys.length - 1; index >= 0; index -= 1) {
 			const key = keys[index] as string;
-			const item = (value as Record<string, unknown>)[key];
-			// Strings are most of a conversation and never what is looked for.
+			const item = (value as JsonObject)[key];
+			// Strings are most of a conversation and never hold a number.
 			if (typeof item === "number" || (typeof item === "object" && item !== null)) {
 				open.push({ value: item, key, parent: next });
 			}

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { applyEdits, guard, invertEdits, mask, type PortableEdit } from "../../src/index.ts";
+import { editedPieces, writeEdits } from "../../src/json-text/edit.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
+import { sha256Of } from "../../src/json-text/value.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 
 const text = '{"n": 9007199254740993, "a": ["one", {"b": "two"}], "o": {"k": 1.0e5}}';
@@ -128,5 +131,37 @@ describe("edits made from a parsed copy", () => {
 			expect(edited.text).toContain('"id": 9007199254740993, "temperature": 1.0e0');
 			expect(invertEdits(edited)).toBe(source);
 		}
+	});
+});
+
+describe("editedPieces", () => {
+	const messages = Array.from({ length: 40 }, (_, index) => ({ content: `${index}${"🦊".repeat(index * 900)}` }));
+	const document = readTextDocument(JSON.stringify(messages, undefined, 1), "the text");
+	const replaced = (index: number): PortableEdit => ({
+		kind: "replace",
+		path: `/${index}/content`,
+		sha256_before: sha256Of(messages[index]?.content),
+		replacement: "short 🧵",
+	});
+	const removed = (index: number): PortableEdit => ({
+		kind: "remove",
+		path: `/${index}`,
+		sha256_before: sha256Of(messages[index]),
+	});
+
+	it.each([
+		["no edit", []],
+		["some edits", [replaced(3), removed(20), replaced(39)]],
+		["all taken out", messages.map((_, index) => removed(index))],
+	])("are the edited text, in pieces that each are whole characters: %s", (_, edits) => {
+		const pieces = [...editedPieces(document, edits)];
+		expect(pieces.join("")).toBe(writeEdits(document, edits).text);
+		expect(pieces.every((piece) => piece.isWellFormed() && piece.length <= 1 << 16)).toBe(true);
+		expect(pieces.length).toBeGreaterThan(edits.length === messages.length ? 0 : 10);
+	});
+
+	it("refuse edits of another text before the first piece", () => {
+		const stale = { ...replaced(3), sha256_before: sha256Of("other") };
+		expect(() => editedPieces(document, [stale]).next()).toThrow(/stands something else/);
 	});
 });

@@ -1,0 +1,368 @@
+import { itemBeside, type Path, parseInsertPointer, parseJsonPointer, valueAt } from "../engine/path.ts";
+import { compactJson, requireJson } from "../engine/stringify.ts";
+import { PalimpsestError } from "../errors.ts";
+import { checkArgument } from "../policy/check-options.ts";
+import { optionKinds } from "../policy/option-kinds.ts";
+import { locateValues, nodeAt, type PathTree, pathTree, type Span } from "./locate.ts";
+import { readTextDocument, type TextDocument } from "./read.ts";
+import { sha256Of } from "./value.ts";
+
+/** An edit as answers and reports carry it, such as the `edits` of `mask` and `guard`. */
+export interface PortableEdit {
+	/** `remove` takes an item out of its list; `insert` puts a value in front of one, or behind the last. */
+	readonly kind: "replace" | "remove" | "insert";
+	/**
+	 * JSON Pointer (RFC 6901) into the conversation before any edit. Of JSON Lines, the first segment is the number of the
+	 * record, counted from 0 without blank lines.
+	 */
+	readonly path: string;
+	/**
+	 * SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. On `insert`
+	 * behind the last item, of that one; into an empty list, of the list.
+	 */
+	readonly sha256_before: string;
+	/** What stands at `path` afterwards; only on `replace`. */
+	readonly replacement?: unknown;
+	/** What is put there; only on `insert`. */
+	readonly value?: unknown;
+}
+
+/** Characters of a text, from `start` to before `end`, to be replaced by others. */
+export interface Splice extends Span {
+	readonly replacement: string;
+}
+
+/** What takes the edits of a text back, to the byte. Plain JSON, so that it can be kept beside the text. */
+export interface InverseEdits {
+	/** SHA-256 (hex) of the edited text. */
+	readonly sha256_after: string;
+	/** In order; `start` and `end` are characters (UTF-16 code units) of the edited text. */
+	readonly splices: readonly Splice[];
+}
+
+/**
+ * Applies edits to the JSON text of the conversation that they were made for, be it one value or JSON Lines. Outside the
+ * edited values every character stays: number spelling, key order, escapes, repeated keys, white space, a byte order
+ * mark. Edits made from a parsed copy fit as well:
+ *
+ * ```ts
+ * const text = await readFile("chat.json", "utf8");
+ * const { edits } = await mask(JSON.parse(text));
+ * const edited = applyEdits(text, edits);
+ * await writeFile("masked.json", edited.text);
+ * invertEdits(edited) === text; // true
+ * ```
+ *
+ * @returns the edited text, and what `invertEdits` needs to take the edits back.
+ * @throws PalimpsestError `invalid_json`; `stale_edit` where the text differs from what an edit was made for;
+ * `invalid_argument` for edits that overlap or are none, and for a text that is none.
+ */
+export function applyEdits(text: string, edits: readonly PortableEdit[]): { text: string; inverse: InverseEdits } {
+	checkArgument(text, "the text of `applyEdits`", optionKinds.string);
+	checkArgument(edits, "the edits of `applyEdits`", optionKinds.list);
+	checkPlain(edits, "the edits of `applyEdits`");
+	return writeEdits(readTextDocument(text, "the text"), edits);
+}
+
+/** `applyEdits` for a text that has been read already. */
+export function writeEdits(
+	document: TextDocument,
+	edits: readonly PortableEdit[],
+): { text: string; inverse: InverseEdits } {
+	const splices = splicesOfEdits(document, edits);
+	const text = applySplices(document.text, splices);
+	let shift = 0;
+	const back = splices.map(({ start, end, replacement }): Splice => {
+		const from = start + shift;
+		shift += replacement.length - (end - start);
+		return { start: from, end: from + replacement.length, replacement: document.text.slice(start, end) };
+	});
+	return { text, inverse: { sha256_after: sha256Of(text), splices: back } };
+}
+
+/** Characters (UTF-16 code units) that a piece has at most. */
+const largestPiece = 1 << 16;
+
+/**
+ * The text of `writeEdits` in pieces, so that a writer need not hold all of it beside the text that was read. All edits
+ * are found before the first piece.
+ *
+ * @throws PalimpsestError as `applyEdits`, before the first piece.
+ */
+export function* editedPieces(document: TextDocument, edits: readonly PortableEdit[]): Generator<string> {
+	for (const text of splicedTexts(document.text, splicesOfEdits(document, edits))) {
+		for (let from = 0; from < text.length; ) {
+			let to = Math.min(from + largestPiece, text.length);
+			// The halves of a pair of surrogates cannot be written as UTF-8 one by one.
+			if (to < text.length && (text.charCodeAt(to - 1) & 0xfc00) === 0xd800) to -= 1;
+			yield text.slice(from, to);
+			from = to;
+		}
+	}
+}
+
+/**
+ * Takes edits back: `invertEdits(applyEdits(text, edits))` is `text` to the byte.
+ *
+ * @throws PalimpsestError `stale_edit` where the text is not the one that `applyEdits` wrote; `invalid_argument` for what
+ * `applyEdits` does not answer.
+ */
+export function invertEdits(edited: { readonly text: string; readonly inverse: InverseEdits }): string {
+	checkPlain(edited, "the argument of `invertEdits`");
+	const { text, inverse } = requireEdited(edited);
+	if (sha256Of(text) !== inverse.sha256_after) {
+		throw new PalimpsestError("stale_edit", "Expected the very text that applyEdits wrote; it has been changed since.");
+	}
+	requireSplices(text, inverse.splices);
+	return applySplices(text, inverse.splices);
+}
+
+function checkPlain(value: unknown, name: string): void {
+	try {
+		requireJson(value);
+	} catch (cause) {
+		const message = `Expected ${name} to be plain JSON; got something that holds itself, a bigint, or that cannot be read.`;
+		throw new PalimpsestError("invalid_argument", message, { cause });
+	}
+}
+
+/** A change of a value, with the place found and the edit checked. */
+export interface ValueEdit {
+	/** `insert` puts a value in front of the item at `path`, or behind the last. */
+	readonly kind: "replace" | "remove" | "insert";
+	readonly path: Path;
+	/** What stands at `path` afterwards; only on `replace`. */
+	readonly replacement?: unknown;
+	/** What is put there; only on `insert`. */
+	readonly value?: unknown;
+	/** The JSON of `replacement` where it is not to be written as compact JSON. */
+	readonly spelling?: string | undefined;
+}
+
+/** Writes values into the text of a document, each as it is spelled; every other character stays. */
+export function writeValues(document: TextDocument, edits: readonly ValueEdit[]): string {
+	return applySplices(document.text, splicesOf(document, edits));
+}
+
+/**
+ * How the values at some paths are spelled in a text, where that is not compact JSON: other escapes, white space, numbers
+ * written otherwise, repeated keys.
+ */
+export function spellingsOf(document: TextDocument, paths: readonly Path[]): ReadonlyMap<Path, string> {
+	const spellings = new Map<Path, string>();
+	const tree = locatePaths(document, paths);
+	for (const path of paths) {
+		const span = nodeAt(tree, path)?.span;
+		if (!span) continue;
+		const spelling = document.text.slice(span.start, span.end);
+		if (spelling !== compactJson(valueAt(document.value, path))) spellings.set(path, spelling);
+	}
+	return spellings;
+}
+
+/** Puts splices into a text; they are in order and do not overlap. */
+export function applySplices(text: string, splices: readonly Splice[]): string {
+	return [...splicedTexts(text, splices)].join("");
+}
+
+function* splicedTexts(text: string, splices: readonly Splice[]): Generator<string> {
+	let position = 0;
+	for (const { start, end, replacement } of splices) {
+		yield text.slice(position, start);
+		yield replacement;
+		position = end;
+	}
+	yield text.slice(position);
+}
+
+function splicesOfEdits(document: TextDocument, edits: readonly PortableEdit[]): Splice[] {
+	return splicesOf(
+		document,
+		edits.map((edit) => resolve(document.value, edit)),
+	);
+}
+
+function resolve(value: unknown, edit: PortableEdit): ValueEdit {
+	requireEdit(edit);
+	const { kind, path, sha256_before, replacement } = edit;
+	const found = kind === "insert" ? parseInsertPointer(path, value) : parseJsonPointer(path, value);
+	const before = found && (kind === "insert" ? itemBeside(value, found) : valueAt(value, found));
+	if (found === undefined || sha256Of(before) !== sha256_before) {
+		const problem = found === undefined ? "stands nothing" : "stands something else than the edit was made for";
+		throw new PalimpsestError("stale_edit", `At ${shown(path)} ${problem}. Make the edits anew from this text.`);
+	}
+	if (kind === "remove" && typeof found.at(-1) !== "number") {
+		throw new PalimpsestError(
+			"invalid_argument",
+			`Expected an edit that removes to name an item of a list; ${shown(path)} is none.`,
+		);
+	}
+	return { kind, path: found, replacement, value: edit.value };
+}
+
+/**
+ * The splices that carry out edits of values, in order, none overlapping.
+ *
+ * @throws PalimpsestError `invalid_argument` for edits that overlap, or whose place does not stand in the text.
+ */
+function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[] {
+	const changes = new Map<PathTree, ValueEdit>();
+	const inserts = new Map<PathTree, string[]>();
+	const paths = edits.map((edit) => edit.path);
+	const tree = locatePaths(document, paths);
+	for (const edit of edits) {
+		const node = nodeAt(tree, edit.path) as PathTree;
+		if (edit.kind === "insert") {
+			inserts.set(node, [...(inserts.get(node) ?? []), compactJson(edit.value)]);
+			continue;
+		}
+		if (changes.has(node) || node.children.size > 0) {
+			throw new PalimpsestError("invalid_argument", "Expected edits that do not overlap; two change the same value.");
+		}
+		changes.set(node, edit);
+	}
+
+	const splices: Splice[] = [];
+	const collect = (node: PathTree): void => {
+		const edit = changes.get(node);
+		if (edit?.kind === "replace") {
+			splices.push({ ...spanOf(node), replacement: edit.spelling ?? compactJson(edit.replacement) });
+			return;
+		}
+		const removed = new Set<number>();
+		const inserted = new Map<number, readonly string[]>();
+		for (const [index, child] of node.children) {
+			if (changes.get(child)?.kind === "remove") removed.add(index as number);
+			else collect(child);
+			const values = inserts.get(child);
+			if (values) inserted.set(index as number, values);
+		}
+		if (removed.size + inserted.size > 0) {
+			const records = node === tree && document.kind === "json_lines" ? document.text : undefined;
+			const change = { list: node.span, items: node.items ?? [], removed, inserted, records };
+			splices.push(...insertions(change), ...removals(change));
+		}
+	};
+	collect(tree);
+	return splices.sort((a, b) => a.start - b.start || a.end - b.end);
+}
+
+function spanOf({ span }: PathTree): Span {
+	if (span) return span;
+	throw new PalimpsestError("invalid_argument", "Expected edits of values that stand in the text.");
+}
+
+function locatePaths(document: TextDocument, paths: readonly Path[]): PathTree {
+	const { text, kind, roots } = document;
+	const tree = pathTree(paths);
+	if (kind === "json") {
+		locateValues(text, roots[0]?.start ?? 0, tree);
+		return tree;
+	}
+	// The records are the items of a list that stands nowhere in the text.
+	tree.items = [...roots];
+	for (const [index, child] of tree.children) {
+		const root = roots[index as number];
+		if (root) locateValues(text, root.start, child);
+	}
+	return tree;
+}
+
+/** What is done to the items of a list. */
+interface ListChange {
+	/** Where the list stands; `undefined` for the records of a text. */
+	readonly list: Span | undefined;
+	readonly items: readonly Span[];
+	/** Indexes of items that are taken out. */
+	readonly removed: ReadonlySet<number>;
+	/** JSON of what is put in front of an item, or behind the last, by its index. */
+	readonly inserted: ReadonlyMap<number, readonly string[]>;
+	/** The text, where the items are its records, one a line. */
+	readonly records: string | undefined;
+}
+
+/** A new value goes beside an item that stays, with a separator between them. */
+function insertions({ list, items, removed, inserted, records }: ListChange): Splice[] {
+	const separator = records === undefined ? "," : "\n";
+	const at = (position: number, replacement: string): Splice => ({ start: position, end: position, replacement });
+	const next = new Array<Span | undefined>(items.length + 1);
+	for (let index = items.length - 1; index >= 0; index -= 1)
+		next[index] = removed.has(index) ? next[index + 1] : items[index];
+	const last = items.findLast((_, index) => !removed.has(index));
+	const alone: string[] = [];
+	const splices: Splice[] = [];
+	for (const [index, values] of [...inserted].sort(([a], [b]) => a - b)) {
+		const behind = next[index];
+		if (behind) splices.push(...values.map((value) => at(behind.start, value + separator)));
+		else if (last) splices.push(...values.map((value) => at(last.end, separator + value)));
+		else alone.push(...values);
+	}
+	if (alone.length > 0) splices.push(at(items[0]?.start ?? (list?.start ?? -1) + 1, alone.join(separator)));
+	return splices;
+}
+
+/**
+ * Takes items out with the separators behind them, or before them where no item stays behind. A record that shares its
+ * line with the one before takes the white space between the two, so that the line still ends.
+ */
+function removals({ items, removed, records }: ListChange): Splice[] {
+	const splices: Splice[] = [];
+	const sharesLine = (previous: Span, first: Span) =>
+		records !== undefined && !records.slice(previous.end, first.start).includes("\n");
+	for (let index = 0; index < items.length; index += 1) {
+		if (!removed.has(index)) continue;
+		let last = index;
+		while (removed.has(last + 1)) last += 1;
+		const [first, next, previous] = [items[index] as Span, items[last + 1], items[index - 1]];
+		const end = (items[last] as Span).end;
+		const takesBefore = previous && (!next || sharesLine(previous, first));
+		splices.push({
+			start: takesBefore ? previous.end : first.start,
+			end: takesBefore ? end : (next?.start ?? end),
+			replacement: "",
+		});
+		index = last;
+	}
+	return splices;
+}
+
+const expectedEdited =
+	"Expected what `applyEdits` answered: `text`, and `inverse` with `sha256_after` and `splices` in order.";
+
+/** What takes edits back may have been read from a file, so its shape is not certain. */
+function requireEdited(edited: unknown): { readonly text: string; readonly inverse: InverseEdits } {
+	const { text, inverse } = (edited ?? {}) as { readonly text?: unknown; readonly inverse?: Partial<InverseEdits> };
+	const isComplete = typeof inverse?.sha256_after === "string" && Array.isArray(inverse.splices);
+	if (typeof text === "string" && isComplete) return { text, inverse: inverse as InverseEdits };
+	throw new PalimpsestError("invalid_argument", expectedEdited);
+}
+
+function requireSplices(text: string, splices: readonly Splice[]): void {
+	let position = 0;
+	for (const splice of splices as readonly (Splice | null)[]) {
+		const { start = -1, end = -1, replacement } = splice ?? {};
+		const isPlace = Number.isSafeInteger(start) && Number.isSafeInteger(end) && position <= start && start <= end;
+		if (!isPlace || end > text.length || typeof replacement !== "string") {
+			throw new PalimpsestError("invalid_argument", expectedEdited);
+		}
+		position = end;
+	}
+}
+
+/** Edits may have been read from a file, so their shape is not certain. */
+function requireEdit(edit: PortableEdit): void {
+	const { kind, path, sha256_before, replacement, value } = (edit ?? {}) as Partial<PortableEdit>;
+	const isComplete =
+		kind === "remove" ||
+		(kind === "replace" && replacement !== undefined) ||
+		(kind === "insert" && value !== undefined);
+	if (isComplete && typeof path === "string" && typeof sha256_before === "string") return;
+	const expected =
+		'Expected edits with `kind` "replace", "remove" or "insert", `path`, `sha256_before`, and `replacement` to replace or `value` to insert.';
+	throw new PalimpsestError("invalid_argument", expected);
+}
+
+/** A path in an error: bounded. */
+function shown(path: string): string {
+	return JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
+}

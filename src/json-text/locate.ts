@@ -1,0 +1,138 @@
+import { createScanner } from "jsonc-parser";
+import type { Path } from "../engine/path.ts";
+
+/** A range of a text, in characters (UTF-16 code units), half open. */
+export interface Span {
+	readonly start: number;
+	readonly end: number;
+}
+
+/** Paths to find in a text, as a tree: each node is a value. */
+export interface PathTree {
+	readonly children: Map<string | number, PathTree>;
+	/** Where the value stands, once found. Of a repeated key the last value counts, as for `JSON.parse`. */
+	span?: Span;
+	/** Where all items of a list stand, once found; only of a list with an item in the tree. */
+	items?: Span[];
+}
+
+/** The scanner's token kinds. jsonc-parser declares them as a `const enum`, which `isolatedModules` cannot import. */
+export const tokenKinds = {
+	openBrace: 1,
+	closeBrace: 2,
+	openBracket: 3,
+	closeBracket: 4,
+	comma: 5,
+	colon: 6,
+	nullWord: 7,
+	trueWord: 8,
+	falseWord: 9,
+	string: 10,
+	number: 11,
+	lineBreak: 14,
+	blank: 15,
+	unknown: 16,
+	end: 17,
+} as const;
+
+/** A tree of paths. */
+export function pathTree(paths: Iterable<Path>): PathTree {
+	const root: PathTree = { children: new Map() };
+	for (const path of paths) {
+		let node = root;
+		for (const segment of path) {
+			const child = node.children.get(segment) ?? { children: new Map() };
+			node.children.set(segment, child);
+			node = child;
+		}
+	}
+	return root;
+}
+
+/** The node at a path of a tree. */
+export function nodeAt(tree: PathTree, path: Path): PathTree | undefined {
+	return path.reduce<PathTree | undefined>((node, segment) => node?.children.get(segment), tree);
+}
+
+/** An object or a list that is being read. */
+interface Frame {
+	readonly kind: "object" | "list";
+	readonly node: PathTree | undefined;
+	readonly start: number;
+	/** The key of the member that is being read, or the index of the item. */
+	position: string | number;
+}
+
+/**
+ * Finds where the values of a tree stand in a text. The text has to hold a valid JSON value from `start` on. Reads one
+ * token after the other and builds no tree of the text, so that depth takes no stack and size takes no memory.
+ *
+ * @returns where the value at `start` stands.
+ */
+export function locateValues(text: string, start: number, tree: PathTree): Span {
+	const scanner = createScanner(text, true);
+	scanner.setPosition(start);
+	const frames: Frame[] = [];
+	let whole: Span | undefined;
+	let expectsKey = false;
+
+	const nextNode = (): PathTree | undefined => {
+		const frame = frames.at(-1);
+		return frame ? frame.node?.children.get(frame.position) : tree;
+	};
+	const finish = (node: PathTree | undefined, span: Span): void => {
+		if (node) node.span = span;
+		const frame = frames.at(-1);
+		if (!frame) whole = span;
+		if (frame?.kind !== "list") return;
+		if (frame.node && frame.node.children.size > 0) {
+			frame.node.items ??= [];
+			frame.node.items.push(span);
+		}
+		frame.position = (frame.position as number) + 1;
+	};
+
+	while (whole === undefined) {
+		const token: number = scanner.scan();
+		const offset = scanner.getTokenOffset();
+		switch (token) {
+			case tokenKinds.openBrace:
+			case tokenKinds.openBracket: {
+				const node = nextNode();
+				if (node) forget(node);
+				expectsKey = token === tokenKinds.openBrace;
+				frames.push({ kind: expectsKey ? "object" : "list", node, start: offset, position: expectsKey ? "" : 0 });
+				break;
+			}
+			case tokenKinds.closeBrace:
+			case tokenKinds.closeBracket: {
+				const frame = frames.pop();
+				if (!frame) throw new Error("Expected a value; got a closing bracket.");
+				finish(frame.node, { start: frame.start, end: offset + 1 });
+				expectsKey = false;
+				break;
+			}
+			case tokenKinds.comma:
+				expectsKey = frames.at(-1)?.kind === "object";
+				break;
+			case tokenKinds.colon:
+				expectsKey = false;
+				break;
+			case tokenKinds.end:
+				throw new Error("Expected a value; got the end of the text.");
+			default: {
+				const frame = frames.at(-1);
+				if (expectsKey && frame) frame.position = scanner.getTokenValue();
+				else finish(nextNode(), { start: offset, end: offset + scanner.getTokenLength() });
+			}
+		}
+	}
+	return whole;
+}
+
+/** Forgets what was found in the earlier value of a repeated key. */
+function forget(node: PathTree): void {
+	delete node.span;
+	delete node.items;
+	for (const child of node.children.values()) forget(child);
+}

@@ -1,0 +1,167 @@
+import { createScanner } from "jsonc-parser";
+import { PalimpsestError } from "../errors.ts";
+import { tokenKinds as kinds, locateValues, pathTree, type Span } from "./locate.ts";
+
+/** A JSON text with the value it holds. */
+export interface TextDocument {
+	readonly text: string;
+	/** `json`: one value. `json_lines`: the records of a recorded session; `value` is the list of them. */
+	readonly kind: "json" | "json_lines";
+	readonly value: unknown;
+	/** Where each top-level value stands: one, or one for each record. */
+	readonly roots: readonly Span[];
+}
+
+/**
+ * Reads a JSON text: one value, or one record a line (JSON Lines). Only `\n` ends a line, since a record may hold any other
+ * line break. Several records on one line are read as several.
+ *
+ * @throws PalimpsestError `invalid_json` with line and column, without a word of the text. `name` says which text it is.
+ */
+export function readTextDocument(text: string, name: string): TextDocument {
+	const start = text.startsWith("\uFEFF") ? 1 : 0;
+	if (text.slice(start, start + 4096).trim() === "" && text.trim() === "") {
+		throw new PalimpsestError("invalid_json", `Expected JSON; ${name} is empty.`);
+	}
+	const whole = { start, end: text.length };
+	try {
+		return { text, kind: "json", value: JSON.parse(start === 0 ? text : text.slice(start)), roots: [whole] };
+	} catch {
+		const records = readRecords(text, start);
+		if (records.kind === "records") return { text, kind: "json_lines", value: records.values, roots: records.roots };
+		// A text whose first line is no record was never meant as JSON Lines.
+		throw invalidJson(text, records.isFirst ? whole : records.line, name);
+	}
+}
+
+type Records =
+	| { readonly kind: "records"; readonly values: readonly unknown[]; readonly roots: readonly Span[] }
+	| { readonly kind: "failure"; readonly line: Span; readonly isFirst: boolean };
+
+function readRecords(text: string, start: number): Records {
+	const values: unknown[] = [];
+	const roots: Span[] = [];
+	for (let offset = start; offset < text.length; ) {
+		const newline = text.indexOf("\n", offset);
+		const end = newline === -1 ? text.length : newline;
+		const records = recordsOfLine(text.slice(offset, end));
+		if (!records) return { kind: "failure", line: { start: offset, end }, isFirst: values.length === 0 };
+		for (const { value, span } of records) {
+			values.push(value);
+			roots.push({ start: offset + span.start, end: offset + span.end });
+		}
+		offset = end + 1;
+	}
+	return { kind: "records", values, roots };
+}
+
+interface TextRecord {
+	readonly value: unknown;
+	/** Within its line. */
+	readonly span: Span;
+}
+
+/** The records of a line: none, one, or several. `undefined` where it is not valid. */
+function recordsOfLine(line: string): readonly TextRecord[] | undefined {
+	if (line.trim() === "") return [];
+	try {
+		const span = { start: line.length - line.trimStart().length, end: line.trimEnd().length };
+		return [{ value: JSON.parse(line), span }];
+	} catch {
+		return severalRecords(line);
+	}
+}
+
+/** Programs that write to one file at the same time leave several records on a line. */
+function severalRecords(line: string): readonly TextRecord[] | undefined {
+	const found: TextRecord[] = [];
+	try {
+		for (let offset = 0; line.slice(offset).trim() !== ""; ) {
+			const span = locateValues(line, offset, pathTree([]));
+			// The search passes over commas and comments, which JSON does not have between values.
+			if (line.slice(offset, span.start).trim() !== "") return undefined;
+			found.push({ value: JSON.parse(line.slice(span.start, span.end)), span });
+			offset = span.end;
+		}
+	} catch {
+		return undefined;
+	}
+	const areRecords = found.every(({ value }) => typeof value === "object" && value !== null);
+	return found.length > 1 && areRecords ? found : undefined;
+}
+
+function invalidJson(text: string, { start, end }: Span, name: string): PalimpsestError {
+	const error = syntaxErrorIn(text.slice(start, end));
+	const offset = start + error.offset;
+	let [line, lineStart] = [1, 0];
+	for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", lineStart)) {
+		line += 1;
+		lineStart = at + 1;
+	}
+	const early = error.endsTooEarly ? ": it ends too early" : "";
+	const message = `Expected JSON; ${name} is not valid at line ${line}, column ${offset - lineStart + 1}${early}.`;
+	return new PalimpsestError("invalid_json", message);
+}
+
+type Expected = "value" | "value or ]" | "key" | "key or }" | "colon" | "comma or ]" | "comma or }" | "end";
+
+const valueStarts: readonly number[] = [
+	...[kinds.openBrace, kinds.openBracket, kinds.string, kinds.number],
+	...[kinds.nullWord, kinds.trueWord, kinds.falseWord],
+];
+const tokensThatFit: Readonly<Record<Expected, readonly number[]>> = {
+	value: valueStarts,
+	"value or ]": [...valueStarts, kinds.closeBracket],
+	key: [kinds.string],
+	"key or }": [kinds.string, kinds.closeBrace],
+	colon: [kinds.colon],
+	"comma or ]": [kinds.comma, kinds.closeBracket],
+	"comma or }": [kinds.comma, kinds.closeBrace],
+	end: [],
+};
+
+/**
+ * Finds the first place in a text that makes it invalid JSON. `JSON.parse` tells the place only sometimes, and its message
+ * quotes the text. The parser of jsonc-parser calls itself for each level, which a deep text can exhaust.
+ */
+function syntaxErrorIn(text: string): { readonly offset: number; readonly endsTooEarly: boolean } {
+	const scanner = createScanner(text);
+	const open: ("}" | "]")[] = [];
+	let expected: Expected = "value";
+	for (;;) {
+		const token: number = scanner.scan();
+		if (token === kinds.blank || token === kinds.lineBreak) continue;
+		const offset = scanner.getTokenOffset();
+		if (token === kinds.end) return { offset, endsTooEarly: expected !== "end" };
+		const isFaulty = scanner.getTokenError() !== 0 || token === kinds.unknown;
+		if (isFaulty) return { offset, endsTooEarly: scanner.getPosition() === text.length && isCutOff(text, offset) };
+		if (!tokensThatFit[expected].includes(token)) return { offset, endsTooEarly: false };
+		expected = expectedAfter(token, expected, open);
+	}
+}
+
+/** What may follow a token that fits. Keeps the list of closing brackets that are still to come. */
+function expectedAfter(token: number, expected: Expected, open: ("}" | "]")[]): Expected {
+	switch (token) {
+		case kinds.openBrace:
+			open.push("}");
+			return "key or }";
+		case kinds.openBracket:
+			open.push("]");
+			return "value or ]";
+		case kinds.comma:
+			return open.at(-1) === "}" ? "key" : "value";
+		case kinds.colon:
+			return "value";
+	}
+	if (expected === "key" || (expected === "key or }" && token === kinds.string)) return "colon";
+	if (token === kinds.closeBrace || token === kinds.closeBracket) open.pop();
+	const close = open.at(-1);
+	return close === undefined ? "end" : `comma or ${close}`;
+}
+
+/** Whether a faulty token at the end of a text may be the beginning of a good one. */
+function isCutOff(text: string, offset: number): boolean {
+	if (text[offset] === '"') return true;
+	return /^(?:-|-?\d+\.|-?[\d.]+[eE][+-]?|tr?u?|fa?l?s?|nu?l?)$/.test(text.slice(offset, offset + 40));
+}

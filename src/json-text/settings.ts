@@ -1,0 +1,186 @@
+import { isDeepStrictEqual } from "node:util";
+import {
+	applyEdits,
+	createScanner,
+	type FormattingOptions,
+	findNodeAtLocation,
+	modify,
+	type Node,
+	type ParseError,
+	parse,
+	parseTree,
+} from "jsonc-parser";
+import type { Path } from "../engine/path.ts";
+import { PalimpsestError } from "../errors.ts";
+import { tokenKinds } from "./locate.ts";
+import { isJsonObject, type JsonObject } from "./value.ts";
+
+/**
+ * Reads a settings file of a host: JSON, with comments and trailing commas allowed. An empty one is an empty object.
+ *
+ * @throws PalimpsestError `invalid_json`.
+ */
+export function readSettings(text: string): JsonObject {
+	if (text.trim() === "") return {};
+	const errors: ParseError[] = [];
+	const value: unknown = parse(text, errors, { allowTrailingComma: true });
+	if (errors.length > 0) throw refusedSettings("it is not valid JSON");
+	if (!isJsonObject(value)) throw refusedSettings("it holds no object");
+	return value;
+}
+
+/** The error for settings that cannot be changed; `reason` goes on after a colon. */
+export function refusedSettings(reason: string, cause?: unknown): PalimpsestError {
+	const message = `The settings file cannot be changed: ${reason}. It was left as it is.`;
+	return new PalimpsestError("invalid_json", message, { cause });
+}
+
+/**
+ * The value at a key of a settings file; `undefined` where there is none.
+ *
+ * @throws PalimpsestError as `enterJson`.
+ */
+export function entryInJson(text: string, key: readonly string[]): unknown {
+	let at: unknown = readSettings(text);
+	for (const [depth, name] of key.entries()) {
+		if (!isJsonObject(at)) throw refusedSettings(`\`${key.slice(0, depth).join(".")}\` is no object`);
+		if (!Object.hasOwn(at, name)) return undefined;
+		at = at[name];
+	}
+	return at;
+}
+
+/**
+ * The text of a settings file with a value at a key: in the place of the value that is there, or else before the other
+ * members. Every other character stays as it is. The result is read again and compared.
+ *
+ * @throws PalimpsestError `invalid_json` for a text that is none, or where a value on the way to the key is no object.
+ */
+export function enterJson(text: string, key: readonly string[], value: unknown): string {
+	const start = text.trim() === "" ? "{}\n" : text;
+	const present = entryInJson(start, key);
+	if (JSON.stringify(present) === JSON.stringify(value)) return text;
+	if (present !== undefined) {
+		const { offset, length } = nodeAt(start, key);
+		return checked(start.slice(0, offset) + written(value, start, key.length) + start.slice(offset + length));
+	}
+	const depth = key.findLastIndex((_, index) => entryInJson(start, key.slice(0, index)) !== undefined);
+	const [name = "", ...inner] = key.slice(depth);
+	const nested = inner.reduceRight<unknown>((held, one) => ({ [one]: held }), value);
+	return checked(enterFirst(start, { depth, holder: nodeAt(start, key.slice(0, depth)), name, value: nested }));
+
+	function checked(after: string): string {
+		return requireChange({ before: start, after, key, value });
+	}
+}
+
+/**
+ * The text without the value at a key, and without the objects that this leaves empty.
+ *
+ * @throws PalimpsestError as `enterJson`.
+ */
+export function removeFromJson(text: string, key: readonly string[]): string {
+	if (entryInJson(text, key) === undefined) return text;
+	return requireChange({ before: text, after: withoutKey(text, key), key, value: undefined });
+}
+
+/** The text with a value behind the last item of a list; a list that is not there is made. */
+export function appendItem(text: string, list: readonly string[], value: unknown): string {
+	const start = text.trim() === "" ? "{}\n" : text;
+	const items = entryInJson(start, list);
+	const path = [...list, Array.isArray(items) ? items.length : 0];
+	return applyEdits(start, modify(start, path, value, { formattingOptions: styleOf(start), isArrayInsertion: true }));
+}
+
+/**
+ * The text without the value at a path, and without its key: with them go the white space before them and one comma.
+ * Every other character stays as it is, comments too.
+ */
+export function withoutValue(text: string, path: Path): string {
+	const node = nodeAt(text, path);
+	const member = node.parent?.type === "property" ? node.parent : node;
+	const [from, to] = [member.offset, member.offset + member.length];
+	const start = text.slice(0, from).trimEnd().length;
+	const joined = (rest: number, before = text.slice(0, start)) => before + behind(text, { start, from, rest });
+	const comma = commaIn(text, to, (member.parent as Node).offset + (member.parent as Node).length);
+	if (comma !== undefined) return joined(comma + 1);
+	const siblings = member.parent?.children ?? [];
+	const before = siblings[siblings.indexOf(member) - 1];
+	const lone = before && commaIn(text, before.offset + before.length, from);
+	return lone === undefined ? joined(to) : joined(to, text.slice(0, lone) + text.slice(lone + 1, start));
+}
+
+/**
+ * A configuration with a value at a key. Where the value is `undefined`: without the key, and without the objects that
+ * this leaves empty. Shows what a changed text has to hold.
+ */
+export function withValue(table: JsonObject, [name = "", ...rest]: readonly string[], value: unknown): JsonObject {
+	const { [name]: at, ...others } = table;
+	const inner = rest.length === 0 ? value : withValue(isJsonObject(at) ? at : {}, rest, value);
+	const isGone = inner === undefined || (rest.length > 0 && isJsonObject(inner) && Object.keys(inner).length === 0);
+	return isGone ? others : { ...others, [name]: inner };
+}
+
+function withoutKey(text: string, key: readonly string[]): string {
+	const left = withoutValue(text, key);
+	const parent = key.slice(0, -1);
+	const holder = parent.length > 0 ? entryInJson(left, parent) : undefined;
+	return isJsonObject(holder) && Object.keys(holder).length === 0 ? withoutKey(left, parent) : left;
+}
+
+/** Refuses a changed text that differs from the one before in more than the value. */
+function requireChange(what: { before: string; after: string; key: readonly string[]; value: unknown }): string {
+	const { before, after, key, value } = what;
+	// Compared as JSON, since an entry may have fields that are `undefined`.
+	const wanted: unknown = JSON.parse(JSON.stringify(withValue(readSettings(before), key, value)));
+	if (isDeepStrictEqual(readSettings(after), wanted)) return after;
+	throw refusedSettings(`\`${key.join(".")}\` stands where it cannot be changed by itself`);
+}
+
+function nodeAt(text: string, path: Path): Node {
+	const root = parseTree(text, [], { allowTrailingComma: true }) as Node;
+	const node = findNodeAtLocation(root, [...path]);
+	// jsonc-parser looks into the first of several members of one name, where readers of JSON take the last.
+	if (!node) throw refusedSettings(`something on the way to \`${path.join(".")}\` is there twice`);
+	return node;
+}
+
+function enterFirst(text: string, member: { holder: Node; depth: number; name: string; value: unknown }): string {
+	const { holder, depth, name, value } = member;
+	const { eol, unit } = styleOf(text);
+	const inside = holder.offset + 1;
+	const entry = `${eol}${unit.repeat(depth + 1)}${JSON.stringify(name)}: ${written(value, text, depth + 1)}`;
+	const [first] = holder.children ?? [];
+	const gap = first && text.slice(inside, first.offset);
+	const inLine = `${gap}${JSON.stringify(name)}: ${JSON.stringify(value)}`;
+	const isInLine = gap !== undefined && !gap.includes("\n");
+	const isOpen = /^[ \t]*\r?\n/.test(text.slice(inside));
+	const after = first ? "," : isOpen ? "" : eol + unit.repeat(depth);
+	return text.slice(0, inside) + (isInLine ? inLine : entry) + after + text.slice(inside);
+}
+
+function written(value: unknown, text: string, depth: number): string {
+	const { eol, unit } = styleOf(text);
+	return JSON.stringify(value, null, unit).replaceAll("\n", eol + unit.repeat(depth));
+}
+
+/** The style of a file, in which a new value is written. */
+function styleOf(text: string): FormattingOptions & { readonly eol: string; readonly unit: string } {
+	const unit = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
+	const isTab = unit.startsWith("\t");
+	const eol = text.includes("\r\n") ? "\r\n" : "\n";
+	return { insertSpaces: !isTab, tabSize: isTab ? 1 : unit.length, eol, unit: isTab ? "\t" : " ".repeat(unit.length) };
+}
+
+/** The text behind a member that goes. Another member on its line goes to a line of its own: it may follow a comment now. */
+function behind(text: string, { start, from, rest }: { start: number; from: number; rest: number }): string {
+	const left = text.slice(rest);
+	const blank = text.slice(start, from);
+	return blank.includes("\n") && /^[ \t]*(?!\/\/)\S/.test(left) ? blank + left.trimStart() : left;
+}
+
+/** The place of the comma, where the next token is one. */
+function commaIn(text: string, from: number, to: number): number | undefined {
+	const scanner = createScanner(text.slice(from, to), true);
+	return (scanner.scan() as number) === tokenKinds.comma ? from + scanner.getTokenOffset() : undefined;
+}
