@@ -131,6 +131,10 @@ describe("the packages", () => {
 	it("only src/tokens imports gpt-tokenizer", () => {
 		expect(violations(({ room }, { target }) => target.startsWith("gpt-tokenizer") && room !== "tokens")).toEqual([]);
 	});
+
+	it("only src/json-text imports jsonc-parser", () => {
+		expect(violations(({ room }, { target }) => target === "jsonc-parser" && room !== "json-text")).toEqual([]);
+	});
 });
 
 describe("the files", () => {

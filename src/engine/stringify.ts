@@ -10,6 +10,14 @@ export class NotJsonError extends TypeError {
 	}
 }
 
+/** A JSON object. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Whether a value is a JSON object. */
+export function isJsonObject(value: unknown): value is JsonObject {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
 /**
  * A value as compact JSON, as `JSON.stringify` writes it, at any depth: `JSON.stringify` overflows the stack some thousand
  * levels down, where `JSON.parse` has no bound. Empty for a value that JSON cannot express, such as `undefined`.
@@ -36,6 +44,53 @@ export function stringify(value: unknown, replacer?: (key: string, value: unknow
 	} catch (error) {
 		throw error instanceof TypeError ? new NotJsonError(error) : error;
 	}
+}
+
+interface Frame {
+	readonly value: object;
+	readonly items: Iterator<[string, unknown]>;
+	readonly close: "]" | "}";
+	isFirst: boolean;
+}
+
+function stringifyDeep(root: unknown): string {
+	const pieces: string[] = [];
+	const frames: Frame[] = [];
+	const open = new Set<object>();
+	const write = (value: unknown): void => {
+		if (typeof value !== "object" || value === null) {
+			pieces.push(stringify(value) ?? "null");
+			return;
+		}
+		// A value that holds itself would be written until memory is full.
+		if (open.has(value)) throw new NotJsonError();
+		open.add(value);
+		const close = Array.isArray(value) ? "]" : "}";
+		pieces.push(close === "]" ? "[" : "{");
+		frames.push({ value, items: Object.entries(value)[Symbol.iterator](), close, isFirst: true });
+	};
+	write(root);
+	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
+		const next = frame.items.next();
+		if (next.done) {
+			pieces.push(frame.close);
+			open.delete(frame.value);
+			frames.pop();
+			continue;
+		}
+		const [key, value] = next.value;
+		if (frame.close === "}" && !isWritten(value)) continue;
+		if (!frame.isFirst) pieces.push(",");
+		frame.isFirst = false;
+		if (frame.close === "}") pieces.push(JSON.stringify(key), ":");
+		write(value);
+	}
+	return pieces.join("");
+}
+
+/** Whether JSON can express a value. What it cannot is left out of objects, and is null in lists. */
+function isWritten(value: unknown): boolean {
+	return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
 }
 
 /** Levels that are gone through without looking for rings, past any conversation's own nesting. */
@@ -123,51 +178,4 @@ export function isPlainJson(root: unknown): boolean {
 	} catch {
 		return false;
 	}
-}
-
-interface Frame {
-	readonly value: object;
-	readonly items: Iterator<[string, unknown]>;
-	readonly close: "]" | "}";
-	isFirst: boolean;
-}
-
-function stringifyDeep(root: unknown): string {
-	const pieces: string[] = [];
-	const frames: Frame[] = [];
-	const open = new Set<object>();
-	const write = (value: unknown): void => {
-		if (typeof value !== "object" || value === null) {
-			pieces.push(stringify(value) ?? "null");
-			return;
-		}
-		// A value that holds itself would be written until memory is full.
-		if (open.has(value)) throw new NotJsonError();
-		open.add(value);
-		const close = Array.isArray(value) ? "]" : "}";
-		pieces.push(close === "]" ? "[" : "{");
-		frames.push({ value, items: Object.entries(value)[Symbol.iterator](), close, isFirst: true });
-	};
-	write(root);
-	for (let frame = frames.at(-1); frame; frame = frames.at(-1)) {
-		const next = frame.items.next();
-		if (next.done) {
-			pieces.push(frame.close);
-			open.delete(frame.value);
-			frames.pop();
-			continue;
-		}
-		const [key, value] = next.value;
-		if (frame.close === "}" && !isWritten(value)) continue;
-		if (!frame.isFirst) pieces.push(",");
-		frame.isFirst = false;
-		if (frame.close === "}") pieces.push(JSON.stringify(key), ":");
-		write(value);
-	}
-	return pieces.join("");
-}
-
-/** Whether JSON can express a value. What it cannot is left out of objects, and is null in lists. */
-function isWritten(value: unknown): boolean {
-	return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
 }

@@ -1,7 +1,6 @@
-import type { JsonObject } from "../json-text/value.ts";
 import { answerClaudeCode } from "./claude-code.ts";
 import { answerGeminiCli } from "./gemini-cli.ts";
-import { type HookContext, isOwnResult, readToolEvent, type ToolEvent } from "./tool-event.ts";
+import { type HookContext, isOwnResult, type JsonObject, readToolEvent, type ToolEvent } from "./tool-event.ts";
 
 /** The hosts whose hooks are commands. */
 export const hookHosts = ["claude-code", "gemini-cli"] as const;

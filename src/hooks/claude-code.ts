@@ -1,8 +1,7 @@
 import { fillTemplate } from "../engine/fill-template.ts";
-import { isJsonObject, type JsonObject } from "../json-text/value.ts";
 import { fairShares } from "./fair-shares.ts";
 import { shortenBlocks } from "./shorten-blocks.ts";
-import type { HookContext, ToolEvent } from "./tool-event.ts";
+import { type HookContext, isJsonObject, type JsonObject, type ToolEvent } from "./tool-event.ts";
 
 /**
  * What Claude Code's `PostToolUse` hook answers: the tool's result with its large texts shortened, in the tool's own

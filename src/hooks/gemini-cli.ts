@@ -1,5 +1,4 @@
-import { isJsonObject, type JsonObject } from "../json-text/value.ts";
-import type { HookContext, ToolEvent } from "./tool-event.ts";
+import { type HookContext, isJsonObject, type JsonObject, type ToolEvent } from "./tool-event.ts";
 
 /**
  * What Gemini CLI's `AfterTool` hook answers; `undefined` where the result stays as it is. Up to 0.61 a result is only

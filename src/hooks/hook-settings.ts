@@ -1,5 +1,5 @@
+import { isJsonObject } from "../engine/stringify.ts";
 import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
-import { isJsonObject } from "../json-text/value.ts";
 
 /** An entry of a host's settings file that calls a hook. */
 export interface HookEntry {

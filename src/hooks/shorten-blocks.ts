@@ -1,6 +1,5 @@
-import { isJsonObject } from "../json-text/value.ts";
 import { fairShares } from "./fair-shares.ts";
-import type { HookContext } from "./tool-event.ts";
+import { type HookContext, isJsonObject } from "./tool-event.ts";
 
 /** The texts among the blocks of a result, `{type: "text", text}` or `{text}`, shortened; `undefined` where all fit. */
 export async function shortenBlocks(

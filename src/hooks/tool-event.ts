@@ -1,4 +1,3 @@
-import { isJsonObject } from "../json-text/value.ts";
 import type { ExcerptWordings } from "../policy/excerpt-wordings.ts";
 
 /** A tool call that a host tells of, and what came of it. */
@@ -22,6 +21,13 @@ export interface HookContext {
 	readonly shortenFile: (file: string, mostChars: number) => Promise<string | undefined>;
 	/** The notices, loaded where a result is to be shortened. */
 	readonly wordings: () => Promise<ExcerptWordings>;
+}
+
+/** An object of JSON. */
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(value: unknown): value is JsonObject {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { parse, stringify, TomlError } from "smol-toml";
+import { isJsonObject } from "../engine/stringify.ts";
 import { refusedSettings, withValue } from "../json-text/settings.ts";
-import { isJsonObject } from "../json-text/value.ts";
 
 type Table = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
+import { isJsonObject } from "../engine/stringify.ts";
 import { readRegularFile } from "../files/read-file.ts";
-import { isJsonObject } from "../json-text/value.ts";
 import { hosts } from "./hosts.ts";
 
 /** The variables by which a host's entry sets the language of its server: directly, or by a preset. */

@@ -11,9 +11,9 @@ import {
 	parseTree,
 } from "jsonc-parser";
 import type { Path } from "../engine/path.ts";
+import { isJsonObject, type JsonObject } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { tokenKinds } from "./locate.ts";
-import { isJsonObject, type JsonObject } from "./value.ts";
 
 /**
  * Reads a settings file of a host: JSON, with comments and trailing commas allowed. An empty one is an empty object.

@@ -1,16 +1,8 @@
 import crypto from "node:crypto";
 import { jsonPointer, type Path } from "../engine/path.ts";
-import { compactJson } from "../engine/stringify.ts";
+import { compactJson, type JsonObject } from "../engine/stringify.ts";
 
 // This file does not load jsonc-parser: the server and the hooks start without it.
-
-/** A JSON object. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-/** Whether a value is a JSON object. */
-export function isJsonObject(value: unknown): value is JsonObject {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /** SHA-256 (hex) by which an edit recognises its place: of a string's UTF-8, of any other value's compact JSON. */
 export function sha256Of(value: unknown): string {

@@ -33,7 +33,7 @@ export async function load(url, context, next) {
 	return { files: (await readFile(list as string, "utf8")).trim().split("\n"), text };
 }
 
-const slow = /node_modules\/(?:zod|commander|gpt-tokenizer|smol-toml|re2js|@modelcontextprotocol)\//;
+const slow = /node_modules\/(?:zod|commander|gpt-tokenizer|smol-toml|re2js|jsonc-parser|@modelcontextprotocol)\//;
 
 it("loads next to nothing for a small result", async () => {
 	const { files, text } = await loadedBy(claudeCodeEvent("Bash", { command: "ls" }, bashResponse("small")));
