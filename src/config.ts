@@ -1,11 +1,8 @@
 import { findPolicyFile, type PolicyFileSearch } from "./config/find-policy-file.ts";
 import { readPolicyFile } from "./config/read-policy-file.ts";
 import { refuseFoundCode } from "./config/refuse-found-code.ts";
-import { environmentLayer } from "./policy/environment-layer.ts";
-import type { PolicyLayer } from "./policy/policy-layer.ts";
-import { resolvePolicy } from "./policy/resolve-policy.ts";
-import type { Policy } from "./policy/schema.ts";
-import { settingsLayer } from "./policy/settings.ts";
+import { environmentLayer, resolvePolicy, settingsLayer } from "./policy/layers.ts";
+import type { Policy, PolicyLayer } from "./policy/schema.ts";
 
 /** What a configuration is made from. */
 export interface ConfigSources extends PolicyFileSearch {

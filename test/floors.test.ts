@@ -12,7 +12,7 @@ const floors: readonly (readonly string[])[] = [
 	["archive", "summariser", "files"],
 	["pipeline", "pipeline.ts", "config", "config.ts"],
 	["mcp", "hooks", "pages", "hosts"],
-	["commands", "cli.ts", "index.ts", "library.ts", "library-options.ts"],
+	["commands", "cli.ts", "index.ts", "library.ts"],
 ];
 const longest = 400;
 

@@ -1,8 +1,6 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
-import { checkOptions, type OptionKinds } from "../policy/check-options.ts";
-import { optionKinds } from "../policy/option-kinds.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Archive, defaultRetention, type Retention } from "./archive.ts";
 import type { Driver } from "./driver.ts";
@@ -25,18 +23,6 @@ export interface ArchiveOptions {
 	readonly uptime?: (() => number) | undefined;
 }
 
-const { anything, flag, function: callback, string, strings } = optionKinds;
-const archiveKinds: OptionKinds<ArchiveOptions> = {
-	where: string,
-	namespace: string,
-	// Has an error of its own.
-	retention: anything,
-	redact: strings,
-	redactCredentials: flag,
-	now: callback,
-	uptime: callback,
-};
-
 /**
  * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
  * file and waits for no server: the first call tells when the place cannot be used.
@@ -45,7 +31,6 @@ const archiveKinds: OptionKinds<ArchiveOptions> = {
  * asked for and not installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
-	checkOptions<ArchiveOptions>(options, "openArchive", archiveKinds);
 	const { redact = [], redactCredentials = false, now = Date.now, uptime } = options;
 	const namespace = checkNamespace(options.namespace ?? "default");
 	const retention = checkRetention(options.retention === undefined ? defaultRetention : options.retention);

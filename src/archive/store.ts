@@ -1,8 +1,7 @@
 import { createHash } from "node:crypto";
 import { hostname, uptime as secondsOfUptime } from "node:os";
 import { PalimpsestError } from "../errors.ts";
-import { checkArgument } from "../policy/check-options.ts";
-import { optionKinds } from "../policy/option-kinds.ts";
+import { wrongArgument } from "../policy/errors.ts";
 import type { Archive, Listing, Original, OriginalKind } from "./archive.ts";
 import { type About, type Driver, type Entry, isKind } from "./driver.ts";
 import type { Redact } from "./redact.ts";
@@ -64,9 +63,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 	};
 
 	const resolve = async (given: string): Promise<string> => {
-		if (typeof given !== "string") {
-			throw new PalimpsestError("invalid_argument", `Expected \`ref\` to be a string; got ${typeof given}.`);
-		}
+		requireString(given, "`ref`");
 		const tidied = tidyRef(given);
 		const prefix = hashPrefixOfRef(tidied);
 		const [hash, another] = prefix === undefined ? [] : await driver.hashesFrom(prefix);
@@ -91,7 +88,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 		namespace,
 		location: driver.location,
 		refOf(text) {
-			checkArgument(text, "the text of `refOf`", optionKinds.string);
+			requireString(text, "the text of `refOf`");
 			return refOfHash(digestOf(redact(text).text).hash);
 		},
 		async put(originals) {
@@ -114,7 +111,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 			});
 		},
 		async has(ref) {
-			checkArgument(ref, "`ref`", optionKinds.string);
+			requireString(ref, "`ref`");
 			const prefix = hashPrefixOfRef(tidyRef(ref));
 			return prefix !== undefined && (await driver.hashesFrom(prefix)).length > 0;
 		},
@@ -127,7 +124,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 			return { ...listing, text: value };
 		},
 		async read(ref, consume) {
-			checkArgument(consume, "the consumer of `read`", optionKinds.function);
+			if (typeof consume !== "function") throw wrongArgument("the consumer of `read`", "a function", consume);
 			const hash = await resolve(ref);
 			const stored = await driver.read(hash);
 			if (stored === undefined) throw await nothingUnder(tidyRef(ref), true);
@@ -161,7 +158,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 			}
 		},
 		async find(toolCallId) {
-			checkArgument(toolCallId, "`toolCallId`", optionKinds.string);
+			requireString(toolCallId, "`toolCallId`");
 			const stored = await driver.find(toolCallId);
 			return stored
 				.map(({ hash, about }) => listingOf(hash, about))
@@ -211,6 +208,10 @@ function withoutRepeats(entries: readonly Entry[]): Entry[] {
 }
 
 /** Refuses anything but a list of originals: stored, it could not be read again. */
+function requireString(value: unknown, name: string): void {
+	if (typeof value !== "string") throw wrongArgument(name, "a string", value);
+}
+
 function checkOriginals(originals: readonly Original[]): void {
 	const isName = (value: unknown) => value === undefined || typeof value === "string";
 	const isOriginal = (value: unknown) => {

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { nearestName } from "../policy/nearest-name.ts";
+import { nearestName } from "../policy/errors.ts";
 
 /**
  * Adds `help [command...]`, to the commands that have commands of their own too. Commander's answers an unknown name with

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from "commander";
-import { truncationStrategies } from "../policy/truncation-strategies.ts";
+import { truncationStrategies } from "../policy/names.ts";
 
 /** How `create-program.ts` makes commands. */
 export interface CommandMakers {

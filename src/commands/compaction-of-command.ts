@@ -4,8 +4,8 @@ import type { CompactRequest } from "../pipeline/compaction/compact-request.ts";
 import { strategyOfCall } from "../pipeline/compaction/strategy-of-call.ts";
 import type { SummarySource } from "../pipeline/compaction/summary-source.ts";
 import type { Log } from "../pipeline/log-event.ts";
+import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { BuiltInStrategy } from "../policy/strategy-name.ts";
 import type { Summariser } from "../summariser/summariser.ts";
 
 /** How a command compacts. */

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from "commander";
 import { withoutControls } from "../errors.ts";
-import { nearestName } from "../policy/nearest-name.ts";
-import { builtInStrategies } from "../policy/strategy-name.ts";
+import { nearestName } from "../policy/errors.ts";
+import { builtInStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encoding-names.ts";
 import { version } from "../version.ts";
 import { addHelpCommand } from "./add-help-command.ts";

@@ -1,8 +1,8 @@
 import { homedir } from "node:os";
 import { archiveLocation } from "../config/archive-location.ts";
 import { PalimpsestError } from "../errors.ts";
-import { describePolicy } from "../policy/describe-policy.ts";
-import { resolvePolicy } from "../policy/resolve-policy.ts";
+import { resolvePolicy } from "../policy/layers.ts";
+import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/load-counter.ts";
 import { version } from "../version.ts";

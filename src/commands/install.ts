@@ -9,7 +9,7 @@ import { hostStates, presentFiles } from "../hosts/host-state.ts";
 import { hosts } from "../hosts/hosts.ts";
 import { isWritable } from "../hosts/is-writable.ts";
 import { serverStart } from "../hosts/server-start.ts";
-import { presetNames } from "../policy/schema.ts";
+import { presetNames } from "../policy/names.ts";
 import { ownCommand } from "./own-command.ts";
 import { checkLocale, refuseUnknown } from "./refuse-unknown.ts";
 import { refuseUsage } from "./refuse-usage.ts";

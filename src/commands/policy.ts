@@ -1,9 +1,9 @@
 import { readPolicyFile } from "../config/read-policy-file.ts";
-import { policyJsonSchema } from "../policy/policy-json-schema.ts";
-import { policyReference } from "../policy/policy-reference.ts";
+import { policyJsonSchema } from "../policy/check.ts";
+import { resolvePolicy } from "../policy/layers.ts";
+import { presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
-import { resolvePolicy } from "../policy/resolve-policy.ts";
-import { presetNames } from "../policy/schema.ts";
+import { policyReference } from "../policy/reference.ts";
 import { refuseUnknown } from "./refuse-unknown.ts";
 import { type CommonOptions, configOf, printJson, say } from "./shell.ts";
 

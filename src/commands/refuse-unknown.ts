@@ -1,6 +1,5 @@
-import { quote } from "../policy/describe-value.ts";
-import { nearestName } from "../policy/nearest-name.ts";
-import { localeNames } from "../policy/schema.ts";
+import { nearestName, quote } from "../policy/errors.ts";
+import { localeNames } from "../policy/names.ts";
 import { refuseUsage } from "./refuse-usage.ts";
 
 /** Refuses a name on the command line that is none of the known ones; `what` says of what, such as "host". */

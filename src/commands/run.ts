@@ -7,7 +7,7 @@ import type { Policy } from "../policy/schema.ts";
 import { ownCommandLine } from "./own-command.ts";
 import { startCommand } from "./run/start-command.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configOf, say } from "./shell.ts";
-import { type LimitOptions, limitNames } from "./truncate.ts";
+import type { LimitOptions } from "./truncate.ts";
 import { withArchive } from "./with-archive.ts";
 
 /** Tokens of an output that is shown whole, where no limit is given. */
@@ -59,7 +59,7 @@ async function requireRoomForNotice(limit: ExcerptLimit, policy: Policy): Promis
 	// No token is shorter than a byte, so that most limits need no tokenizer.
 	if (limit.most >= Buffer.byteLength(notice)) return;
 	const least = (await limitCheck(limit, policy)).sizeOf(notice);
-	if (limit.most < least) throw limitTooSmall({ name: limitNames[limit.kind], given: limit.most, least });
+	if (limit.most < least) throw limitTooSmall({ name: `max_${limit.kind}`, given: limit.most, least });
 }
 
 function print(shortened: ShortenedOutput): void {

@@ -5,7 +5,7 @@ import { createCompactionSource } from "../config/create-compaction-source.ts";
 import { createPolicySource } from "../config/create-policy-source.ts";
 import { captureStandardError, createOperatorLog } from "../mcp/http/logs.ts";
 import { serveStdio } from "../mcp/stdio.ts";
-import { type LogLevel, logLevels } from "../policy/schema.ts";
+import { type LogLevel, logLevels } from "../policy/names.ts";
 import type { HttpServeOptions } from "./add-serve-options.ts";
 import { refuseUsage } from "./refuse-usage.ts";
 import { type ArchiveCommandOptions, type CommonOptions, configSources, logToStderr, say } from "./shell.ts";

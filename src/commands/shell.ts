@@ -2,7 +2,7 @@ import { type Config, loadConfig } from "../config.ts";
 import { compactJson } from "../engine/stringify.ts";
 import { withoutControls } from "../errors.ts";
 import type { Log } from "../pipeline/log-event.ts";
-import { type LogLevel, logLevels } from "../policy/schema.ts";
+import { type LogLevel, logLevels } from "../policy/names.ts";
 
 /** The options that every command takes. */
 export interface CommonOptions {

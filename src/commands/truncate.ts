@@ -14,9 +14,6 @@ export interface LimitOptions {
 	readonly maxTokens?: number;
 }
 
-/** How the limits are called on a command line. */
-export const limitNames = { chars: "--max-chars", tokens: "--max-tokens" };
-
 /** How a text is shortened where the policy is not to decide. */
 export interface StrategyOptions {
 	readonly strategy?: TruncatePolicy["strategy"];
@@ -36,7 +33,7 @@ export async function truncate(
 	const { policy } = await configOf(options);
 	const log = logToStderr(() => policy.log_level);
 	const cut = cutOfCall(policy, options);
-	const limitName = nameOfLimit(cut, { ...options, limitNames });
+	const limitName = nameOfLimit(cut, options);
 	const shortened = await withArchive(options, policy, (archive) => {
 		const command = ownCommandLine();
 		return shortenStream({ pieces: outputPieces(file), policy, ...cut, focus, archive, command, log, limitName });

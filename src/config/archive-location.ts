@@ -1,7 +1,7 @@
 import type { ArchiveLocation } from "../archive/open.ts";
 import { archivePlace } from "../archive/open.ts";
 import { checkNamespace } from "../archive/reference.ts";
-import type { Environment } from "../policy/environment-layer.ts";
+import type { Environment } from "../policy/layers.ts";
 
 /** What names an archive. */
 export interface ArchiveNames {

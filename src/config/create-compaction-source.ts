@@ -1,8 +1,8 @@
 import path from "node:path";
 import type { CompactionStrategy, StrategyDependencies } from "../engine/compaction/strategy.ts";
-import type { Environment } from "../policy/environment-layer.ts";
+import type { Environment } from "../policy/layers.ts";
+import { parseStrategyName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import { parseStrategyName } from "../policy/strategy-name.ts";
 import type { Summariser } from "../summariser/summariser.ts";
 import type { CheckedStrategy } from "./load-strategy.ts";
 import { summariserOfEnvironment } from "./summariser-of-environment.ts";

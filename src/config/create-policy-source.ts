@@ -1,8 +1,7 @@
 import path from "node:path";
 import { type Config, type ConfigSources, loadConfig, loadConfigOf } from "../config.ts";
 import { PalimpsestError } from "../errors.ts";
-import type { PolicyLayer } from "../policy/policy-layer.ts";
-import type { Policy } from "../policy/schema.ts";
+import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { findPolicyFile, policyFileName } from "./find-policy-file.ts";
 import { watchPolicyFile } from "./watch-policy-file.ts";
 

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
-import type { Environment } from "../policy/environment-layer.ts";
+import type { Environment } from "../policy/layers.ts";
 
 /** Where a policy file is looked for. */
 export interface PolicyFileSearch {

@@ -1,7 +1,7 @@
 import type { CompactionStrategy, StrategyDependencies } from "../engine/compaction/strategy.ts";
 import { PalimpsestError } from "../errors.ts";
-import { nearestName } from "../policy/nearest-name.ts";
-import { parseStrategyName } from "../policy/strategy-name.ts";
+import { nearestName } from "../policy/errors.ts";
+import { parseStrategyName } from "../policy/names.ts";
 import { resolveModule } from "./resolve-module.ts";
 
 /** An external strategy by its name in the configuration. */

@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { PalimpsestError } from "../errors.ts";
-import { invalidPolicy } from "../policy/invalid-policy.ts";
-import { parsePolicyText } from "../policy/parse-policy-text.ts";
-import type { PolicyLayer } from "../policy/policy-layer.ts";
+import { invalidPolicy } from "../policy/errors.ts";
+import { parsePolicyText } from "../policy/layers.ts";
+import type { PolicyLayer } from "../policy/schema.ts";
 
 const mostBytes = 1_000_000;
 

@@ -1,7 +1,7 @@
 import path from "node:path";
-import { invalidPolicy } from "../policy/invalid-policy.ts";
-import type { PolicyLayer } from "../policy/policy-layer.ts";
-import { parseStrategyName } from "../policy/strategy-name.ts";
+import { invalidPolicy } from "../policy/errors.ts";
+import { parseStrategyName } from "../policy/names.ts";
+import type { PolicyLayer } from "../policy/schema.ts";
 import type { PolicyFileSearch } from "./find-policy-file.ts";
 
 /**

@@ -1,6 +1,6 @@
 import { SummariserError } from "../errors.ts";
-import type { Environment } from "../policy/environment-layer.ts";
-import { invalidPolicy } from "../policy/invalid-policy.ts";
+import { invalidPolicy } from "../policy/errors.ts";
+import type { Environment } from "../policy/layers.ts";
 import type { OpenAiCompatibleOptions } from "../summariser/endpoint.ts";
 import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser } from "../summariser/summariser.ts";
 

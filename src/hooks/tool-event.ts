@@ -1,4 +1,4 @@
-import type { ExcerptWordings } from "../policy/excerpt-wordings.ts";
+import type { ExcerptWordings } from "../policy/wordings.ts";
 
 /** A tool call that a host tells of, and what came of it. */
 export interface ToolEvent {

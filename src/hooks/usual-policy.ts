@@ -1,7 +1,8 @@
 import { findPolicyFile } from "../config/find-policy-file.ts";
-import { excerptWordings } from "../policy/excerpt-wordings.ts";
+import type { LocaleName, PresetName } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
-import type { LocaleName, Policy, PresetName } from "../policy/schema.ts";
+import type { Policy } from "../policy/schema.ts";
+import { excerptWordings } from "../policy/wordings.ts";
 
 /** What of a policy counts for the result of one call. */
 export type UsualPolicy = Pick<Policy, "locale" | "on_archive_failure" | "archive">;

@@ -1,8 +1,7 @@
 import { itemBeside, type Path, parseInsertPointer, parseJsonPointer, valueAt } from "../engine/path.ts";
 import { compactJson, requireJson } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
-import { checkArgument } from "../policy/check-options.ts";
-import { optionKinds } from "../policy/option-kinds.ts";
+import { wrongArgument } from "../policy/errors.ts";
 import { locateValues, nodeAt, type PathTree, pathTree, type Span } from "./locate.ts";
 import { readTextDocument, type TextDocument } from "./read.ts";
 import { sha256Of } from "./value.ts";
@@ -58,8 +57,8 @@ export interface InverseEdits {
  * `invalid_argument` for edits that overlap or are none, and for a text that is none.
  */
 export function applyEdits(text: string, edits: readonly PortableEdit[]): { text: string; inverse: InverseEdits } {
-	checkArgument(text, "the text of `applyEdits`", optionKinds.string);
-	checkArgument(edits, "the edits of `applyEdits`", optionKinds.list);
+	if (typeof text !== "string") throw wrongArgument("the text of `applyEdits`", "a string", text);
+	if (!Array.isArray(edits)) throw wrongArgument("the edits of `applyEdits`", "a list", edits);
 	checkPlain(edits, "the edits of `applyEdits`");
 	return writeEdits(readTextDocument(text, "the text"), edits);
 }

@@ -1,7 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { type LoggingLevel, SetLevelRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { Log } from "../pipeline/log-event.ts";
-import { logLevels } from "../policy/schema.ts";
+import { logLevels } from "../policy/names.ts";
 
 /**
  * Offers MCP logging on a server. Answers with a log that sends each event to the client, from the level that the client

@@ -7,10 +7,10 @@ import {
 	UnsubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { PolicySource } from "../config/create-policy-source.ts";
-import { policyJsonSchema } from "../policy/policy-json-schema.ts";
+import { policyJsonSchema } from "../policy/check.ts";
+import { resolvePolicy } from "../policy/layers.ts";
+import { type PresetName, presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
-import { resolvePolicy } from "../policy/resolve-policy.ts";
-import { type PresetName, presetNames } from "../policy/schema.ts";
 
 const currentPolicyUri = "policy://current";
 

@@ -1,7 +1,7 @@
 import type { CompactRequest } from "../pipeline/compaction/compact-request.ts";
 import type { SummarySource } from "../pipeline/compaction/summary-source.ts";
+import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { BuiltInStrategy } from "../policy/strategy-name.ts";
 import { summarySourceOfCall } from "./summary-source-of-call.ts";
 import type { ToolContext } from "./tool.ts";
 

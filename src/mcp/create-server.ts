@@ -6,7 +6,7 @@ import type { PolicySource } from "../config/create-policy-source.ts";
 import { createFileAccess } from "../files/file-access.ts";
 import { createSpill } from "../files/spill.ts";
 import type { Log } from "../pipeline/log-event.ts";
-import { describePolicy } from "../policy/describe-policy.ts";
+import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { bindContextReportApp } from "./apps/context-report-app.ts";

@@ -1,11 +1,9 @@
 import { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
-import { checkPolicyLayer } from "../policy/check-policy.ts";
-import { policyJsonSchema } from "../policy/policy-json-schema.ts";
-import type { PolicyLayer } from "../policy/policy-layer.ts";
-import { resolvePolicy } from "../policy/resolve-policy.ts";
-import type { Policy } from "../policy/schema.ts";
-import { parseStrategyName } from "../policy/strategy-name.ts";
+import { checkPolicyLayer, policyJsonSchema } from "../policy/check.ts";
+import { resolvePolicy } from "../policy/layers.ts";
+import { parseStrategyName } from "../policy/names.ts";
+import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import type { ToolContext } from "./tool.ts";
 
 type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compaction";

@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
 import { type ErrorCode, PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/spill.ts";
-import { describeIssues } from "../policy/describe-issue.ts";
+import { describeIssues } from "../policy/errors.ts";
 import type { CallReport } from "./call-end.ts";
 import { callReport } from "./call-report.ts";
 import { policyOfCall } from "./policy-input.ts";

@@ -4,7 +4,7 @@ import type { Archive } from "../archive/archive.ts";
 import type { FileAccess } from "../files/file-access.ts";
 import type { LoadStrategy } from "../pipeline/compaction/strategy-of-call.ts";
 import type { Log } from "../pipeline/log-event.ts";
-import type { PolicyLayer } from "../policy/policy-layer.ts";
+import type { PolicyLayer } from "../policy/schema.ts";
 import type { Summariser } from "../summariser/summariser.ts";
 import type { CallProgress } from "./call-progress.ts";
 import type { CreateMessage } from "./client-sampling.ts";

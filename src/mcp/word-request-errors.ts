@@ -1,7 +1,7 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { CallToolRequestSchema, ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
-import { describeIssues } from "../policy/describe-issue.ts";
+import { describeIssues } from "../policy/errors.ts";
 
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 

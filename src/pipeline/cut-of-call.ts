@@ -1,6 +1,6 @@
 import { PalimpsestError } from "../errors.ts";
+import { truncationStrategies } from "../policy/names.ts";
 import type { Policy, TruncatePolicy } from "../policy/schema.ts";
-import { truncationStrategies } from "../policy/truncation-strategies.ts";
 import type { StreamLimit } from "./stream/stream-limit.ts";
 
 /** What a call may say of how a text is cut, in place of the policy. */
@@ -12,25 +12,18 @@ export interface CutOptions {
 	readonly strategy?: TruncatePolicy["strategy"] | undefined;
 	/** What the text is looked through for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
-	/** How the limits are called in errors; by default as in a tool call. */
-	readonly limitNames?: LimitNames | undefined;
+	/** The name of the limit in errors, where another function chose the limit. */
+	readonly limitName?: string | undefined;
 }
 
-/** How the limits of a call are called by who reads an error about them. */
-export interface LimitNames {
-	readonly chars: string;
-	readonly tokens: string;
-}
-
-const usualNames: LimitNames = { chars: "max_chars", tokens: "max_tokens" };
-
-/** The name of the limit that is in force: the call's own, or the policy's. */
+/** The name of the limit in force: an argument of the call, as the tools spell it (see `spelledFor`), or a field of the policy. */
 export function nameOfLimit(
 	{ limit }: Pick<Cut, "limit">,
-	{ maxChars, maxTokens, limitNames = usualNames }: Pick<CutOptions, "maxChars" | "maxTokens" | "limitNames">,
+	{ maxChars, maxTokens, limitName }: Pick<CutOptions, "maxChars" | "maxTokens" | "limitName">,
 ): string {
-	if (limit.kind === "tokens") return maxTokens === undefined ? "truncate.max_tokens" : limitNames.tokens;
-	return maxChars === undefined ? "truncate.max_chars" : limitNames.chars;
+	if (limitName !== undefined) return limitName;
+	if (limit.kind === "tokens") return maxTokens === undefined ? "truncate.max_tokens" : "max_tokens";
+	return maxChars === undefined ? "truncate.max_chars" : "max_chars";
 }
 
 /** The error for a limit that leaves no room to say that something is left out. */

@@ -7,10 +7,9 @@ import { type FoundMarker, longestLiteral, markerFinder } from "../engine/trunca
 import { stripEscapes } from "../engine/truncate/strip-escapes.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
-import { locales } from "../policy/locale.ts";
 import { presets, trimMarker } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
+import { locales, wordings } from "../policy/wordings.ts";
 import { placeholderReaderOf } from "./placeholders-of.ts";
 import { orderOf, type Places, parsePlaces, pathsOfPlaces, placesKey } from "./places.ts";
 import { textLibraries } from "./text-libraries.ts";

@@ -8,7 +8,8 @@ import { PalimpsestError } from "../errors.ts";
 import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
 import { readLastResponse } from "../formats/last-response.ts";
 import type { ReadConversation } from "../formats/read-conversation.ts";
-import type { LocaleName, Policy } from "../policy/schema.ts";
+import type { LocaleName } from "../policy/names.ts";
+import type { Policy } from "../policy/schema.ts";
 
 /** What was done about the last answer. */
 export interface FollowUpReport {

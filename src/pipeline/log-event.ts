@@ -1,4 +1,4 @@
-import type { LogLevel } from "../policy/schema.ts";
+import type { LogLevel } from "../policy/names.ts";
 
 /** Something worth a line in the log. It tells names and sizes, never conversation text. */
 export interface LogEvent {

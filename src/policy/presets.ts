@@ -1,5 +1,5 @@
-import type { PolicyLayer } from "./policy-layer.ts";
-import type { PresetName } from "./schema.ts";
+import type { PresetName } from "./names.ts";
+import type { PolicyLayer } from "./schema.ts";
 
 /** A named starting point: what one of the documents that this product follows asks for, or what was measured. */
 export interface Preset {

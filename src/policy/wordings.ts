@@ -1,4 +1,4 @@
-import { type LocaleWordings, locales, type NoticeTemplates } from "./locale.ts";
+import type { LocaleName } from "./names.ts";
 import { trimMarker } from "./presets.ts";
 import type { Policy } from "./schema.ts";
 
@@ -34,15 +34,6 @@ export interface NoticeWordings extends NoticeTemplates {
  */
 export type Originals = "not_archived" | "archived" | "recallable";
 
-/** Each placeholder and marker of a locale or a preset, and the same with the reference of its original. */
-const withReference: ReadonlyMap<string, string> = new Map([
-	[trimMarker.plain, trimMarker.archived],
-	...Object.values(locales).flatMap(({ archived, placeholder, truncation_marker }): [string, string][] => [
-		[placeholder, archived.placeholder],
-		[truncation_marker, archived.truncation_marker],
-	]),
-]);
-
 /**
  * The effective wordings of a policy, with or without the reference under which an original is archived. A template that
  * is worded as one of ours gets our wording with the reference. Any other template of the policy's own stays as it is;
@@ -77,3 +68,266 @@ function noticesOf({ notices, archived }: LocaleWordings, hint: string): NoticeW
 		htmlArchived: html + hint,
 	};
 }
+
+/**
+ * What stands in an output that a strategy shortened. The first four stand at its top, each a line of its own; the others
+ * in the place of what was left out. Variables: {omitted_lines}, {total_lines}, {omitted_chars}, {total_chars} at the top;
+ * {from} and {to}, lines from 1, in `gap` and `folded`; {omitted_chars} in `inside`; {omitted} and {total} in `items` and
+ * `keys`; {kind}, {total_chars} and {total_lines} in `data`.
+ */
+export interface NoticeTemplates {
+	/** What was left out, in lines. */
+	readonly notice: string;
+	/** The same where lines tell little: JSON, data that is described. */
+	readonly whole: string;
+	/** In place of either where there is little room. */
+	readonly short: string;
+	/** Before HTML that was made readable text. */
+	readonly html: string;
+	/** In place of lines. */
+	readonly gap: string;
+	/** In place of lines that are like the one before them. */
+	readonly folded: string;
+	/** In place of a part of a line, or of a string of JSON. */
+	readonly inside: string;
+	/** In place of items of a list. */
+	readonly items: string;
+	/** In place of keys of an object. */
+	readonly keys: string;
+	/** In place of data that is described, not shown. */
+	readonly data: string;
+	/** What such data is called. */
+	readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>>;
+}
+
+/** The wordings of one locale. Blank lines around a marker are part of it. */
+export interface LocaleWordings {
+	readonly placeholder: string;
+	/** The placeholder that names some of what the result held, in the variable {digest} beside its own. */
+	readonly digest_placeholder: string;
+	/** In place of a masked image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
+	readonly media_placeholder: string;
+	readonly truncation_marker: string;
+	readonly notices: NoticeTemplates;
+	/** The same where the original is archived, with the variable {ref} beside their own. */
+	readonly archived: {
+		readonly placeholder: string;
+		readonly digest_placeholder: string;
+		readonly media_placeholder: string;
+		readonly truncation_marker: string;
+		readonly notices: Pick<NoticeTemplates, "notice" | "whole" | "short" | "html">;
+	};
+	/** What follows a placeholder where whoever reads it is offered `recall_original`. */
+	readonly recall_hint: string;
+	readonly unknown_tool: string;
+}
+
+/** Every locale's templates, worded as the documents that this product follows word them. */
+export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
+	fr: {
+		placeholder:
+			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]",
+		digest_placeholder:
+			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, mentions={digest})]",
+		media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name})]",
+		truncation_marker: "\n\n[... {omitted_chars} caractères omis ...]\n\n",
+		notices: {
+			notice:
+				"[Sortie abrégée : {omitted_lines} lignes sur {total_lines} omises ({omitted_chars} caractères sur {total_chars})]",
+			whole: "[Sortie abrégée : {omitted_chars} caractères omis sur {total_chars}]",
+			short: "[abrégé : {omitted_chars} caractères omis]",
+			html: "[HTML rendu en texte ; original : {total_chars} caractères]",
+			gap: "[… lignes {from}–{to} …]",
+			folded: "[… lignes {from}–{to} semblables …]",
+			inside: "[… {omitted_chars} caractères …]",
+			items: "{omitted} éléments sur {total} omis",
+			keys: "{omitted} clés sur {total} omises",
+			data: "[{kind}, non montré : {total_chars} caractères, {total_lines} lignes]",
+			kinds: { binary: "Données binaires", base64: "Données base64", minified: "Code minifié" },
+		},
+		archived: {
+			placeholder:
+				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, réf={ref})]",
+			digest_placeholder:
+				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, réf={ref}, mentions={digest})]",
+			media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name}, réf={ref})]",
+			truncation_marker: "\n\n[... {omitted_chars} caractères omis, réf={ref} ...]\n\n",
+			notices: {
+				notice:
+					"[Sortie abrégée : {omitted_lines} lignes sur {total_lines} omises ({omitted_chars} caractères sur {total_chars}), réf={ref}]",
+				whole: "[Sortie abrégée : {omitted_chars} caractères omis sur {total_chars}, réf={ref}]",
+				short: "[abrégé : {omitted_chars} caractères omis, réf={ref}]",
+				html: "[HTML rendu en texte ; original : {total_chars} caractères, réf={ref}]",
+			},
+		},
+		recall_hint: " Intact, pas une erreur : à relire avec recall_original.",
+		unknown_tool: "inconnu",
+	},
+	en: {
+		placeholder:
+			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars})]",
+		digest_placeholder:
+			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, mentions={digest})]",
+		media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name})]",
+		truncation_marker: "\n\n... [{omitted_chars} characters truncated] ...\n\n",
+		notices: {
+			notice:
+				"[Output shortened: {omitted_lines} of {total_lines} lines left out ({omitted_chars} of {total_chars} characters)]",
+			whole: "[Output shortened: {omitted_chars} of {total_chars} characters left out]",
+			short: "[shortened: {omitted_chars} characters left out]",
+			html: "[HTML as text; the original has {total_chars} characters]",
+			gap: "[… lines {from}–{to} …]",
+			folded: "[… lines {from}–{to} alike …]",
+			inside: "[… {omitted_chars} characters …]",
+			items: "{omitted} of {total} items left out",
+			keys: "{omitted} of {total} keys left out",
+			data: "[{kind}, not shown: {total_chars} characters, {total_lines} lines]",
+			kinds: { binary: "Binary data", base64: "Base64 data", minified: "Minified code" },
+		},
+		archived: {
+			placeholder:
+				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, ref={ref})]",
+			digest_placeholder:
+				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, ref={ref}, mentions={digest})]",
+			media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name}, ref={ref})]",
+			truncation_marker: "\n\n... [{omitted_chars} characters truncated, ref={ref}] ...\n\n",
+			notices: {
+				notice:
+					"[Output shortened: {omitted_lines} of {total_lines} lines left out ({omitted_chars} of {total_chars} characters), ref={ref}]",
+				whole: "[Output shortened: {omitted_chars} of {total_chars} characters left out, ref={ref}]",
+				short: "[shortened: {omitted_chars} characters left out, ref={ref}]",
+				html: "[HTML as text; the original has {total_chars} characters, ref={ref}]",
+			},
+		},
+		recall_hint: " Intact, no error: read it with recall_original.",
+		unknown_tool: "unknown",
+	},
+	zh: {
+		placeholder: "历史 tool_call已隐藏",
+		digest_placeholder: "历史 tool_call已隐藏 (提及={digest})",
+		media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name})]",
+		truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符] ...\n\n",
+		notices: {
+			notice:
+				"[输出已缩短：共 {total_lines} 行，省略 {omitted_lines} 行（{total_chars} 个字符中的 {omitted_chars} 个）]",
+			whole: "[输出已缩短：{total_chars} 个字符中省略 {omitted_chars} 个]",
+			short: "[已缩短：省略 {omitted_chars} 个字符]",
+			html: "[HTML 已转为文本；原文 {total_chars} 个字符]",
+			gap: "[… 第 {from}–{to} 行 …]",
+			folded: "[… 第 {from}–{to} 行相似 …]",
+			inside: "[… {omitted_chars} 个字符 …]",
+			items: "共 {total} 项，省略 {omitted} 项",
+			keys: "共 {total} 个键，省略 {omitted} 个",
+			data: "[{kind}，未显示：{total_chars} 个字符，{total_lines} 行]",
+			kinds: { binary: "二进制数据", base64: "Base64 数据", minified: "压缩代码" },
+		},
+		archived: {
+			placeholder: "历史 tool_call已隐藏 (ref={ref})",
+			digest_placeholder: "历史 tool_call已隐藏 (ref={ref}, 提及={digest})",
+			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}, ref={ref})]",
+			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符, ref={ref}] ...\n\n",
+			notices: {
+				notice:
+					"[输出已缩短：共 {total_lines} 行，省略 {omitted_lines} 行（{total_chars} 个字符中的 {omitted_chars} 个）, ref={ref}]",
+				whole: "[输出已缩短：{total_chars} 个字符中省略 {omitted_chars} 个, ref={ref}]",
+				short: "[已缩短：省略 {omitted_chars} 个字符, ref={ref}]",
+				html: "[HTML 已转为文本；原文 {total_chars} 个字符, ref={ref}]",
+			},
+		},
+		recall_hint: " 原文完好，并非错误：用 recall_original 读取。",
+		unknown_tool: "未知",
+	},
+};
+
+/** Each placeholder and marker of a locale or a preset, and the same with the reference of its original. */
+const withReference: ReadonlyMap<string, string> = new Map([
+	[trimMarker.plain, trimMarker.archived],
+	...Object.values(locales).flatMap(({ archived, placeholder, truncation_marker }): [string, string][] => [
+		[placeholder, archived.placeholder],
+		[truncation_marker, archived.truncation_marker],
+	]),
+]);
+
+/** The notices in a shortened output. Each is a line of its own. */
+export interface ExcerptWordings {
+	/** At the top. Variables: {shown_lines}, {total_lines}, {total_chars}. */
+	readonly top: string;
+	/** Before that, of what a command put out. Variables: {ending}, {seconds}. */
+	readonly ending: string;
+	/** How a command ended. Variable: {code}. */
+	readonly exitCode: string;
+	/** How a command ended. Variables: {signal}, {code}. */
+	readonly signal: string;
+	/** Behind the top where all of it is archived. Variables: {command}, {ref}. */
+	readonly recall: string;
+	/** The same where only the beginning is. Variables: {command}, {ref}, {kept_bytes}. */
+	readonly recallPart: string;
+	/** The same where a host had cut the output before it came. Variables: {command}, {ref}, {received_chars}. */
+	readonly recallReceived: string;
+	/** In the gap. Variables: {first}, {last}. */
+	readonly lines: string;
+	/** In a gap within a line. Variables: {start}, {end}. */
+	readonly chars: string;
+	/** Before the numbered lines that tell of failures. Variables: {first}, {last}. */
+	readonly failures: string;
+	/** Behind them where some did not fit. Variable: {count}. */
+	readonly moreFailures: string;
+	/** Before the tail. Variable: {first}. */
+	readonly tail: string;
+	/** In a read file that was cut at its end. Variables: {first}, {last}. */
+	readonly readOn: string;
+	/** Before an output that a host can only take as an error. */
+	readonly noError: string;
+}
+
+/** The notices of each locale. */
+export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
+	fr: {
+		top: "[Sortie abrégée : {shown_lines} lignes sur {total_lines}, {total_chars} caractères en tout.",
+		ending: "{ending} après {seconds} s.",
+		exitCode: "Code de sortie {code}",
+		signal: "Terminé par {signal} (code de sortie {code})",
+		recall: " Le tout : {command} recall {ref}]",
+		recallPart: " Les {kept_bytes} premiers octets : {command} recall {ref}]",
+		recallReceived: " L'hôte l'avait déjà coupée ; les {received_chars} caractères reçus : {command} recall {ref}]",
+		lines: "[... lignes {first}-{last} omises ...]",
+		chars: "[... caractères {start}-{end} omis ...]",
+		failures: "[... des lignes {first}-{last}, seulement ce qui signale un échec :]",
+		moreFailures: "[... et {count} autres lignes de ce genre ...]",
+		tail: "[... à partir de la ligne {first} :]",
+		readOn: "[... lignes {first}-{last} omises : à lire avec offset et limit ...]",
+		noError: "[Ni bloqué ni erreur de l'outil : sa longue sortie est abrégée ci-dessous.]",
+	},
+	en: {
+		top: "[Output shortened: {shown_lines} of {total_lines} lines, {total_chars} characters in all.",
+		ending: "{ending} after {seconds} s.",
+		exitCode: "Exit code {code}",
+		signal: "Ended by {signal} (exit code {code})",
+		recall: " All of it: {command} recall {ref}]",
+		recallPart: " Its first {kept_bytes} bytes: {command} recall {ref}]",
+		recallReceived: " The host had cut it already; the {received_chars} characters that came: {command} recall {ref}]",
+		lines: "[... lines {first}-{last} left out ...]",
+		chars: "[... characters {start}-{end} left out ...]",
+		failures: "[... of lines {first}-{last}, only what tells of failures:]",
+		moreFailures: "[... and {count} more such lines ...]",
+		tail: "[... from line {first} on:]",
+		readOn: "[... lines {first}-{last} left out: read them with offset and limit ...]",
+		noError: "[Not blocked, and no error of the tool: its long output is shortened below.]",
+	},
+	zh: {
+		top: "[输出已缩短：显示 {total_lines} 行中的 {shown_lines} 行，共 {total_chars} 个字符。",
+		ending: "{ending}，用时 {seconds} 秒。",
+		exitCode: "退出码 {code}",
+		signal: "被 {signal} 终止（退出码 {code}）",
+		recall: "全文：{command} recall {ref}]",
+		recallPart: "前 {kept_bytes} 字节：{command} recall {ref}]",
+		recallReceived: "宿主此前已将其截断；收到的 {received_chars} 个字符：{command} recall {ref}]",
+		lines: "[... 省略第 {first}-{last} 行 ...]",
+		chars: "[... 省略第 {start}-{end} 个字符 ...]",
+		failures: "[... 第 {first}-{last} 行中仅列出表明失败的内容：]",
+		moreFailures: "[... 另有 {count} 行同类内容 ...]",
+		tail: "[... 自第 {first} 行起：]",
+		readOn: "[... 省略第 {first}-{last} 行：请用 offset 和 limit 读取 ...]",
+		noError: "[并未被阻止，也不是工具出错：其较长的输出缩短如下。]",
+	},
+};

@@ -1,8 +1,8 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { PalimpsestError, SummariserError, type SummariserErrorCode } from "../errors.ts";
-import { checkArgument, checkOptions, type OptionKinds } from "../policy/check-options.ts";
-import { numberKind, optionKinds, wholeNumberKind } from "../policy/option-kinds.ts";
+import { wrongArgument } from "../policy/errors.ts";
+import { checkOptions, number, optionsSchema, optionTypes, wholeNumber } from "../policy/options.ts";
 import { version } from "../version.ts";
 import {
 	type ChatModel,
@@ -31,24 +31,24 @@ export interface OpenAiCompatibleOptions extends Patience {
 /** Two minutes: a model that writes 20 tokens a second needs 100 s for a hand-over of 2 000. */
 const defaultTimeoutMs = 120_000;
 
-const { anything, clock, function: callback, object, string } = optionKinds;
-const endpointKinds: OptionKinds<OpenAiCompatibleOptions> = {
+const { anything, callback, clock, object, string } = optionTypes;
+const endpointOptions = optionsSchema<OpenAiCompatibleOptions>({
 	// These two have errors of their own.
 	baseUrl: anything,
 	model: anything,
 	apiKey: string,
-	timeoutMs: numberKind(1, "ms"),
-	heartbeatMs: numberKind(1, "ms"),
+	timeoutMs: number(1, "ms"),
+	heartbeatMs: number(1, "ms"),
 	retry: object,
 	clock,
 	random: callback,
-};
-const retryKinds: OptionKinds<RetryPolicy> = {
-	maxRetries: wholeNumberKind(0),
-	baseDelayMs: numberKind(0, "ms"),
-	jitter: numberKind(0),
-	longestRetryAfterMs: numberKind(0, "ms"),
-};
+});
+const retryOptions = optionsSchema<RetryPolicy>({
+	maxRetries: wholeNumber(0),
+	baseDelayMs: number(0, "ms"),
+	jitter: number(0),
+	longestRetryAfterMs: number(0, "ms"),
+});
 
 /**
  * Asks a model by its chat-completions endpoint (seed 4, tasks 2, 5 and 6). All calls share its connections.
@@ -56,9 +56,11 @@ const retryKinds: OptionKinds<RetryPolicy> = {
  * @throws PalimpsestError `invalid_argument` for an option that cannot be used. A base URL is not quoted: it may hold a key.
  */
 export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summariser {
-	checkOptions<OpenAiCompatibleOptions>(options, "createOpenAiCompatible", endpointKinds);
-	if (options.retry !== undefined) checkOptions<RetryPolicy>(options.retry, "createOpenAiCompatible.retry", retryKinds);
-	checkArgument(options.model, "the option `model` of `createOpenAiCompatible`", string);
+	checkOptions(options, "createOpenAiCompatible", endpointOptions);
+	const { model, retry } = options as Partial<OpenAiCompatibleOptions>;
+	if (retry !== undefined) checkOptions(retry, "createOpenAiCompatible.retry", retryOptions);
+	if (typeof model !== "string")
+		throw wrongArgument("the option `model` of `createOpenAiCompatible`", "a string", model);
 	const { timeoutMs = defaultTimeoutMs } = options;
 	return createPatientSummariser({
 		...options,

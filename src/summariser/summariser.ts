@@ -2,7 +2,7 @@
 // first call that needs a summary loads the code that asks a model.
 import { setTimeout as pause } from "node:timers/promises";
 import type { SummariserErrorCode } from "../errors.ts";
-import type { LocaleName } from "../policy/schema.ts";
+import type { LocaleName } from "../policy/names.ts";
 
 /** A request for a summary. */
 export interface SummaryRequest {

@@ -6,8 +6,8 @@ import type * as Meter from "../../src/engine/replay/meter-schedule.ts";
 import type * as Replay from "../../src/engine/replay/replay.ts";
 import type { Transcript } from "../../src/engine/transcript.ts";
 import type * as Placeholders from "../../src/pipeline/placeholders-of.ts";
+import type * as Resolve from "../../src/policy/layers.ts";
 import type * as Presets from "../../src/policy/presets.ts";
-import type * as Resolve from "../../src/policy/resolve-policy.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import type * as Wordings from "../../src/policy/wordings.ts";
 import { importBuilt } from "./import-built.ts";
@@ -29,7 +29,7 @@ export async function loadReplay(): Promise<LoadedReplay> {
 	const { clairvoyantRecall } = await importBuilt<typeof Clairvoyant>("engine/replay/clairvoyant-recall.ts");
 	const { placeholdersOf } = await importBuilt<typeof Placeholders>("pipeline/placeholders-of.ts");
 	const { presets } = await importBuilt<typeof Presets>("policy/presets.ts");
-	const { resolvePolicy } = await importBuilt<typeof Resolve>("policy/resolve-policy.ts");
+	const { resolvePolicy } = await importBuilt<typeof Resolve>("policy/layers.ts");
 	const { wordings } = await importBuilt<typeof Wordings>("policy/wordings.ts");
 	const layers = {
 		raw: { mask: { enabled: false } },

@@ -130,7 +130,7 @@ describe("a command that is run", () => {
 			expect([code, text]).toEqual([1, ""]);
 			await expect(readFile(join(folder, "begun"))).rejects.toThrow();
 			const [, least = ""] =
-				new RegExp(`Expected \`${option}\` .* smallest that works here is (\\d+)`).exec(lines.join("\n")) ?? [];
+				new RegExp(`Expected ${option} .* smallest that works here is (\\d+)`).exec(lines.join("\n")) ?? [];
 			expect(await run([option, least, ...program])).toMatchObject({
 				code: 3,
 				text: expect.stringMatching(/^\[Exit code 3 after \d+\.\d s\. shortened: \d+ characters left out\]/),

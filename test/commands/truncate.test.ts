@@ -63,7 +63,7 @@ it.each([
 		expect([code, text]).toEqual([1, ""]);
 		const [, least = ""] =
 			new RegExp(
-				`\\[invalid_argument\\] Expected \`${option}\` .* smallest that works here is (\\d+); got ${given}\\.`,
+				`\\[invalid_argument\\] Expected ${option} .* smallest that works here is (\\d+); got ${given}\\.`,
 			).exec(lines.join("\n")) ?? [];
 		const marked = await cut(least);
 		expect([marked.code, marked.text]).toEqual([0, expect.stringMatching(/omis/)]);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { archiveLocation } from "../../src/config/archive-location.ts";
 import { createArchiveSource } from "../../src/config/create-archive-source.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const policyWith = (archive: object) => resolvePolicy([{ archive }]);

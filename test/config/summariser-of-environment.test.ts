@@ -2,7 +2,7 @@ import { inspect } from "node:util";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { summariserOfEnvironment } from "../../src/config/summariser-of-environment.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import { type Environment, environmentLayer, otherVariables } from "../../src/policy/environment-layer.ts";
+import { type Environment, environmentLayer, otherVariables } from "../../src/policy/layers.ts";
 import { createOpenAiCompatible, type OpenAiCompatibleOptions } from "../../src/summariser/endpoint.ts";
 import { key } from "../summariser/asking.ts";
 import { complete, hang, startChatServer } from "../summariser/chat-server.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
-import { localeNames, presetNames } from "../../src/policy/schema.ts";
+import { localeNames, presetNames } from "../../src/policy/names.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
-import { parsePolicyText } from "../../src/policy/parse-policy-text.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
+import { parsePolicyText, resolvePolicy } from "../../src/policy/layers.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
 import { compact } from "../../src/library.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PresetName } from "../../src/policy/names.ts";
 import { presets } from "../../src/policy/presets.ts";
-import type { PresetName } from "../../src/policy/schema.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SummariserError } from "../../src/errors.ts";
+import type { CompactOptions } from "../../src/library.ts";
 import { compact } from "../../src/library.ts";
-import type { CompactOptions } from "../../src/library-options.ts";
 import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
 import { createOpenAiCompatible } from "../../src/summariser/endpoint.ts";
 import type { SummaryProgress } from "../../src/summariser/summariser.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import type { LogEvent } from "../../src/pipeline/log-event.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";

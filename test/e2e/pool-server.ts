@@ -7,7 +7,7 @@ import type { HttpOptions, HttpService, serveHttp as ServeHttp } from "../../src
 import type { CallPool, PoolOptions } from "../../src/mcp/pool/call-pool.ts";
 import type { createPool as CreatePool } from "../../src/mcp/pool/create-pool.ts";
 import type { LogEvent } from "../../src/pipeline/log-event.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
 import { type Connected, connect, type Face } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { bundleModules } from "../support/bundle-modules.ts";

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { digestOf } from "../../src/engine/digest.ts";
 import { placeholderReader, placeholderRecogniser, writePlaceholder } from "../../src/engine/placeholder.ts";
 import { placeholderReaderOf } from "../../src/pipeline/placeholders-of.ts";
-import { localeNames, type Policy } from "../../src/policy/schema.ts";
+import { localeNames } from "../../src/policy/names.ts";
+import type { Policy } from "../../src/policy/schema.ts";
 import { type Originals, wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 

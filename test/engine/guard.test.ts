@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { planGuard } from "../../src/engine/guard.ts";
 import type { GuardPlan } from "../../src/engine/guard-plan.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { roughCount } from "../support/rough-count.ts";

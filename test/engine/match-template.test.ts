@@ -4,7 +4,7 @@ import { matchTemplate } from "../../src/engine/match-template.ts";
 import { placeholderReader } from "../../src/engine/placeholder.ts";
 import { templateParts, waysToDivide } from "../../src/engine/template-parts.ts";
 import { templateFinder, templatePattern } from "../../src/engine/template-pattern.ts";
-import { locales } from "../../src/policy/locale.ts";
+import { locales } from "../../src/policy/wordings.ts";
 
 const grammar = { name: "[ab😀]{0,3}", size: "\\d{1,2}", ref: "[a-c1]{1,4}" };
 

@@ -7,7 +7,7 @@ import { readConversation } from "../../src/formats/read-conversation.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
-import { excerptWordings } from "../../src/policy/excerpt-wordings.ts";
+import { excerptWordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

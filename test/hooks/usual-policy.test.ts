@@ -2,8 +2,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { isPolicyUsual, usualPolicy, usualPolicyIn } from "../../src/hooks/usual-policy.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
-import { localeNames, presetNames } from "../../src/policy/schema.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
+import { localeNames, presetNames } from "../../src/policy/names.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 it("is what the schema makes of no policy", () => {

@@ -9,7 +9,7 @@ import { toolError } from "../../src/mcp/result.ts";
 import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
 import { tools } from "../../src/mcp/tools.ts";
 import type { LogEvent } from "../../src/pipeline/log-event.ts";
-import { policyJsonSchema } from "../../src/policy/policy-json-schema.ts";
+import { policyJsonSchema } from "../../src/policy/check.ts";
 import { secret } from "../support/agent-conversation.ts";
 
 type JsonSchema = {

@@ -3,7 +3,7 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { bindPrompts } from "../../src/mcp/bind-prompts.ts";
-import { presetNames } from "../../src/policy/schema.ts";
+import { presetNames } from "../../src/policy/names.ts";
 import { modelNames } from "../../src/tokens/model-names.ts";
 
 const client = new Client({ name: "test", version: "1.0.0" });

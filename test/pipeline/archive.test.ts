@@ -6,7 +6,7 @@ import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";
 import { openaiMessages, system, toolTurn, user } from "../support/script.ts";

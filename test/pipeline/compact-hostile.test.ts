@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { frameWordings, readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
+import type { CompactOptions } from "../../src/library.ts";
 import { compact } from "../../src/library.ts";
-import type { CompactOptions } from "../../src/library-options.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { handover, standInSummariser } from "../support/stand-in-summariser.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { CompactionContext, CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
 import { PalimpsestError, SummariserError } from "../../src/errors.ts";
+import type { CompactOptions } from "../../src/library.ts";
 import { compact } from "../../src/library.ts";
-import type { CompactOptions } from "../../src/library-options.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";

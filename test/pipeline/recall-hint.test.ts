@@ -3,7 +3,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
-import { localeNames } from "../../src/policy/schema.ts";
+import { localeNames } from "../../src/policy/names.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";

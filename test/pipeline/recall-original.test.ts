@@ -3,7 +3,7 @@ import type { Archive, Original } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { imageOfPart } from "../../src/pipeline/image-of-part.ts";
 import { type Recalled, recallOriginal } from "../../src/pipeline/recall-original.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
 import { gifOf, jpegOf, pdfOf, pngOf, wavOf, webpOf } from "../support/media-samples.ts";
 
 const policy = resolvePolicy([]);

@@ -10,7 +10,7 @@ import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
 import { restoreText } from "../../src/pipeline/restore-text.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

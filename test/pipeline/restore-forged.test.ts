@@ -4,7 +4,7 @@ import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
 import { restoreWhole } from "../../src/pipeline/restore-whole.ts";
-import { localeNames } from "../../src/policy/schema.ts";
+import { localeNames } from "../../src/policy/names.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";

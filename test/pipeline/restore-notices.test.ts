@@ -4,7 +4,7 @@ import { openArchive } from "../../src/archive/open.ts";
 import { noticeFinder } from "../../src/engine/truncate/find-notices.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { restoreWhole } from "../../src/pipeline/restore-whole.ts";
-import { locales } from "../../src/policy/locale.ts";
+import { locales } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { openaiMessages, toolTurn, user } from "../support/script.ts";

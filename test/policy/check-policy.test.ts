@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { checkPolicyLayer } from "../../src/policy/check-policy.ts";
-import { parsePolicyText } from "../../src/policy/parse-policy-text.ts";
-import { policyLayerSchema } from "../../src/policy/policy-layer.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
+import { checkPolicyLayer } from "../../src/policy/check.ts";
+import { parsePolicyText, resolvePolicy } from "../../src/policy/layers.ts";
+import { policyLayerSchema } from "../../src/policy/schema.ts";
 import { problemsOf, refused } from "./refused.ts";
 
 const problems = (value: unknown) => problemsOf(() => checkPolicyLayer(value, "x.toml"));

@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { locales } from "../../src/policy/locale.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
-import { localeNames } from "../../src/policy/schema.ts";
-import { markerVariables, placeholderVariables, templateSchema, templateVariables } from "../../src/policy/template.ts";
-import { wordings } from "../../src/policy/wordings.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
+import { localeNames } from "../../src/policy/names.ts";
+import { markerVariables, placeholderVariables, templateSchema, templateVariables } from "../../src/policy/sections.ts";
+import { locales, wordings } from "../../src/policy/wordings.ts";
 
 describe("locales", () => {
 	it("has the exact placeholders", () => {

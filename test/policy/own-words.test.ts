@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { count, createOpenAiCompatible, guard, mask, openArchive, PalimpsestError, truncate } from "../../src/index.ts";
-import { environmentLayer } from "../../src/policy/environment-layer.ts";
-import { parsePolicyText } from "../../src/policy/parse-policy-text.ts";
-import { policyFields } from "../../src/policy/policy-fields.ts";
-import { settingsLayer } from "../../src/policy/settings.ts";
+import { policyFields } from "../../src/policy/check.ts";
+import { environmentLayer, parsePolicyText, settingsLayer } from "../../src/policy/layers.ts";
 import { zodWords } from "../support/zod-words.ts";
 
 /** Values of every kind, as TOML writes them. */

@@ -1,11 +1,10 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { describePolicy } from "../../src/policy/describe-policy.ts";
-import { policyFields } from "../../src/policy/policy-fields.ts";
-import { policyJsonSchema } from "../../src/policy/policy-json-schema.ts";
-import { policyReference } from "../../src/policy/policy-reference.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
-import { policySchema, presetNames } from "../../src/policy/schema.ts";
+import { policyFields, policyJsonSchema } from "../../src/policy/check.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
+import { presetNames } from "../../src/policy/names.ts";
+import { describePolicy, policyReference } from "../../src/policy/reference.ts";
+import { policySchema } from "../../src/policy/schema.ts";
 
 interface Node {
 	readonly description?: string;

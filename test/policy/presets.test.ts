@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { checkPolicyLayer } from "../../src/policy/check-policy.ts";
+import { checkPolicyLayer } from "../../src/policy/check.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
+import { presetNames } from "../../src/policy/names.ts";
 import { presets } from "../../src/policy/presets.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
-import { policySchema, presetNames } from "../../src/policy/schema.ts";
+import { policySchema } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 
 const defaults = policySchema.parse({});

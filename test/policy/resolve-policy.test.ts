@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { resolvePolicy } from "../../src/policy/layers.ts";
 import { presets } from "../../src/policy/presets.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 
 describe("resolvePolicy", () => {

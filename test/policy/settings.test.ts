@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { environmentLayer } from "../../src/policy/environment-layer.ts";
-import { policyFields } from "../../src/policy/policy-fields.ts";
-import { settingsLayer } from "../../src/policy/settings.ts";
+import { policyFields } from "../../src/policy/check.ts";
+import { environmentLayer, settingsLayer } from "../../src/policy/layers.ts";
 import { problemsOf, refused } from "./refused.ts";
 
 describe("settingsLayer", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { builtInStrategies, parseStrategyName } from "../../src/policy/strategy-name.ts";
+import { builtInStrategies, parseStrategyName } from "../../src/policy/names.ts";
 
 describe("parseStrategyName", () => {
 	it("knows the strategies of seed 3", () => {

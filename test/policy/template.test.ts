@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { templateSchema, templateVariables } from "../../src/policy/template.ts";
+import { templateSchema, templateVariables } from "../../src/policy/sections.ts";
 
 describe("templates", () => {
 	it("lists variables in order and leaves other braces alone", () => {

@@ -4,8 +4,8 @@ import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts
 import { compactConversation } from "../../src/pipeline/compaction/compact-conversation.ts";
 import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
 import type { CompactRequest, StrategyOfCall } from "../../src/pipeline/compaction/compact-request.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
-import { builtInStrategies } from "../../src/policy/strategy-name.ts";
+import { builtInStrategies } from "../../src/policy/names.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { conversations, type GeneratedConversation } from "../support/conversation-arbitrary.ts";

@@ -4,7 +4,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { restoreWhole } from "../../src/pipeline/restore-whole.ts";
-import { truncationStrategies } from "../../src/policy/truncation-strategies.ts";
+import { truncationStrategies } from "../../src/policy/names.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";

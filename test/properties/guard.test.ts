@@ -1,8 +1,8 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
-import { type Policy, presetNames } from "../../src/policy/schema.ts";
+import { presetNames } from "../../src/policy/names.ts";
+import type { Policy, PolicyLayer } from "../../src/policy/schema.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { conversations, type GeneratedConversation } from "../support/conversation-arbitrary.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

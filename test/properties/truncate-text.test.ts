@@ -3,8 +3,7 @@ import { afterAll, expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
-import { localeNames } from "../../src/policy/schema.ts";
-import { truncationStrategies } from "../../src/policy/truncation-strategies.ts";
+import { localeNames, truncationStrategies } from "../../src/policy/names.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 

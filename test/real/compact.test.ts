@@ -8,7 +8,7 @@ import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts
 import { compactConversation } from "../../src/pipeline/compaction/compact-conversation.ts";
 import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
 import type { CompactRequest } from "../../src/pipeline/compaction/compact-request.ts";
-import { type BuiltInStrategy, builtInStrategies } from "../../src/policy/strategy-name.ts";
+import { type BuiltInStrategy, builtInStrategies } from "../../src/policy/names.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";

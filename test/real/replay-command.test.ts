@@ -5,7 +5,7 @@ import { ratesOfPrices } from "../../src/pipeline/replay/rates.ts";
 import type { ReplayReport } from "../../src/pipeline/replay/replay-report.ts";
 import { replayedPolicies } from "../../src/pipeline/replay/replayed-policy.ts";
 import { startReplay } from "../../src/pipeline/replay/start-replay.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { clairvoyantOf, developmentSet, figuresOf, optimaOf, replayAll, sum } from "../support/development-set.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";

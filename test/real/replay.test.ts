@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import {
 	clairvoyantOf,
 	type Figures,

@@ -8,7 +8,7 @@ import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { maskConversation, type Outcome } from "../../src/pipeline/mask-conversation.ts";
 import { restoreText } from "../../src/pipeline/restore-text.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 

@@ -7,7 +7,7 @@ import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
 import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
 import { restoreText } from "../../src/pipeline/restore-text.ts";
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 

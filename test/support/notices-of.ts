@@ -1,4 +1,4 @@
-import type { LocaleName } from "../../src/policy/schema.ts";
+import type { LocaleName } from "../../src/policy/names.ts";
 import { type NoticeWordings, wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "./policy-of.ts";
 

@@ -1,6 +1,5 @@
-import type { PolicyLayer } from "../../src/policy/policy-layer.ts";
-import { resolvePolicy } from "../../src/policy/resolve-policy.ts";
-import type { Policy } from "../../src/policy/schema.ts";
+import { resolvePolicy } from "../../src/policy/layers.ts";
+import type { Policy, PolicyLayer } from "../../src/policy/schema.ts";
 
 /** A complete policy from the fields that a test cares about. */
 export function policyOf(layer: PolicyLayer = {}): Policy {

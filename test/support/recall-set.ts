@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from "node:util";
 import { truncateHeadTail } from "../../src/engine/truncate/head-tail.ts";
 import { truncateOutput } from "../../src/engine/truncate/truncate-output.ts";
 import { readConversation } from "../../src/formats/read-conversation.ts";
-import { locales } from "../../src/policy/locale.ts";
+import { locales } from "../../src/policy/wordings.ts";
 import { loadCounter } from "../../src/tokens/load-counter.ts";
 import {
 	clairvoyantBound,

@@ -1,4 +1,4 @@
-import type { LocaleName } from "../../policy/schema.ts";
+import type { LocaleName } from "../../policy/names.ts";
 
 /** Messages that follow up a cut answer. */
 export type AskForLess = readonly { readonly role: "user" | "assistant"; readonly content: string }[];

@@ -1,4 +1,4 @@
-import type { LocaleName } from "../../policy/schema.ts";
+import type { LocaleName } from "../../policy/names.ts";
 import { fillTemplate } from "../fill-template.ts";
 import { delimiterFor } from "./delimiter.ts";
 import { handoverWordings } from "./handover-wordings.ts";

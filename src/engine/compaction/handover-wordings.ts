@@ -1,4 +1,4 @@
-import type { LocaleName } from "../../policy/schema.ts";
+import type { LocaleName } from "../../policy/names.ts";
 
 /** The words of the request for a hand-over in one language. Variables: {delimiter}, {max_tokens}. */
 export interface HandoverWording {

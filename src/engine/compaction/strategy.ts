@@ -1,4 +1,4 @@
-import type { LocaleName } from "../../policy/schema.ts";
+import type { LocaleName } from "../../policy/names.ts";
 
 /** What a strategy is told of the conversation that it is to make smaller (seed 3). */
 export interface CompactionContext {

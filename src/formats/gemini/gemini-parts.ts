@@ -1,6 +1,6 @@
 import type { Path } from "../../engine/path.ts";
 import type { MediaNode } from "../../engine/transcript.ts";
-import { excerptWordings } from "../../policy/excerpt-wordings.ts";
+import { excerptWordings } from "../../policy/wordings.ts";
 import { asCountedText, isJsonObject, type JsonObject, stringAt } from "../json-values.ts";
 import { isMcpFailure } from "../mcp-result.ts";
 import { readInlineMedia } from "../media/inline-media.ts";

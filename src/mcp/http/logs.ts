@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import type { Log, LogEvent } from "../../pipeline/log-event.ts";
-import type { LogLevel } from "../../policy/schema.ts";
+import type { LogLevel } from "../../policy/names.ts";
 import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../call-end.ts";
 
 /** The forms of an operator's log. */

@@ -3,7 +3,7 @@ import type { Original } from "../../archive/archive.ts";
 import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ErrorCode, SummariserErrorCode } from "../../errors.ts";
 import type { LogEvent } from "../../pipeline/log-event.ts";
-import type { PolicyLayer } from "../../policy/policy-layer.ts";
+import type { PolicyLayer } from "../../policy/schema.ts";
 import type { SummaryAnswer, SummaryRequest } from "../../summariser/summariser.ts";
 import type { CallReport } from "../call-end.ts";
 

@@ -4,7 +4,7 @@ import type { Original } from "../../archive/archive.ts";
 import { createCompactionSource } from "../../config/create-compaction-source.ts";
 import { createFileAccess } from "../../files/file-access.ts";
 import type { LogEvent } from "../../pipeline/log-event.ts";
-import { resolvePolicy } from "../../policy/resolve-policy.ts";
+import { resolvePolicy } from "../../policy/layers.ts";
 import { captureWarnings } from "../http/logs.ts";
 import { failedCall, runTool, type ToolOutcome } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";

@@ -1,4 +1,4 @@
-import { presetNames } from "../../policy/schema.ts";
+import { presetNames } from "../../policy/names.ts";
 import { modelNames } from "../../tokens/model-names.ts";
 import type { Prompt } from "./prompt.ts";
 

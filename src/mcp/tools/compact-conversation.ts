@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import { builtInStrategies } from "../../policy/strategy-name.ts";
+import { builtInStrategies } from "../../policy/names.ts";
 import { answerConversation } from "../answer-conversation.ts";
 import { compactionOfCall } from "../compaction-of-call.ts";
 import type { EditConversation } from "../conversation-call.ts";

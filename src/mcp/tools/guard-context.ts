@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { GuardWithCompactionReport } from "../../pipeline/compaction/guard-with-compaction.ts";
 import { originalsOf } from "../../pipeline/originals-of.ts";
-import type { PolicyLayer } from "../../policy/policy-layer.ts";
+import type { PolicyLayer } from "../../policy/schema.ts";
 import { answerConversation } from "../answer-conversation.ts";
 import { contextReportUri } from "../apps/context-report-app.ts";
 import { compactionOfCall } from "../compaction-of-call.ts";

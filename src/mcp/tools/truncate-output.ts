@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import type { TruncateOutcome } from "../../pipeline/truncate-text.ts";
-import { truncationStrategies } from "../../policy/truncation-strategies.ts";
+import { truncationStrategies } from "../../policy/names.ts";
 import { originalLink } from "../original-link.ts";
 import { policyInput, policyOfCall } from "../policy-input.ts";
 import { type Answer, beside, defineTool, pureTool } from "../tool.ts";

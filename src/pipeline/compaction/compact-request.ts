@@ -1,6 +1,6 @@
 import type { CompactionStrategy } from "../../engine/compaction/strategy.ts";
+import type { BuiltInStrategy } from "../../policy/names.ts";
 import type { Policy } from "../../policy/schema.ts";
-import type { BuiltInStrategy } from "../../policy/strategy-name.ts";
 import type { SummaryProgress } from "../../summariser/summariser.ts";
 import type { SpellingsOf } from "../archive-originals.ts";
 import type { Log } from "../log-event.ts";

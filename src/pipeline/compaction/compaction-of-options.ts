@@ -1,7 +1,7 @@
 import type { CompactionStrategy } from "../../engine/compaction/strategy.ts";
 import { PalimpsestError } from "../../errors.ts";
+import { type BuiltInStrategy, parseStrategyName } from "../../policy/names.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { type BuiltInStrategy, parseStrategyName } from "../../policy/strategy-name.ts";
 import type { Summariser, SummaryProgress } from "../../summariser/summariser.ts";
 import type { CompactRequest, StrategyOfCall } from "./compact-request.ts";
 import type { SummarySource } from "./summary-source.ts";

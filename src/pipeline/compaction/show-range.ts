@@ -4,8 +4,8 @@ import { renderRange } from "../../engine/compaction/render-range.ts";
 import { summaryOfMessage } from "../../engine/compaction/summary-frame.ts";
 import type { CountTokens } from "../../engine/measure.ts";
 import type { Transcript } from "../../engine/transcript.ts";
-import { locales } from "../../policy/locale.ts";
 import type { Policy } from "../../policy/schema.ts";
+import { locales } from "../../policy/wordings.ts";
 
 /** A range as a model is shown it. */
 export interface ShownRange {

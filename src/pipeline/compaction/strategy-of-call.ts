@@ -1,7 +1,7 @@
 import type { CompactionStrategy, StrategyDependencies } from "../../engine/compaction/strategy.ts";
 import { PalimpsestError } from "../../errors.ts";
+import { type BuiltInStrategy, parseStrategyName } from "../../policy/names.ts";
 import type { Policy } from "../../policy/schema.ts";
-import { type BuiltInStrategy, parseStrategyName } from "../../policy/strategy-name.ts";
 import type { Log } from "../log-event.ts";
 import { modelOfCall } from "../model-of-call.ts";
 import { tokenMeter } from "../token-meter.ts";

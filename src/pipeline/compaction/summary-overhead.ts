@@ -1,6 +1,6 @@
 import { frameSummary } from "../../engine/compaction/summary-frame.ts";
 import type { TokenMeter } from "../../engine/measure.ts";
-import type { LocaleName } from "../../policy/schema.ts";
+import type { LocaleName } from "../../policy/names.ts";
 
 /** Longest reference in a frame, so that what a frame costs is known before there is one. */
 const anyRef = "0".repeat(20);

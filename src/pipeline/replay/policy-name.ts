@@ -1,6 +1,7 @@
 import { PalimpsestError } from "../../errors.ts";
-import { nearestName } from "../../policy/nearest-name.ts";
-import { type MaskPolicy, type PresetName, presetNames } from "../../policy/schema.ts";
+import { nearestName } from "../../policy/errors.ts";
+import { type PresetName, presetNames } from "../../policy/names.ts";
+import type { MaskPolicy } from "../../policy/schema.ts";
 
 /** A policy to replay, as it is named in `--policies`. Windows and strides are in tool turns. */
 export type PolicyName =

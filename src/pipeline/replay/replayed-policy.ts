@@ -1,11 +1,10 @@
 import { readPolicyFile } from "../../config/read-policy-file.ts";
 import { decodeText, readRegularFile } from "../../files/read-file.ts";
 import { readTextDocument } from "../../json-text/read.ts";
-import { checkPolicyLayer } from "../../policy/check-policy.ts";
-import type { PolicyLayer } from "../../policy/policy-layer.ts";
+import { checkPolicyLayer } from "../../policy/check.ts";
+import { resolvePolicy } from "../../policy/layers.ts";
 import { presets } from "../../policy/presets.ts";
-import { resolvePolicy } from "../../policy/resolve-policy.ts";
-import type { Policy } from "../../policy/schema.ts";
+import type { Policy, PolicyLayer } from "../../policy/schema.ts";
 import { type PolicyName, parsePolicyName } from "./policy-name.ts";
 
 /** A policy that conversations are replayed under. */

@@ -1,7 +1,7 @@
 import { measure } from "../../engine/measure.ts";
 import { readConversation } from "../../formats/read-conversation.ts";
-import type { PolicyLayer } from "../../policy/policy-layer.ts";
-import { resolvePolicy } from "../../policy/resolve-policy.ts";
+import { resolvePolicy } from "../../policy/layers.ts";
+import type { PolicyLayer } from "../../policy/schema.ts";
 import type { Originals } from "../../policy/wordings.ts";
 import { contextWindowOfModel } from "../../tokens/context-window.ts";
 import { inputTokensOf } from "../../tokens/input-tokens.ts";

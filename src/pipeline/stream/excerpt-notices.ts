@@ -1,8 +1,7 @@
 import { fillTemplate } from "../../engine/fill-template.ts";
 import type { ExcerptNotices } from "../../engine/stream/compose-excerpt.ts";
-import { excerptWordings } from "../../policy/excerpt-wordings.ts";
-import { locales } from "../../policy/locale.ts";
-import type { LocaleName } from "../../policy/schema.ts";
+import type { LocaleName } from "../../policy/names.ts";
+import { excerptWordings, locales } from "../../policy/wordings.ts";
 
 /** How a command that was run came to its end. */
 export interface RunEnding {

@@ -26,8 +26,7 @@ async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> 
 	const text = bytes.toString("utf8");
 	if (limit.kind === "head_tail") {
 		const { truncateText } = await import("../truncate-text.ts");
-		const limitNames = limitName === undefined ? undefined : { chars: limitName, tokens: limitName };
-		const asked = { maxChars: limit.maxChars, limitNames };
+		const asked = { maxChars: limit.maxChars, limitName };
 		const cut = await truncateText({ text, policy, ...asked, archive, ...(log ? { log } : {}) });
 		return cut.report.truncated ? { kind: "shortened", text: cut.text } : { kind: "whole", bytes };
 	}

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { delimiterFor, wordNotIn } from "../../../src/engine/compaction/delimiter.ts";
 import { writeHandoverPrompt } from "../../../src/engine/compaction/handover-prompt.ts";
 import { handoverWordings } from "../../../src/engine/compaction/handover-wordings.ts";
-import { localeNames } from "../../../src/policy/schema.ts";
+import { localeNames } from "../../../src/policy/names.ts";
 
 const occurrences = (text: string, word: string) => text.split(word).length - 1;
 

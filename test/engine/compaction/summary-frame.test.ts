@@ -6,7 +6,7 @@ import {
 	readSummaryFrame,
 	summaryOfMessage,
 } from "../../../src/engine/compaction/summary-frame.ts";
-import { localeNames } from "../../../src/policy/schema.ts";
+import { localeNames } from "../../../src/policy/names.ts";
 import { messageOf, resultOf } from "../../support/transcripts.ts";
 
 describe("the frame of a summary", () => {

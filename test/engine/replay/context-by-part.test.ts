@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { contextByPart } from "../../../src/engine/replay/context-by-part.ts";
 import { meterSchedule } from "../../../src/engine/replay/meter-schedule.ts";
 import { replay } from "../../../src/engine/replay/replay.ts";
-import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../../src/policy/schema.ts";
 import { pngOf } from "../../support/media-samples.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { historyOf } from "../../support/replay-history.ts";

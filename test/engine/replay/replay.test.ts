@@ -5,7 +5,7 @@ import { replay } from "../../../src/engine/replay/replay.ts";
 import { planMask } from "../../../src/engine/strategies/mask.ts";
 import { readConversation } from "../../../src/formats/read-conversation.ts";
 import { placeholdersOf } from "../../../src/pipeline/placeholders-of.ts";
-import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../../src/policy/schema.ts";
 import { wordings } from "../../../src/policy/wordings.ts";
 import { conversations, maskSettings } from "../../support/conversation-arbitrary.ts";
 import { policyOf } from "../../support/policy-of.ts";

@@ -4,7 +4,7 @@ import type { Measurement } from "../../../src/engine/measure.ts";
 import { addSizes } from "../../../src/engine/size.ts";
 import { planDrop } from "../../../src/engine/strategies/drop.ts";
 import type { Transcript } from "../../../src/engine/transcript.ts";
-import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../../src/policy/schema.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { messageOf, resultOf, transcriptOf } from "../../support/transcripts.ts";
 

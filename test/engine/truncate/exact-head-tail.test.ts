@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import { truncateHeadTail } from "../../../src/engine/truncate/head-tail.ts";
-import { locales } from "../../../src/policy/locale.ts";
+import { locales } from "../../../src/policy/wordings.ts";
 import { ref, shorten } from "./shorten.ts";
 
 let cuts = 0;

@@ -6,7 +6,7 @@ import {
 } from "../../../src/mcp/http/authenticate.ts";
 import type { HttpOptions } from "../../../src/mcp/http/server.ts";
 import type { LogEvent } from "../../../src/pipeline/log-event.ts";
-import { resolvePolicy } from "../../../src/policy/resolve-policy.ts";
+import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { type Running, start } from "./harness.ts";
 
 /** Tokens of 32 characters, which is the least. */

@@ -7,7 +7,7 @@ import { onTestFinished } from "vitest";
 import type { PolicySource } from "../../../src/config/create-policy-source.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../../../src/mcp/http/server.ts";
 import type { LogEvent } from "../../../src/pipeline/log-event.ts";
-import { resolvePolicy } from "../../../src/policy/resolve-policy.ts";
+import { resolvePolicy } from "../../../src/policy/layers.ts";
 
 export type Face = "Streamable HTTP" | "HTTP+SSE";
 export const faces: readonly Face[] = ["Streamable HTTP", "HTTP+SSE"];

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createArchiveSource } from "../../../src/config/create-archive-source.ts";
 import { createReadiness, probeArchive } from "../../../src/mcp/http/readiness.ts";
-import { resolvePolicy } from "../../../src/policy/resolve-policy.ts";
+import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 
 describe("whether a server is ready", () => {

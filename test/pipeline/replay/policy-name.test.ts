@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { PalimpsestError } from "../../../src/errors.ts";
 import { type PolicyName, parsePolicyName } from "../../../src/pipeline/replay/policy-name.ts";
-import { presetNames } from "../../../src/policy/schema.ts";
+import { presetNames } from "../../../src/policy/names.ts";
 
 describe("the name of a policy", () => {
 	it.each<[string, PolicyName]>([

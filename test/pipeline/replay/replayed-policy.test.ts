@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { replayedPolicies } from "../../../src/pipeline/replay/replayed-policy.ts";
-import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../../src/policy/schema.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 

@@ -3,7 +3,7 @@ import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
 import { ratesOfModel } from "../../../src/pipeline/replay/rates-of-model.ts";
 import { replayedPolicies } from "../../../src/pipeline/replay/replayed-policy.ts";
 import { startReplay } from "../../../src/pipeline/replay/start-replay.ts";
-import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../../src/policy/schema.ts";
 import { pngOf } from "../../support/media-samples.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { outputOf } from "../../support/sample-text.ts";

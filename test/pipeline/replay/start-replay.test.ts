@@ -5,7 +5,7 @@ import { ratesOfModel } from "../../../src/pipeline/replay/rates-of-model.ts";
 import type { PolicyFigures, ReplayReport } from "../../../src/pipeline/replay/replay-report.ts";
 import { replayedPolicies } from "../../../src/pipeline/replay/replayed-policy.ts";
 import { type ReplaySettings, startReplay } from "../../../src/pipeline/replay/start-replay.ts";
-import type { PolicyLayer } from "../../../src/policy/policy-layer.ts";
+import type { PolicyLayer } from "../../../src/policy/schema.ts";
 import { estimateTokens } from "../../../src/tokens/estimate-tokens.ts";
 import { loadCounter } from "../../../src/tokens/load-counter.ts";
 import { sumTokens } from "../../support/independent-tokens.ts";

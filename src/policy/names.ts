@@ -1,5 +1,38 @@
-import { quote } from "./describe-value.ts";
-import { nearestName } from "./nearest-name.ts";
+import { nearestName, quote } from "./errors.ts";
+
+// The hooks load this file, so it stays without zod.
+
+/** The names that `preset` takes. `presets.ts` describes each. */
+export const presetNames = [
+	"observation-masking",
+	"tool-result-hiding",
+	"context-guard",
+	"context-trim",
+	"balanced",
+] as const;
+
+/** The locales of every placeholder, marker and notice. */
+export const localeNames = ["fr", "en", "zh"] as const;
+
+/** Levels of RFC 5424 that the MCP logging utility uses, least severe first. */
+export const logLevels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"] as const;
+
+export type PresetName = (typeof presetNames)[number];
+export type LocaleName = (typeof localeNames)[number];
+export type LogLevel = (typeof logLevels)[number];
+
+/** The ways to shorten a text that can be asked for; see `docs/strategies.md`. */
+export const truncationStrategies = [
+	"head_tail",
+	"auto",
+	"json",
+	"log",
+	"diff",
+	"table",
+	"html",
+	"binary",
+	"focus",
+] as const;
 
 /** The strategies that are built in (seed 3). */
 export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-then-summary"] as const;

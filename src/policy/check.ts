@@ -1,0 +1,212 @@
+import { z } from "zod";
+import { alternatives, describeValue, invalidPolicy, nearestName, pathLabel } from "./errors.ts";
+import { type PolicyLayer, policyLayerSchema, policySchema } from "./schema.ts";
+
+/**
+ * Makes a policy layer of a value from outside. `source` says in the error where it came from: a file's path, `--set`,
+ * "the tool's policy argument". `observation_masking.schema1` is read as `mask`.
+ *
+ * @throws PalimpsestError `invalid_policy`, listing every problem: the key, what was expected, what came.
+ */
+export function checkPolicyLayer(value: unknown, source: string): PolicyLayer {
+	const { layer, problems } = inspectPolicyLayer(value);
+	if (problems.length > 0) throw invalidPolicy(source, problems);
+	return layer;
+}
+
+/** A layer made of all that was valid, and one line for each thing that was not. */
+export interface PolicyInspection {
+	readonly layer: PolicyLayer;
+	readonly problems: readonly string[];
+}
+
+const alias = "observation_masking";
+const acceptedSchema = policyLayerSchema.extend({
+	[alias]: z.strictObject({ schema1: policyLayerSchema.shape.mask as z.ZodType }).optional(),
+});
+
+/** Checks a value of any origin against the schema of a layer. Never throws, never follows a prototype. */
+export function inspectPolicyLayer(value: unknown): PolicyInspection {
+	const problems: string[] = [];
+	const known = knownPart({ schema: acceptedSchema, value, path: [], problems });
+	const checked = acceptedSchema.safeParse(known ?? {});
+	if (!checked.success) {
+		for (const issue of checked.error.issues) problems.push(describeProblem(issue, known));
+	}
+	const { [alias]: aliased, ...layer } = (checked.success ? checked.data : {}) as Record<string, unknown>;
+	if (aliased === undefined) return { layer, problems };
+	if (layer.mask !== undefined) {
+		problems.push("observation_masking.schema1: is another name of mask, which is set too. Keep one of the two.");
+	}
+	return { layer: { ...layer, mask: (aliased as { schema1: PolicyLayer["mask"] }).schema1 ?? {} }, problems };
+}
+
+interface Part {
+	readonly schema: z.ZodObject;
+	readonly value: unknown;
+	readonly path: readonly string[];
+	readonly problems: string[];
+}
+
+/** Copies the known keys of a table. Each unknown key, and each value that should be a table, becomes a problem. */
+function knownPart({ schema, value, path, problems }: Part): Record<string, unknown> | undefined {
+	if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof Date) {
+		problems.push(`${pathLabel(path)}expected a table, got ${describeValue(value, { text: "quoted" })}`);
+		return undefined;
+	}
+	const known: Record<string, unknown> = {};
+	for (const [key, inner] of Object.entries(value)) {
+		if (inner === undefined) continue;
+		const innerPath = [...path, key];
+		if (!Object.hasOwn(schema.shape, key)) {
+			problems.push(`${pathLabel(innerPath)}unknown key. ${suggestion(innerPath, Object.keys(schema.shape))}`);
+			continue;
+		}
+		const field = (schema.shape[key] as z.ZodOptional).unwrap();
+		const kept =
+			field instanceof z.ZodObject ? knownPart({ schema: field, value: inner, path: innerPath, problems }) : inner;
+		if (kept !== undefined) known[key] = kept;
+	}
+	return known;
+}
+
+function describeProblem(issue: z.core.$ZodIssue, root: unknown): string {
+	if (issue.code === "custom") return `${pathLabel(issue.path)}${issue.message}`;
+	let schema: FieldSchema | undefined = acceptedFields();
+	let value = root;
+	for (const key of issue.path) {
+		schema = typeof key === "number" ? listOf(schema)?.items : fieldOf(schema, String(key));
+		value = (value as Record<PropertyKey, unknown> | undefined)?.[key];
+	}
+	const takesText = [schema, ...(schema?.anyOf ?? [])].some((one) => one?.type === "string" && one.enum === undefined);
+	const got = describeValue(value, { text: takesText ? "length" : "quoted", object: "a table" });
+	return `${pathLabel(issue.path)}expected ${describeType(schema ?? {})}, got ${got}`;
+}
+
+function fieldOf(schema: FieldSchema | undefined, key: string): FieldSchema | undefined {
+	const others = schema?.additionalProperties;
+	return schema?.properties?.[key] ?? (typeof others === "object" ? others : undefined);
+}
+
+function listOf(schema: FieldSchema | undefined): FieldSchema | undefined {
+	return schema?.anyOf?.find((one) => one.items !== undefined) ?? schema;
+}
+
+function suggestion(path: readonly string[], siblings: readonly string[]): string {
+	const candidates = keysUnder(acceptedFields(), "").filter((key) => path[0] === alias || !key.startsWith(alias));
+	const near = nearestName(path.join("."), candidates);
+	if (near !== null) return `Did you mean ${near}?`;
+	return `Known here: ${siblings.filter((key) => key !== alias).join(", ")}.`;
+}
+
+function keysUnder(schema: FieldSchema, prefix: string): string[] {
+	return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+		const key = `${prefix}${name}`;
+		return [key, ...keysUnder(field, `${key}.`)];
+	});
+}
+
+/** The words of errors come from it. Most starts have no error, so the first error makes it. */
+function acceptedFields(): FieldSchema {
+	accepted ??= z.toJSONSchema(acceptedSchema) as FieldSchema;
+	return accepted;
+}
+
+let accepted: FieldSchema | undefined;
+
+/** One field of the policy, for reference pages, environment names and error messages. */
+export interface PolicyField {
+	/** Dotted path, as `--set` takes it. */
+	readonly key: string;
+	/** The values it takes, in words. */
+	readonly type: string;
+	readonly default: unknown;
+	readonly description: string;
+	/** The environment variable that sets it. */
+	readonly environmentName: string;
+}
+
+/** Every field of the policy, in the schema's order. */
+export function policyFields(): PolicyField[] {
+	return fieldsUnder(policyJsonSchema() as FieldSchema, "");
+}
+
+function fieldsUnder(schema: FieldSchema, prefix: string): PolicyField[] {
+	return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+		const key = `${prefix}${name}`;
+		if (field.properties !== undefined) return fieldsUnder(field, `${key}.`);
+		return [
+			{
+				key,
+				type: describeType(field),
+				default: field.default,
+				description: field.description ?? "",
+				environmentName: `PALIMPSEST_${key.replaceAll(".", "_").toUpperCase()}`,
+			},
+		];
+	});
+}
+
+/** The JSON Schema (draft 2020-12) of a policy as one writes it, with every field's description and default. */
+export function policyJsonSchema(): Record<string, unknown> {
+	// A server that starts asks for it five times.
+	made ??= { ...z.toJSONSchema(policySchema, { target: "draft-2020-12", io: "input" }), title: "Palimpsest policy" };
+	return made;
+}
+
+let made: Record<string, unknown> | undefined;
+
+/** The part of JSON Schema that the policy's schema uses. */
+interface FieldSchema {
+	readonly type?: string;
+	readonly description?: string;
+	readonly default?: unknown;
+	readonly enum?: readonly unknown[];
+	readonly anyOf?: readonly FieldSchema[];
+	readonly items?: FieldSchema;
+	readonly properties?: Readonly<Record<string, FieldSchema>>;
+	/** The schema of the values of a table with free keys; `false` where keys are not free. */
+	readonly additionalProperties?: FieldSchema | boolean;
+	readonly minimum?: number;
+	readonly maximum?: number;
+	readonly exclusiveMinimum?: number;
+	readonly minLength?: number;
+	readonly maxLength?: number;
+}
+
+/** The values of a field, in words that follow "expected". */
+function describeType(schema: FieldSchema): string {
+	if (schema.anyOf !== undefined) return schema.anyOf.map(describeType).join(", or ");
+	if (schema.enum !== undefined) return alternatives(schema.enum.map((value) => JSON.stringify(value)));
+	switch (schema.type) {
+		case "boolean":
+			return "true or false";
+		case "integer":
+			return `a whole number${range(schema)}`;
+		case "number":
+			return `a number${range(schema)}`;
+		case "string":
+			return `a text${length(schema)}`;
+		case "array":
+			return `a list of ${describeType(schema.items ?? {})}`;
+		case "object":
+			return "a table";
+		default:
+			return schema.type ?? "any value";
+	}
+}
+
+function range({ minimum, maximum, exclusiveMinimum }: FieldSchema): string {
+	const bounds: string[] = [];
+	if (exclusiveMinimum !== undefined) bounds.push(`above ${exclusiveMinimum}`);
+	if (minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER) bounds.push(`at least ${minimum}`);
+	if (maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER) bounds.push(`at most ${maximum}`);
+	return bounds.length === 0 ? "" : `, ${bounds.join(" and ")}`;
+}
+
+function length({ minLength, maxLength }: FieldSchema): string {
+	if (maxLength !== undefined) return ` of ${minLength ?? 0} to ${maxLength} characters`;
+	return minLength !== undefined && minLength > 0
+		? ` of at least ${minLength} character${minLength > 1 ? "s" : ""}`
+		: "";
+}

@@ -1,0 +1,199 @@
+import { distance } from "fastest-levenshtein";
+import type { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
+
+// The hooks load this file, so it stays without zod.
+
+const mostProblemsListed = 50;
+const longestQuote = 40;
+const longestComparedName = 100;
+
+/** The error for a policy that cannot be used: where it came from, then one problem a line. */
+export function invalidPolicy(source: string, problems: readonly string[]): PalimpsestError {
+	const lines = problems.slice(0, mostProblemsListed).map((problem) => `- ${problem}`);
+	const rest = problems.length - lines.length;
+	if (rest > 0) lines.push(`- and ${rest} more`);
+	return new PalimpsestError("invalid_policy", `Invalid policy in ${source}:\n${lines.join("\n")}`);
+}
+
+/** The error for an argument of the wrong type: its name, the expected value in words that follow "to be", and the value. */
+export function wrongArgument(name: string, expected: string, value: unknown): PalimpsestError {
+	const got = describeValue(value, { text: "kind" });
+	return new PalimpsestError("invalid_argument", `Expected ${name} to be ${expected}; got ${got}.`);
+}
+
+/** A value in words that follow "got". Only `text: "quoted"` shows any of a text: others may come from a conversation. */
+export function describeValue(
+	value: unknown,
+	{ text, object = "an object" }: { readonly text: "quoted" | "length" | "kind"; readonly object?: string },
+): string {
+	if (value === undefined) return "nothing";
+	if (typeof value === "string") {
+		if (text === "kind") return "a string";
+		return text === "quoted" ? `the text ${quote(value)}` : `a text of ${value.length} characters`;
+	}
+	if (value === null || typeof value === "number" || typeof value === "boolean") return String(value);
+	if (Array.isArray(value)) return "a list";
+	if (value instanceof Date) return "a date";
+	if (value instanceof Promise) return "a promise, which has to be awaited first";
+	return typeof value === "object" ? object : `a ${typeof value}`;
+}
+
+/** A text in quotation marks, on one line, cut when long. */
+export function quote(text: string): string {
+	return JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text);
+}
+
+/** A list of words: `a, b or c`. */
+export function alternatives(words: readonly string[]): string {
+	const last = words.at(-1) ?? "nothing";
+	return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
+}
+
+/** The start of a line about a value: its path, whose odd keys are quoted, and a colon. Empty for the whole value. */
+export function pathLabel(path: readonly PropertyKey[]): string {
+	if (path.length === 0) return "";
+	return `${path.map((key) => (isPlainName(String(key)) ? String(key) : quote(String(key)))).join(".")}: `;
+}
+
+/** Whether a name may stand in an error as it is. Any other could be text of a conversation. */
+export function isPlainName(name: string): boolean {
+	return /^[\w$-]{1,64}$/.test(name);
+}
+
+/**
+ * The known name nearest to a mistyped one, or null where none is near. Names are dotted or underscored paths: a right
+ * last part under a wrong parent counts as near. Case, `-` and `_` do not count.
+ */
+export function nearestName(name: string, known: readonly string[]): string | null {
+	if (name.length > longestComparedName) return null;
+	const wanted = spelling(name);
+	let best: string | null = null;
+	let least = Number.POSITIVE_INFINITY;
+	for (const candidate of known) {
+		const whole = distance(wanted, spelling(candidate));
+		const last = distance(lastPart(wanted), lastPart(spelling(candidate))) + 0.5;
+		const lastOnly = lastPart(wanted).length > 3 && last < lastPart(wanted).length / 3 + 0.5;
+		const apart = lastOnly ? Math.min(whole, last) : whole;
+		if (apart < least) {
+			best = candidate;
+			least = apart;
+		}
+	}
+	return least <= Math.max(2, wanted.length / 3) ? best : null;
+}
+
+function spelling(name: string): string {
+	return name.toLowerCase().replaceAll(/[_-]/g, "");
+}
+
+function lastPart(name: string): string {
+	return name.slice(name.lastIndexOf(".") + 1);
+}
+
+/** What the words for a failed check depend on. */
+export interface IssueContext {
+	/** The value that was checked. */
+	readonly root: unknown;
+	/** Names that may stand where an unknown one does. */
+	readonly known?: readonly string[];
+	/** What a name is called: `argument`. */
+	readonly what?: string;
+}
+
+/**
+ * One line for each issue that zod finds in a value from outside. The lines never quote the value: it may be the text of a
+ * conversation.
+ */
+export function describeIssues(
+	issues: readonly z.core.$ZodIssue[],
+	{ root, known = [], what = "member" }: IssueContext,
+): string[] {
+	return issues.flatMap((issue) => {
+		const where = pathLabel(issue.path);
+		if (issue.code === "unrecognized_keys") {
+			return issue.keys.map((key) => {
+				const near = nearestName(key, known);
+				const hint = near !== null ? ` Did you mean ${near}?` : known.length > 0 ? ` Known: ${known.join(", ")}.` : "";
+				return `${where}${quote(key)}: unknown ${what}.${hint}`;
+			});
+		}
+		const expected = expectedOf(issue);
+		const value = valueAt(root, issue.path);
+		const got = describeValue(value, { text: "length" });
+		return [`${where}expected ${expected}, got ${got}${hintFor(value, issue, expected)}`];
+	});
+}
+
+const kinds: Readonly<Record<string, string>> = {
+	string: "a text",
+	number: "a number",
+	int: "a whole number",
+	boolean: "true or false",
+	array: "a list",
+	object: "an object",
+	record: "an object",
+	null: "null",
+	undefined: "nothing",
+};
+
+/** In words that follow "expected". */
+function expectedOf(issue: z.core.$ZodIssue): string {
+	switch (issue.code) {
+		case "invalid_type":
+			return kinds[issue.expected] ?? "another kind of value";
+		case "invalid_value":
+			return alternatives(
+				issue.values.map((value) => (typeof value === "bigint" ? `${value}` : JSON.stringify(value))),
+			);
+		case "too_small":
+			return bounded(issue.origin, `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`);
+		case "too_big":
+			return bounded(issue.origin, `${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}`);
+		case "invalid_union": {
+			const options = issue.errors.flatMap((errors) => errors.slice(0, 1).map(expectedOf));
+			return options.length === 0 ? "another kind of value" : alternatives([...new Set(options)]);
+		}
+		case "custom":
+			// The schemas of the tools word it so that it follows "expected".
+			return issue.message;
+		case "invalid_format":
+			return "a text of another form";
+		default:
+			return "another value";
+	}
+}
+
+function bounded(origin: string, range: string): string {
+	switch (origin) {
+		case "string":
+			return `a text of ${range} characters`;
+		case "array":
+		case "set":
+			return `a list of ${range} items`;
+		case "int":
+			return `a whole number of ${range}`;
+		default:
+			return `a number of ${range}`;
+	}
+}
+
+/** Callers that should pass an object or a list most often pass its JSON as a text. */
+function hintFor(value: unknown, issue: z.core.$ZodIssue, expected: string): string {
+	if (typeof value !== "string") return "";
+	if (issue.code === "invalid_value") {
+		const near = nearestName(value, issue.values.map(String));
+		return near === null ? "" : `. Did you mean ${near}?`;
+	}
+	const isJsonText = /\b(?:an object|a list)\b/.test(expected) && /^\s*[[{"]/.test(value);
+	return isJsonText ? ". Pass the JSON itself, not a text that holds it." : "";
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+	let value = root;
+	for (const key of path) {
+		if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
+		value = (value as Record<PropertyKey, unknown>)[key];
+	}
+	return value;
+}

@@ -1,0 +1,180 @@
+import { parse, TomlError } from "smol-toml";
+import { checkPolicyLayer, inspectPolicyLayer, type PolicyInspection, policyFields } from "./check.ts";
+import { invalidPolicy, nearestName, quote } from "./errors.ts";
+import { presets } from "./presets.ts";
+import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
+
+/**
+ * The complete policy: the schema's defaults, over them the preset, over it the layers in order. The preset is that of
+ * the last layer that names one. The layers must have passed `checkPolicyLayer`. Frozen: the same policy may be in use
+ * elsewhere.
+ */
+export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
+	const set = layers.reduce(mergeLayers, {});
+	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);
+	const start = presets[preset].policy;
+	const sameLocale = set.locale === undefined || set.locale === start.locale;
+	return parseOnce({ ...mergeLayers(sameLocale ? start : withoutTemplates(start), set), preset });
+}
+
+// Every call asks for its policy, and checking one takes longer than reading a short conversation.
+const parsed = new Map<string, Policy>();
+const mostParsed = 16;
+
+/** A policy of the caller's own, checked once for each that is asked for again. */
+function parseOnce(layer: PolicyLayer): Policy {
+	const key = JSON.stringify(layer);
+	const policy = parsed.get(key) ?? frozen(policySchema.parse(layer));
+	parsed.delete(key);
+	parsed.set(key, policy);
+	for (const oldest of parsed.keys()) {
+		if (parsed.size <= mostParsed) break;
+		parsed.delete(oldest);
+	}
+	return policy;
+}
+
+function frozen<Value>(value: Value): Value {
+	if (typeof value !== "object" || value === null) return value;
+	for (const inner of Object.values(value)) frozen(inner);
+	return Object.freeze(value);
+}
+
+/** A preset's own templates are worded in its own locale, and would stand out in any other. */
+function withoutTemplates(layer: PolicyLayer): PolicyLayer {
+	const kept = (value: unknown): unknown => {
+		if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+		const entries = Object.entries(value).filter(([key]) => !key.endsWith("_template"));
+		return Object.fromEntries(entries.map(([key, inner]) => [key, kept(inner)]));
+	};
+	return kept(layer) as PolicyLayer;
+}
+
+/** Lays one layer over another, field by field. Lists are replaced whole; neither argument is changed. */
+export function mergeLayers(below: PolicyLayer, above: PolicyLayer): PolicyLayer {
+	return mergeTables(below, above) as PolicyLayer;
+}
+
+function mergeTables(below: object, above: object): object {
+	const merged = new Map<string, unknown>(Object.entries(below));
+	for (const [key, value] of Object.entries(above)) {
+		if (value === undefined) continue;
+		const old = merged.get(key);
+		merged.set(key, isTable(old) && isTable(value) ? mergeTables(old, value) : value);
+	}
+	return Object.fromEntries(merged);
+}
+
+function isTable(value: unknown): value is object {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * The layer that a policy file's TOML makes. `source` is the file's path, for the error.
+ *
+ * @throws PalimpsestError `invalid_policy`: the line and column of what is no TOML, or every key that cannot be used.
+ */
+export function parsePolicyText(text: string, source: string): PolicyLayer {
+	let value: unknown;
+	try {
+		value = parse(text);
+	} catch (error) {
+		if (!(error instanceof TomlError)) throw error;
+		const reason = error.message.split("\n", 1)[0]?.replace(/^Invalid TOML document: /, "");
+		throw invalidPolicy(source, [`line ${error.line}, column ${error.column}: not valid TOML (${reason})`]);
+	}
+	return checkPolicyLayer(value, source);
+}
+
+/**
+ * The layer that `--set key=value` arguments make. Values are TOML; what is no TOML is taken as text. A later setting
+ * of the same key wins.
+ *
+ * @throws PalimpsestError `invalid_policy`, listing every setting that cannot be used.
+ */
+export function settingsLayer(settings: readonly string[]): PolicyLayer {
+	const problems: string[] = [];
+	let layer: PolicyLayer = {};
+	for (const setting of settings) {
+		const equals = setting.indexOf("=");
+		if (equals < 1) {
+			problems.push(`expected key=value, such as mask.window_turns=5, got ${quote(setting)}`);
+			continue;
+		}
+		const checked = parseSetting(setting.slice(0, equals).trim(), setting.slice(equals + 1).trim());
+		problems.push(...checked.problems);
+		layer = mergeLayers(layer, checked.layer);
+	}
+	if (problems.length > 0) throw invalidPolicy("--set", problems);
+	return layer;
+}
+
+/** The environment variables of a process; a name may be absent. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Variables of ours that set no field of the policy, and what they set. */
+export const otherVariables = {
+	PALIMPSEST_POLICY: "the path of the policy file",
+	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
+	PALIMPSEST_NAMESPACE: "under which name they are kept, as `--namespace`",
+	PALIMPSEST_AUTH_TOKENS: "who may use the server over HTTP, as the lines of the file of `--auth-tokens`",
+	PALIMPSEST_LLM_URL: "the base URL of a chat-completions endpoint that is asked for summaries",
+	PALIMPSEST_LLM_MODEL: "its model",
+	PALIMPSEST_LLM_KEY: "its key, where it needs one",
+	PALIMPSEST_LLM_TIMEOUT_MS: "how long one request to it may take, in milliseconds",
+} as const;
+
+const prefix = "PALIMPSEST_";
+
+/**
+ * The layer that `PALIMPSEST_…` variables make, such as `PALIMPSEST_MASK_WINDOW_TURNS=5`. Values are read as those of
+ * `--set`; an empty variable counts as absent.
+ *
+ * @throws PalimpsestError `invalid_policy`, listing every variable that is unknown or cannot be used.
+ */
+export function environmentLayer(environment: Environment): PolicyLayer {
+	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
+	const known = [...keys.keys(), ...Object.keys(otherVariables)];
+	const problems: string[] = [];
+	let layer: PolicyLayer = {};
+	for (const [name, text] of Object.entries(environment)) {
+		if (!name.startsWith(prefix) || text === undefined || text === "") continue;
+		const key = keys.get(name);
+		if (key !== undefined) {
+			const checked = parseSetting(key, text);
+			problems.push(...checked.problems.map((problem) => `${name} sets ${problem}`));
+			layer = mergeLayers(layer, checked.layer);
+		} else if (!Object.hasOwn(otherVariables, name)) {
+			const near = nearestName(
+				name.slice(prefix.length),
+				known.map((one) => one.slice(prefix.length)),
+			);
+			const shown = /^[A-Z0-9_]{1,80}$/i.test(name) ? name : quote(name);
+			problems.push(`${shown}: unknown variable.${near === null ? "" : ` Did you mean ${prefix}${near}?`}`);
+		}
+	}
+	if (problems.length > 0) throw invalidPolicy("the environment", problems);
+	return layer;
+}
+
+/**
+ * One field set by a dotted key and a text. The text is read as a TOML value; where it is none, it is taken as it
+ * stands, except for `null`, which TOML lacks.
+ */
+function parseSetting(key: string, text: string): PolicyInspection {
+	const value = readValue(text);
+	return inspectPolicyLayer(
+		key.split(".").reduceRight<unknown>((inner, part) => Object.fromEntries([[part, inner]]), value),
+	);
+}
+
+function readValue(text: string): unknown {
+	if (text.trim() === "null") return null;
+	try {
+		const table = parse(`value = ${text}`);
+		// A text with line breaks could define more than the one value.
+		return Object.keys(table).length === 1 ? table.value : text;
+	} catch {
+		return text;
+	}
+}

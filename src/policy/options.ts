@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { PalimpsestError } from "../errors.ts";
+import { describeValue, isPlainName, nearestName, wrongArgument } from "./errors.ts";
+import { builtInStrategies } from "./names.ts";
+
+/** The schemas of a function's options, one for each. Their descriptions say in errors what the option takes. */
+export type OptionSchemas<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType };
+
+/** The schema of a function's options, each of which may be left out. */
+export function optionsSchema<Options>(schemas: OptionSchemas<Options>): z.ZodObject {
+	return z.strictObject(schemas as Readonly<Record<string, z.ZodType>>).partial();
+}
+
+/**
+ * Checks the options of a function. It refuses a name that the function does not know, since nobody would notice that the
+ * option has no effect. `undefined` counts as left out. Errors never quote values, but for numbers, `true` and `false`.
+ *
+ * @throws PalimpsestError `invalid_argument` with the function's name, what it takes, and what came.
+ */
+export function checkOptions(options: unknown, of: string, schema: z.ZodObject): void {
+	if (typeof options !== "object" || options === null || Array.isArray(options)) {
+		throw wrongArgument(`the options of \`${of}\``, "an object", options);
+	}
+	const issue = firstIssue(options, of, schema);
+	if (issue === undefined) return;
+	const known = Object.keys(schema.shape);
+	if (issue.code === "unrecognized_keys") throw unknownOption(of, issue.keys[0] ?? "", known);
+	const name = String(issue.path[0]);
+	const taken = (schema.shape[name] as z.ZodOptional<z.ZodType>).unwrap();
+	const value = (options as Readonly<Record<string, unknown>>)[name];
+	const expected = `Expected the option \`${name}\` of \`${of}\` to be ${taken.description}, or left out`;
+	const near = typeof value === "string" ? nearestName(value, wordsOf(taken)) : null;
+	const hint = near === null ? "" : ` Did you mean \`${near}\`?`;
+	throw refused(`${expected}; got ${describeValue(value, { text: "kind" })}.${hint}`);
+}
+
+function firstIssue(options: object, of: string, schema: z.ZodObject): z.core.$ZodIssue | undefined {
+	try {
+		return schema.safeParse(options).error?.issues[0];
+	} catch (cause) {
+		// A getter or a proxy of the caller's may throw.
+		const message = `Expected the options of \`${of}\` to be readable; reading one threw an error.`;
+		throw new PalimpsestError("invalid_argument", message, { cause });
+	}
+}
+
+function unknownOption(of: string, name: string, known: readonly string[]): PalimpsestError {
+	if (!isPlainName(name)) return refused(`\`${of}\` takes no option of that name. Known: ${known.join(", ")}.`);
+	const near = nearestName(name, known);
+	const hint = near === null ? `Known: ${known.join(", ")}.` : `Did you mean \`${near}\`?`;
+	return refused(`\`${of}\` takes no option \`${name}\`. ${hint}`);
+}
+
+/** The words that a schema takes. */
+function wordsOf(schema: z.ZodType): readonly string[] {
+	if (schema instanceof z.ZodEnum) return schema.options.map(String);
+	return schema instanceof z.ZodUnion ? schema.options.flatMap((option) => wordsOf(option as z.ZodType)) : [];
+}
+
+function refused(message: string): PalimpsestError {
+	return new PalimpsestError("invalid_argument", message);
+}
+
+/** A whole number, `least` or more. */
+export function wholeNumber(least: number, unit = ""): z.ZodType {
+	return z
+		.int()
+		.min(least)
+		.describe(`a whole number${unit && ` of ${unit}`}, ${least} or more`);
+}
+
+/** A number, `least` or more, or without bound. */
+export function number(least: number, unit = ""): z.ZodType {
+	return z
+		.custom((value) => typeof value === "number" && value >= least)
+		.describe(`a number${unit && ` of ${unit}`}, ${least} or more`);
+}
+
+/** One of some words. */
+export function choice(words: readonly string[]): z.ZodType {
+	return z.enum(words as [string]).describe(words.join(", "));
+}
+
+/** An object with these methods. */
+function withMethods(methods: readonly string[], expected: string): z.ZodType {
+	return z
+		.custom((value) => {
+			if (typeof value !== "object" || value === null) return false;
+			return methods.every((method) => typeof (value as Record<string, unknown>)[method] === "function");
+		})
+		.describe(expected);
+}
+
+const strategyObject = withMethods(["compact"], "an object with `compact`");
+
+/** The schemas that options of several functions have. */
+export const optionTypes = {
+	/** Another check, with errors of its own, follows. */
+	anything: z.unknown().describe("anything"),
+	string: z.string().describe("a string"),
+	strings: z.array(z.string()).describe("a list of strings"),
+	flag: z.boolean().describe("true or false"),
+	callback: z.custom((value) => typeof value === "function").describe("a function"),
+	object: withMethods([], "an object"),
+	tools: withMethods([], "a list or an object of tool schemas"),
+	signal: withMethods(["throwIfAborted", "addEventListener"], "an AbortSignal"),
+	archive: withMethods(["put", "get", "refOf"], "an archive, as `openArchive` opens one"),
+	summariser: withMethods(["summarise"], "a summariser, as `createOpenAiCompatible` makes one"),
+	clock: withMethods(["now", "sleep"], "a clock with `now` and `sleep`"),
+	strategy: z
+		.union([z.enum(builtInStrategies), strategyObject])
+		.describe(`${builtInStrategies.join(", ")}, an object with \`compact\``),
+} as const satisfies Readonly<Record<string, z.ZodType>>;
