@@ -11,8 +11,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 rmSync(`${root}dist`, { recursive: true, force: true });
 await build({
 	cwd: root,
-	// `run-job` is the module of the worker threads.
-	input: { cli: "src/cli.ts", index: "src/index.ts", "run-job": "src/mcp/pool/run-job.ts" },
+	// `job` is the module of the worker threads.
+	input: { cli: "src/cli.ts", index: "src/index.ts", job: "src/mcp/pool/job.ts" },
 	platform: "node",
 	external: /^(?!\.|\/|[A-Za-z]:)/,
 	// All chunks stand in `dist` itself, so that a path relative to a module at the top of `src` holds for each of them.

@@ -5,7 +5,7 @@ export type {
 	CompactionStrategy,
 	StrategyDependencies,
 	StrategyLlm,
-} from "./engine/compaction/strategy.ts";
+} from "./compaction/strategy.ts";
 export { type ErrorCode, PalimpsestError, SummariserError, type SummariserErrorCode } from "./errors.ts";
 export type { Splice } from "./json-text/edit.ts";
 export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./json-text/edit.ts";
@@ -24,15 +24,13 @@ export {
 	type TruncateOptions,
 	truncate,
 } from "./library.ts";
-export type { CompactOutcome } from "./pipeline/compaction/compact-outcome.ts";
-export type { CallerRequest, CompactReport } from "./pipeline/compaction/compact-report.ts";
-export type { CompactionOptions } from "./pipeline/compaction/compaction-of-options.ts";
-export type { GuardWithCompactionReport as GuardReport } from "./pipeline/compaction/guard-with-compaction.ts";
-export type { TextCount } from "./pipeline/count-text.ts";
-export type { EditRecord } from "./pipeline/edit-record.ts";
-export type { Log, LogEvent } from "./pipeline/log-event.ts";
-export type { MaskReport, Outcome } from "./pipeline/mask-conversation.ts";
-export type { RestoreReport } from "./pipeline/restore-conversation.ts";
+export type { CompactionOptions } from "./operations/compact.ts";
+export type { CallerRequest, CompactOutcome, CompactReport } from "./operations/compaction-request.ts";
+export type { TextCount } from "./operations/count.ts";
+export type { EditRecord, Log, LogEvent } from "./operations/edit-record.ts";
+export type { GuardWithCompactionReport as GuardReport } from "./operations/guard-with-compaction.ts";
+export type { MaskReport, Outcome } from "./operations/mask.ts";
+export type { RestoreReport } from "./operations/restore.ts";
 export type { TruncateReport } from "./pipeline/truncate-text.ts";
 export type { PolicyLayer } from "./policy/schema.ts";
 export { type Policy, policySchema } from "./policy/schema.ts";

@@ -3,16 +3,13 @@ import { type ArchiveOptions, openArchive as open } from "./archive/open.ts";
 import { isPlainJson, NotJsonError, requireJson } from "./engine/stringify.ts";
 import type { TruncationStrategy } from "./engine/truncate/truncation-types.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
-import { compactConversation } from "./pipeline/compaction/compact-conversation.ts";
-import type { CompactOutcome } from "./pipeline/compaction/compact-outcome.ts";
-import type { CompactionOptions } from "./pipeline/compaction/compaction-of-options.ts";
-import { compactionOfOptions } from "./pipeline/compaction/compaction-of-options.ts";
-import { type GuardWithCompactionReport, guardWithCompaction } from "./pipeline/compaction/guard-with-compaction.ts";
-import { countText, type TextCount } from "./pipeline/count-text.ts";
-import type { Log } from "./pipeline/log-event.ts";
-import { type MaskReport, maskConversation, type Outcome } from "./pipeline/mask-conversation.ts";
-import type { RestoreReport } from "./pipeline/restore-conversation.ts";
-import { restoreWhole } from "./pipeline/restore-whole.ts";
+import { type CompactionOptions, compactConversation, compactionOfOptions } from "./operations/compact.ts";
+import type { CompactOutcome } from "./operations/compaction-request.ts";
+import { countText, type TextCount } from "./operations/count.ts";
+import type { Log } from "./operations/edit-record.ts";
+import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
+import { type MaskReport, maskConversation, type Outcome } from "./operations/mask.ts";
+import { type RestoreReport, restoreWhole } from "./operations/restore.ts";
 import { type TruncateReport, truncateText } from "./pipeline/truncate-text.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
 import { wrongArgument } from "./policy/errors.ts";
@@ -20,8 +17,7 @@ import { resolvePolicy } from "./policy/layers.ts";
 import { truncationStrategies } from "./policy/names.ts";
 import { checkOptions, choice, type OptionSchemas, optionsSchema, optionTypes, wholeNumber } from "./policy/options.ts";
 import type { Policy, PolicyLayer } from "./policy/schema.ts";
-import type { EncodingName } from "./tokens/encoding.ts";
-import { encodingNames } from "./tokens/encoding-names.ts";
+import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 
 /** What every library call takes. */
 export interface CallOptions {

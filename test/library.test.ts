@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import type * as Library from "../src/index.ts";
-import { guardConversation } from "../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../src/pipeline/mask-conversation.ts";
+import { guardConversation } from "../src/operations/guard.ts";
+import { maskConversation } from "../src/operations/mask.ts";
 import { truncateText } from "../src/pipeline/truncate-text.ts";
 import { agentConversation, secret } from "./support/agent-conversation.ts";
 import { packageFolder } from "./support/built-cli.ts";

@@ -1,8 +1,14 @@
 import type { Archive, Listing } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson, say } from "./shell.ts";
-import { withOwnArchive } from "./with-archive.ts";
-import { writeOut } from "./write-out.ts";
+import {
+	type ArchiveCommandOptions,
+	type CommonOptions,
+	configOf,
+	printJson,
+	say,
+	withOwnArchive,
+	writeOut,
+} from "./input-output.ts";
 
 type Options = CommonOptions & ArchiveCommandOptions;
 

@@ -1,17 +1,30 @@
+import { type CompactionSource, createCompactionSource } from "../config/compaction.ts";
+import type { Config } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { spellingsOf } from "../json-text/edit.ts";
-import { compactConversation } from "../pipeline/compaction/compact-conversation.ts";
-import type { SummarySource } from "../pipeline/compaction/summary-source.ts";
+import { compactConversation } from "../operations/compact.ts";
+import { strategyOfCall } from "../operations/compact-by-strategy.ts";
+import type { CompactRequest, SummarySource } from "../operations/compaction-request.ts";
+import type { Log } from "../operations/edit-record.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import { compactionOfCommand } from "./compaction-of-command.ts";
-import { printOutcome, type RespondWith } from "./conversation-answer.ts";
-import { readDocument } from "./read-document.ts";
-import { readInput, textOf } from "./read-input.ts";
-import { refuseUsage } from "./refuse-usage.ts";
-import { sayProgress } from "./say-progress.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, printJson, say } from "./shell.ts";
-import { withArchive } from "./with-archive.ts";
+import type { Summariser } from "../summariser/summariser.ts";
+import {
+	type ArchiveCommandOptions,
+	type CommonOptions,
+	configOf,
+	logToStderr,
+	printJson,
+	printOutcome,
+	type RespondWith,
+	readDocument,
+	readInput,
+	say,
+	sayProgress,
+	textOf,
+	withArchive,
+} from "./input-output.ts";
+import { refuseUsage } from "./usage.ts";
 
 /** The options of `palimpsest compact`. */
 export interface CompactCommandOptions extends CommonOptions, ArchiveCommandOptions {
@@ -92,9 +105,52 @@ async function broughtOf(
 
 const nobodyToAsk =
 	'A summary is needed, and there is nobody to ask. Name a model by PALIMPSEST_LLM_URL and PALIMPSEST_LLM_MODEL; or write it yourself: --request prints what from, and --summary FILE --summary-token TOKEN puts it in; or set compaction.answered_by=["none"] to drop old messages instead.';
+
 const nothingToSummarise =
 	"There is nothing to summarise: beside the task and the newest messages, which stay, there is none, or a summary alone.";
 
 function refuse(message: string): never {
 	throw new PalimpsestError("invalid_argument", message);
+}
+
+/** How a command compacts. */
+export interface CommandCompaction {
+	/**
+	 * By which strategy, and who is asked for a summary: by default the endpoint that the environment names. Nothing is
+	 * read or loaded before.
+	 *
+	 * @throws PalimpsestError `invalid_policy` where the environment's endpoint or an external strategy cannot be used.
+	 */
+	readonly open: (given?: {
+		readonly named?: BuiltInStrategy | undefined;
+		readonly answer?: SummarySource | undefined;
+	}) => Promise<Pick<CompactRequest, "strategy" | "answer">>;
+	/** Lets the connections to the endpoint go. */
+	readonly close: () => Promise<void>;
+}
+
+/** Prepares what a command that compacts needs of its configuration. */
+export function compactionOfCommand({ policy, file }: Config, log: Log): CommandCompaction {
+	let source: CompactionSource | undefined;
+	return {
+		async open({ named, answer } = {}) {
+			source ??= createCompactionSource({
+				environment: process.env,
+				policyFile: () => file?.path ?? null,
+				workingDirectory: process.cwd(),
+			});
+			const { endpoint, loadStrategy: load } = source;
+			const asked = answer ?? askedOf(policy, endpoint);
+			return { answer: asked, strategy: await strategyOfCall({ named, policy, answer: asked, load, log }) };
+		},
+		async close() {
+			await source?.close();
+		},
+	};
+}
+
+/** A command has no client whose model could be asked, and its caller is asked only where it says so. */
+function askedOf({ compaction: { answered_by: ways } }: Policy, endpoint: Summariser | undefined): SummarySource {
+	if (endpoint && ways.includes("openai-compatible")) return { kind: "summariser", summariser: endpoint };
+	return { kind: ways.includes("none") ? "none" : "caller" };
 }

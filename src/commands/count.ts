@@ -1,7 +1,6 @@
-import { countText } from "../pipeline/count-text.ts";
-import type { EncodingName } from "../tokens/encoding.ts";
-import { readInput, textOf } from "./read-input.ts";
-import { type CommonOptions, configOf, printJson, say } from "./shell.ts";
+import { countText } from "../operations/count.ts";
+import type { EncodingName } from "../tokens/encodings.ts";
+import { type CommonOptions, configOf, printJson, readInput, say, textOf } from "./input-output.ts";
 
 /** The options of `palimpsest count`. */
 export interface CountOptions extends CommonOptions {

@@ -1,12 +1,19 @@
 import { spellingsOf } from "../json-text/edit.ts";
-import { type AutoCompaction, guardWithCompaction } from "../pipeline/compaction/guard-with-compaction.ts";
-import { compactionOfCommand } from "./compaction-of-command.ts";
-import { printOutcome, type RespondWith } from "./conversation-answer.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { readDocument } from "./read-document.ts";
-import { sayProgress } from "./say-progress.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
-import { withArchive } from "./with-archive.ts";
+import { type AutoCompaction, guardWithCompaction } from "../operations/guard-with-compaction.ts";
+import { compactionOfCommand } from "./compact.ts";
+import {
+	type ArchiveCommandOptions,
+	type CommonOptions,
+	configOf,
+	logToStderr,
+	printOutcome,
+	type RespondWith,
+	readDocument,
+	say,
+	sayProgress,
+	withArchive,
+} from "./input-output.ts";
+import { exitCodes } from "./usage.ts";
 
 /** The options of `palimpsest guard`. */
 export interface GuardCommandOptions extends CommonOptions, ArchiveCommandOptions {

@@ -1,14 +1,103 @@
 import { homedir } from "node:os";
+import { parseArgs } from "node:util";
 import { PalimpsestError } from "../errors.ts";
-import { answerHook, type HookHost } from "../hooks/answer-hook.ts";
-import type { HookShell } from "../hooks/hook-context.ts";
-import type { HookContext, ToolEvent } from "../hooks/tool-event.ts";
-import { ownCommandLine } from "./own-command.ts";
+import {
+	answerHook,
+	enterHook,
+	type HookHost,
+	type HookTarget,
+	hookHosts,
+	hookTarget,
+	type InstallHost,
+	removeHook,
+} from "../hosts/hooks.ts";
+import { opencodePlugin } from "../hosts/opencode.ts";
+import { planChange } from "../hosts/settings-file.ts";
+import type { HookContext, HookShell, ToolEvent } from "../hosts/tool-event.ts";
+import { ownCommand, ownCommandLine, showChange } from "./input-output.ts";
+import { checkLocale } from "./usage.ts";
+
+/**
+ * Answers where the command line is the call of a hook; `false` where it is anything else. A host waits for its hooks with
+ * every tool call, so that they are told apart before anything else is loaded; and it takes whatever its settings say: an
+ * error of usage would be shown to the model.
+ */
+export async function answerHookCall(parameters: readonly string[]): Promise<boolean> {
+	const [command, name, ...rest] = parameters;
+	if (command !== "hook" || !isHook(name) || rest.includes("--help") || rest.includes("-h")) return false;
+	await hook(name, optionsIn(rest));
+	return true;
+}
+
+function optionsIn(args: string[]): HookOptions {
+	const text = { type: "string" } as const;
+	const ofAll = { "max-chars": text, policy: text, archive: text, namespace: text, locale: text };
+	const options = { ...ofAll, host: text, "saved-in": text };
+	const parsed = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
+	const unknown = parsed.tokens.find((token) => token.kind !== "option" || !Object.hasOwn(options, token.name));
+	return { ...parsed.values, ...(unknown && { unknown: unknown.kind === "option" ? unknown.rawName : "an argument" }) };
+}
+
+function isHook(name: string | undefined): name is HookName {
+	return name === "shorten" || hookHosts.some((host) => host === name);
+}
+
+/** The options of `palimpsest hook install` and `hook uninstall`. */
+export interface InstallOptions {
+	/** For this project alone. */
+	readonly project?: boolean;
+	/** Shows what would change and writes nothing. */
+	readonly dryRun?: boolean;
+	/** Characters up to which a result is left whole. */
+	readonly maxChars?: number;
+	/** Language of the notices, if not that of the host's server entry. */
+	readonly locale?: string;
+}
+
+/** `palimpsest hook install HOST`: enters the hook in the host's settings and prints what changed. */
+export async function installHook(host: InstallHost, options: InstallOptions): Promise<void> {
+	const target = targetOf(host, options);
+	const { file } = target;
+	const change = await planChange(file, (text) =>
+		target.kind === "file" ? target.text : enterHook(text ?? "", target.entry),
+	);
+	await showChange({ file, change, dryRun: options.dryRun, done: "installed" });
+}
+
+/** `palimpsest hook uninstall HOST`: takes the hook out again and prints what changed. */
+export async function uninstallHook(host: InstallHost, options: InstallOptions): Promise<void> {
+	const target = targetOf(host, options);
+	const { file } = target;
+	const change = await planChange(file, (text) => {
+		if (text === undefined) return undefined;
+		if (target.kind === "entry") return removeHook(text, target.entry);
+		return text.includes("Written by palimpsest") ? undefined : text;
+	});
+	await showChange({ file, change, dryRun: options.dryRun, done: "uninstalled" });
+}
+
+/** `palimpsest hook opencode`: prints the plugin file. */
+export function printOpencodePlugin({ maxChars = usualHookChars, locale }: InstallOptions): void {
+	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
+}
+
+function targetOf(host: InstallHost, { project, maxChars = usualHookChars, locale }: InstallOptions): HookTarget {
+	return hookTarget(host, {
+		homeFolder: homedir(),
+		projectFolder: project ? process.cwd() : undefined,
+		environment: process.env,
+		command: ownCommand(),
+		mostChars: maxChars,
+		locale: checkLocale(locale),
+	});
+}
 
 /** Characters of a tool's result that is left whole, where nothing else is said: some 4 000 tokens. */
 export const usualHookChars = 16_000;
+
 /** How long a hook may take before its result is let through, in ms. */
 const timeLimitMs = 8_000;
+
 /** Bytes of an event that is read at most. */
 const mostEventBytes = 64 * 1024 * 1024;
 
@@ -63,8 +152,7 @@ function answerEvent(host: HookHost) {
 	return (json: string, mostChars: number, options: HookOptions): Promise<string | undefined> =>
 		withShell({ ...options, host }, async (shell) => {
 			const contextOf = (event: ToolEvent): HookContext => {
-				const loaded = async () =>
-					(await import("../hooks/hook-context.ts")).hookContext({ event, ...(await shell()) });
+				const loaded = async () => (await import("../hosts/tool-event.ts")).hookContext({ event, ...(await shell()) });
 				return {
 					mostChars,
 					shorten: async (text, most) => (text.length <= most ? undefined : (await loaded()).shorten(text, most)),
@@ -81,7 +169,7 @@ function shortenInput(text: string, most: number, options: HookOptions): Promise
 	const { "saved-in": file } = options;
 	const savedIn = typeof file === "string" ? file : undefined;
 	return withShell(options, async (shell) => {
-		const { shortenPassed } = await import("../hooks/hook-context.ts");
+		const { shortenPassed } = await import("../hosts/tool-event.ts");
 		return shortenPassed({ ...(await shell()), text, most, savedIn });
 	});
 }
@@ -103,9 +191,9 @@ async function withShell<T>(options: HookOptions, work: (shell: () => Promise<Ho
 async function openShell(options: HookOptions): Promise<HookShell> {
 	const [{ isPolicyUsual, usualPolicyIn }, { languageOfServer }, { archiveLocation }, { openArchiveOfPolicy }] =
 		await Promise.all([
-			import("../hooks/usual-policy.ts"),
-			import("../hosts/server-language.ts"),
-			import("../config/archive-location.ts"),
+			import("../hosts/tool-event.ts"),
+			import("../hosts/hooks.ts"),
+			import("../config/archive.ts"),
 			import("../archive/open.ts"),
 		]);
 	const named = (name: "policy" | "archive" | "namespace" | "locale" | "host") => {
@@ -117,7 +205,7 @@ async function openShell(options: HookOptions): Promise<HookShell> {
 	const here = { environment: env, workingDirectory: process.cwd() };
 	const ofServer = await languageOfServer({ ...here, hostName, platform, homeFolder: homedir() });
 	const wholePolicy = async () => {
-		const { loadConfig } = await import("../config.ts");
+		const { loadConfig } = await import("../config/config.ts");
 		const settings = locale === undefined ? [] : [`locale=${locale}`];
 		return (await loadConfig({ ...here, policyFile, settings, environment: { ...env, ...ofServer } })).policy;
 	};

@@ -1,20 +1,12 @@
 import { homedir } from "node:os";
 import path from "node:path";
 import { archivePlace } from "../archive/open.ts";
-import { planChange } from "../hooks/change-file.ts";
-import { enterServer, removeServer } from "../hosts/enter-server.ts";
-import { entryByHand } from "../hosts/entry-by-hand.ts";
-import type { Host } from "../hosts/host.ts";
-import { hostStates, presentFiles } from "../hosts/host-state.ts";
-import { hosts } from "../hosts/hosts.ts";
-import { isWritable } from "../hosts/is-writable.ts";
-import { serverStart } from "../hosts/server-start.ts";
+import { type Host, hosts, serverStart } from "../hosts/hosts.ts";
+import { enterServer, entryByHand, hostStates, isWritable, presentFiles, removeServer } from "../hosts/install.ts";
+import { planChange } from "../hosts/settings-file.ts";
 import { presetNames } from "../policy/names.ts";
-import { ownCommand } from "./own-command.ts";
-import { checkLocale, refuseUnknown } from "./refuse-unknown.ts";
-import { refuseUsage } from "./refuse-usage.ts";
-import { say, show, shownName } from "./shell.ts";
-import { showChange } from "./show-change.ts";
+import { ownCommand, say, show, showChange, shownName } from "./input-output.ts";
+import { checkLocale, refuseUnknown, refuseUsage } from "./usage.ts";
 
 /** The options of `palimpsest install` and `palimpsest uninstall`. */
 export interface InstallServerOptions {

@@ -1,9 +1,16 @@
 import { spellingsOf } from "../json-text/edit.ts";
-import { maskConversation } from "../pipeline/mask-conversation.ts";
-import { printOutcome, type RespondWith } from "./conversation-answer.ts";
-import { readDocument } from "./read-document.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
-import { withArchive } from "./with-archive.ts";
+import { maskConversation } from "../operations/mask.ts";
+import {
+	type ArchiveCommandOptions,
+	type CommonOptions,
+	configOf,
+	logToStderr,
+	printOutcome,
+	type RespondWith,
+	readDocument,
+	say,
+	withArchive,
+} from "./input-output.ts";
 
 /** `palimpsest mask FILE`: prints the conversation with old tool results masked. */
 export async function mask(

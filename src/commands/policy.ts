@@ -1,11 +1,11 @@
-import { readPolicyFile } from "../config/read-policy-file.ts";
+import { readPolicyFile } from "../config/policy-file.ts";
 import { policyJsonSchema } from "../policy/check.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import { policyReference } from "../policy/reference.ts";
-import { refuseUnknown } from "./refuse-unknown.ts";
-import { type CommonOptions, configOf, printJson, say } from "./shell.ts";
+import { type CommonOptions, configOf, printJson, say } from "./input-output.ts";
+import { refuseUnknown } from "./usage.ts";
 
 /** `palimpsest policy show`: the policy in force and the file it came from. */
 export async function showPolicy(options: CommonOptions): Promise<void> {

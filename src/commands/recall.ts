@@ -1,12 +1,19 @@
 import type { Archive } from "../archive/archive.ts";
 import type { PartRequest } from "../archive/part.ts";
 import { encodeText } from "../archive/text-bytes.ts";
-import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../pipeline/recall-original.ts";
-import { ownCommandLine } from "./own-command.ts";
-import { refuseUsage } from "./refuse-usage.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, printJson, say, show } from "./shell.ts";
-import { withOwnArchive } from "./with-archive.ts";
-import { writeOut } from "./write-out.ts";
+import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../operations/recall.ts";
+import {
+	type ArchiveCommandOptions,
+	type CommonOptions,
+	configOf,
+	ownCommandLine,
+	printJson,
+	say,
+	show,
+	withOwnArchive,
+	writeOut,
+} from "./input-output.ts";
+import { refuseUsage } from "./usage.ts";
 
 /** The options of `palimpsest recall`. */
 export interface RecallOptions extends CommonOptions, ArchiveCommandOptions, PartRequest {

@@ -1,10 +1,9 @@
-import { archiveLocation } from "../config/archive-location.ts";
-import { contextText } from "../pipeline/report/context-text.ts";
-import { reportContext } from "../pipeline/report/report-context.ts";
-import { readDocument } from "./read-document.ts";
-import { styleOfStream } from "./report/style-of-stream.ts";
-import { type CommonOptions, configOf, printJson } from "./shell.ts";
-import { writeOut } from "./write-out.ts";
+import { archiveLocation } from "../config/archive.ts";
+import { PalimpsestError } from "../errors.ts";
+import { writeNewFile } from "../files/access.ts";
+import { reportContext } from "../operations/report.ts";
+import { type ContextTextStyle, contextText } from "../operations/report-text.ts";
+import { type CommonOptions, configOf, printJson, readDocument, writeOut } from "./input-output.ts";
 
 /** The options of `palimpsest report`. */
 export interface ReportCommandOptions extends CommonOptions {
@@ -34,12 +33,50 @@ export async function report(file: string, options: ReportCommandOptions): Promi
 		reserveTokens,
 	});
 	if (html !== undefined) {
-		const [{ reportPage }, { writePage }] = await Promise.all([
-			import("../pages/report-page.ts"),
-			import("./report/write-page.ts"),
-		]);
+		const { reportPage } = await import("../pages/report-page.ts");
 		await writePage(html, await reportPage({ report }));
 	}
 	if (json) printJson(report, 2);
 	else await writeOut(contextText(report, styleOfStream(process.stdout, process.env)));
+}
+
+/** Where a report is written. */
+export interface ReportStream {
+	readonly isTTY?: boolean | undefined;
+	/** Characters of a line; a terminal that does not know its width says 0. */
+	readonly columns?: number | undefined;
+}
+
+const columnsOfFiles = 100;
+
+const widest = 140;
+
+/**
+ * How a report is written to a stream: in a terminal as wide as it is, up to 140 columns, with bars of Unicode blocks;
+ * elsewhere, and where `NO_COLOR` asks for plain output (https://no-color.org) or the terminal is `dumb`, in ASCII, and
+ * 100 columns wide where there is no terminal.
+ */
+export function styleOfStream(
+	{ isTTY, columns }: ReportStream,
+	{ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>,
+): ContextTextStyle {
+	const isPlain = isTTY !== true || (NO_COLOR ?? "") !== "" || TERM === "dumb";
+	return {
+		columns: isTTY === true ? Math.min(widest, columns || columnsOfFiles) : columnsOfFiles,
+		bars: isPlain ? "ascii" : "blocks",
+	};
+}
+
+/**
+ * Writes a page where the caller wants it, over what was there.
+ *
+ * @throws PalimpsestError `unwritable_file`.
+ */
+export async function writePage(file: string, text: string): Promise<void> {
+	try {
+		await writeNewFile({ file, text, overwrite: true });
+	} catch (cause) {
+		const { code, message } = cause as NodeJS.ErrnoException;
+		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code ?? message}.`, { cause });
+	}
 }

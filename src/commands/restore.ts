@@ -1,9 +1,14 @@
-import { decodeText } from "../files/read-file.ts";
-import { restoreText } from "../pipeline/restore-text.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { readInput } from "./read-input.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, say } from "./shell.ts";
-import { withOwnArchive } from "./with-archive.ts";
+import { decodeText } from "../files/access.ts";
+import { restoreText } from "../operations/restore.ts";
+import {
+	type ArchiveCommandOptions,
+	type CommonOptions,
+	configOf,
+	readInput,
+	say,
+	withOwnArchive,
+} from "./input-output.ts";
+import { exitCodes } from "./usage.ts";
 
 /** Names shown of those that could not be restored. */
 const mostNamed = 10;

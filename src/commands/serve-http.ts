@@ -1,16 +1,39 @@
 import { isIPv6 } from "node:net";
 import type { ArchiveLocation } from "../archive/open.ts";
-import type { CompactionSource } from "../config/create-compaction-source.ts";
+import type { CompactionSource } from "../config/compaction.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../mcp/http/address.ts";
 import { createAuthentication, createPrincipalArchives } from "../mcp/http/authenticate.ts";
+import type { LogKind } from "../mcp/http/logs.ts";
 import { createMetrics, type MetricsService, measureArchives, serveMetrics } from "../mcp/http/metrics.ts";
 import { createReadiness, probeArchive } from "../mcp/http/readiness.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
-import type { CallPool } from "../mcp/pool/call-pool.ts";
-import { createPool } from "../mcp/pool/create-pool.ts";
-import type { Log } from "../pipeline/log-event.ts";
-import type { HttpServeOptions } from "./add-serve-options.ts";
-import { endBySignal } from "./end-by-signal.ts";
+import { type CallPool, createPool } from "../mcp/pool/pool.ts";
+import type { Log } from "../operations/edit-record.ts";
+import { endBySignal } from "./usage.ts";
+
+/** The options that `palimpsest serve` has for HTTP, as commander hands them over. */
+export interface HttpServeOptions {
+	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
+	readonly http?: string | true;
+	readonly publicUrl?: string;
+	readonly stateless?: true;
+	readonly authTokens?: string;
+	readonly authIssuer?: string;
+	readonly authAudience?: readonly string[];
+	readonly authJwks?: string;
+	readonly authScope?: readonly string[];
+	readonly requestsPerMinute?: number;
+	readonly concurrentCalls?: number;
+	readonly callSeconds?: number;
+	readonly sessionsPerPrincipal?: number;
+	/** Where the metrics are: `HOST:PORT`, or true for `/metrics` of the server's own address; absent: nowhere. */
+	readonly metrics?: string | true;
+	readonly shutdownSeconds?: number;
+	readonly threads?: number;
+	readonly maxQueue?: number;
+	/** For standard input and output too. */
+	readonly log?: LogKind;
+}
 
 /** What the command line says. */
 export interface HttpCommandOptions extends HttpServeOptions {

@@ -1,14 +1,13 @@
 import path from "node:path";
-import { archiveLocation } from "../config/archive-location.ts";
-import { createArchiveSource } from "../config/create-archive-source.ts";
-import { createCompactionSource } from "../config/create-compaction-source.ts";
-import { createPolicySource } from "../config/create-policy-source.ts";
+import { archiveLocation, createArchiveSource } from "../config/archive.ts";
+import { createCompactionSource } from "../config/compaction.ts";
+import { createPolicySource } from "../config/config.ts";
 import { captureStandardError, createOperatorLog } from "../mcp/http/logs.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { type LogLevel, logLevels } from "../policy/names.ts";
-import type { HttpServeOptions } from "./add-serve-options.ts";
-import { refuseUsage } from "./refuse-usage.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configSources, logToStderr, say } from "./shell.ts";
+import { type ArchiveCommandOptions, type CommonOptions, configSources, logToStderr, say } from "./input-output.ts";
+import type { HttpServeOptions } from "./serve-http.ts";
+import { refuseUsage } from "./usage.ts";
 
 /** The options of `palimpsest serve`. */
 export interface ServeOptions extends CommonOptions, ArchiveCommandOptions, HttpServeOptions {

@@ -1,10 +1,16 @@
 import { cutOfCall, nameOfLimit } from "../pipeline/cut-of-call.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import type { TruncatePolicy } from "../policy/schema.ts";
-import { outputPieces } from "./output-pieces.ts";
-import { ownCommandLine } from "./own-command.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configOf, logToStderr, say } from "./shell.ts";
-import { withArchive } from "./with-archive.ts";
+import {
+	type ArchiveCommandOptions,
+	type CommonOptions,
+	configOf,
+	logToStderr,
+	outputPieces,
+	ownCommandLine,
+	say,
+	withArchive,
+} from "./input-output.ts";
 
 /** The limits that a command line can give. */
 export interface LimitOptions {

@@ -1,6 +1,5 @@
-import { locateCallArguments } from "./call-arguments.ts";
-import type { PairedResult } from "./pairing.ts";
-import type { Message } from "./transcript.ts";
+import type { Message } from "../conversation/transcript.ts";
+import { locateCallArguments, type PairedResult } from "../conversation/turns.ts";
 
 /** What is known of a call: what whoever made it was after. */
 export interface CallPurpose {

@@ -1,15 +1,20 @@
-import type { Path } from "../engine/path.ts";
-import type { MediaNode, Message, Role } from "../engine/transcript.ts";
-import type { Format } from "./format.ts";
+import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
+import {
+	addCalls,
+	addResult,
+	type Format,
+	finishMessage,
+	keptFields,
+	type MessageDraft,
+	plainMessage,
+	probeMessages,
+	readEach,
+	readSurroundings,
+	startMessage,
+} from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { keptFields } from "./kept-fields.ts";
-import { readMedia } from "./media/read-media.ts";
-import { addCalls, addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
-import { plainMessage } from "./plain-message.ts";
-import { probeMessages } from "./probe-messages.ts";
-import { readEach } from "./read-each.ts";
-import { readSurroundings } from "./surroundings.ts";
-import { readTypedParts } from "./typed-parts.ts";
+import { readMedia } from "./media.ts";
+import { readTypedParts } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant", tool: "tool" };
 

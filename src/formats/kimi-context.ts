@@ -1,10 +1,7 @@
-import type { Path } from "../engine/path.ts";
-import type { Message } from "../engine/transcript.ts";
-import type { Fit, Format, LocatedMessages } from "./format.ts";
+import type { Message, Path } from "../conversation/transcript.ts";
+import { type Fit, type Format, type LocatedMessages, plainMessage, readEach } from "./format.ts";
 import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { openaiChat, probeChatMessage, readChatMessage } from "./openai-chat/openai-chat.ts";
-import { plainMessage } from "./plain-message.ts";
-import { readEach } from "./read-each.ts";
+import { openaiChat, probeChatMessage, readChatMessage } from "./openai-chat.ts";
 
 /** What each kind of record holds that Kimi CLI writes between the messages. */
 const ownRecords: Readonly<Record<string, (record: JsonObject) => boolean>> = {

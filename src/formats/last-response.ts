@@ -1,14 +1,14 @@
 import { PalimpsestError } from "../errors.ts";
 import type { LastResponse } from "./answer.ts";
-import { anthropicMessages } from "./anthropic/anthropic-messages.ts";
-import { bedrockConverse } from "./bedrock/bedrock-converse.ts";
-import { gemini } from "./gemini/gemini.ts";
+import { anthropicMessages } from "./anthropic.ts";
+import { bedrockConverse } from "./bedrock.ts";
+import { gemini } from "./gemini.ts";
 import { isJsonObject } from "./json-values.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { ollama } from "./ollama.ts";
-import { openaiChat } from "./openai-chat/openai-chat.ts";
-import { openaiResponses } from "./openai-responses/openai-responses.ts";
-import { vercelModel } from "./vercel/vercel-model.ts";
+import { openaiChat } from "./openai-chat.ts";
+import { openaiResponses } from "./openai-responses.ts";
+import { vercelModel } from "./vercel-model.ts";
 
 /** The first shape that fits is taken, so stricter shapes come first. */
 const readers = [

@@ -1,16 +1,19 @@
-import type { Path } from "../engine/path.ts";
-import type { MediaNode, Message, Role } from "../engine/transcript.ts";
+import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
 import { finishResponse, hasMember, type LastResponse, objectsOf, textsOf } from "./answer.ts";
-import { readToolUses } from "./anthropic/anthropic-messages.ts";
-import type { Format } from "./format.ts";
+import { readToolUses } from "./anthropic.ts";
+import {
+	addResult,
+	type Format,
+	finishMessage,
+	type MessageDraft,
+	probeMessages,
+	readEach,
+	readSurroundings,
+	startMessage,
+} from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { readInlineMedia } from "./media/inline-media.ts";
-import { readMedia } from "./media/read-media.ts";
-import { addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
-import { probeMessages } from "./probe-messages.ts";
-import { readEach } from "./read-each.ts";
-import { readSurroundings } from "./surroundings.ts";
-import { readTypedParts } from "./typed-parts.ts";
+import { readInlineMedia, readMedia } from "./media.ts";
+import { readTypedParts } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant" };
 

@@ -1,13 +1,17 @@
-import type { Path } from "../engine/path.ts";
-import type { Message } from "../engine/transcript.ts";
+import type { Message, Path } from "../conversation/transcript.ts";
 import { finishResponse, hasMember, type LastResponse } from "./answer.ts";
-import type { Fit, Format, LocatedMessages } from "./format.ts";
+import {
+	type Exchange,
+	type Fit,
+	type Format,
+	type LocatedMessages,
+	pairByPosition,
+	plainMessage,
+	readSurroundings,
+} from "./format.ts";
 import { idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { readMedia } from "./media/read-media.ts";
-import { openaiChat, readChatAnswer, readChatMessage } from "./openai-chat/openai-chat.ts";
-import { type Exchange, pairByPosition } from "./pair-by-position.ts";
-import { plainMessage } from "./plain-message.ts";
-import { readSurroundings } from "./surroundings.ts";
+import { readMedia } from "./media.ts";
+import { openaiChat, readChatAnswer, readChatMessage } from "./openai-chat.ts";
 
 const expected = "a call without an id or with an `index`, a result with `tool_name`, or `images`, among the messages";
 

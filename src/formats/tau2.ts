@@ -1,13 +1,18 @@
-import type { Path } from "../engine/path.ts";
-import type { Message, Role } from "../engine/transcript.ts";
-import type { Format } from "./format.ts";
+import type { Message, Path, Role } from "../conversation/transcript.ts";
+import {
+	addCalls,
+	addResult,
+	type Format,
+	finishMessage,
+	keptFields,
+	type MessageDraft,
+	plainMessage,
+	probeMessages,
+	readEach,
+	startMessage,
+} from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import { keptFields } from "./kept-fields.ts";
-import { addCalls, addResult, finishMessage, type MessageDraft, startMessage } from "./message-draft.ts";
-import { plainMessage } from "./plain-message.ts";
-import { probeMessages } from "./probe-messages.ts";
-import { readEach } from "./read-each.ts";
-import { readTypedParts } from "./typed-parts.ts";
+import { readTypedParts } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant", tool: "tool" };
 

@@ -1,10 +1,11 @@
 import path from "node:path";
-import type { Host, HostProgram, HostSurroundings, ServerStart } from "./host.ts";
 
 type Where = HostSurroundings;
 
 const servers = ["mcpServers", "palimpsest"];
+
 const plain = ({ command, args, env }: ServerStart) => ({ command, args, env });
+
 const typed = (start: ServerStart) => ({ type: "stdio", ...plain(start) });
 
 /** A file in the project where there is one, else in the home folder. */
@@ -216,4 +217,69 @@ function clineCommand({ homeFolder, environment }: Where): HostProgram {
 
 function zedFolder(where: Where): string {
 	return where.platform === "win32" ? path.join(settingsFolder(where), "Zed") : path.join(configFolder(where), "zed");
+}
+
+/** What the user may choose when the server is entered in a host. */
+export interface StartChoices {
+	readonly preset?: string | undefined;
+	readonly locale?: string | undefined;
+	/** Where originals are kept, as `--archive`. */
+	readonly archive?: string | undefined;
+	/** Program and first arguments in place of npm's: a checkout, or an installation of one's own. */
+	readonly command?: readonly string[] | undefined;
+	readonly platform: NodeJS.Platform;
+}
+
+/** How a host is told to start the server: by npx, which on Windows is a script that only a shell can run. */
+export function serverStart({ preset, locale, archive, command, platform }: StartChoices): ServerStart {
+	const fromNpm = ["npx", "-y", "palimpsest-mcp"];
+	const [program = "npx", ...args] = command ?? (platform === "win32" ? ["cmd", "/c", ...fromNpm] : fromNpm);
+	const named = { PALIMPSEST_PRESET: preset, PALIMPSEST_LOCALE: locale, PALIMPSEST_ARCHIVE: archive };
+	const env = Object.fromEntries(Object.entries(named).flatMap(([name, value]) => (value ? [[name, value]] : [])));
+	return { command: program, args, env };
+}
+
+/** Where hosts keep what they are told, on this machine. */
+export interface HostSurroundings {
+	readonly platform: NodeJS.Platform;
+	readonly homeFolder: string;
+	/** The project, where the entry is for that alone. */
+	readonly projectFolder?: string | undefined;
+	readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+/** A program of a host that has several, such as an editor's extension and a command. */
+export interface HostProgram {
+	/** Its configuration file. */
+	readonly file: string;
+	/** The folder that is there where the program is. */
+	readonly folder: string;
+}
+
+/** How a host starts the server. */
+export interface ServerStart {
+	readonly command: string;
+	readonly args: readonly string[];
+	/** Environment variables, beside those that the host passes on. */
+	readonly env: Readonly<Record<string, string>>;
+}
+
+/** A program that can use an MCP server, and how it is told of one. */
+export interface Host {
+	/** As `palimpsest install` takes it, such as `claude-code`. */
+	readonly name: string;
+	readonly title: string;
+	/** How its configuration is written; `yaml` is entered by hand. */
+	readonly format: "json" | "toml" | "yaml";
+	/** Where in it the entry stands. */
+	readonly key: readonly string[];
+	/** Its configuration file; `undefined` where it has none for a project, or none on this platform. */
+	readonly file: (where: HostSurroundings) => string | undefined;
+	/** Its programs, where it has several with a file each; `file` is that of the first. */
+	readonly programs?: (where: HostSurroundings) => readonly HostProgram[];
+	readonly entry: (start: ServerStart) => unknown;
+	/** What has to be done so that it takes notice. */
+	readonly afterwards: string;
+	/** Where its documentation says so. */
+	readonly source: string;
 }

@@ -1,4 +1,4 @@
-import { itemBeside, type Path, parseInsertPointer, parseJsonPointer, valueAt } from "../engine/path.ts";
+import { itemBeside, type Path, parseInsertPointer, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
 import { compactJson, requireJson } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { wrongArgument } from "../policy/errors.ts";

@@ -1,5 +1,5 @@
 import { createScanner } from "jsonc-parser";
-import type { Path } from "../engine/path.ts";
+import type { Path } from "../conversation/transcript.ts";
 
 /** A range of a text, in characters (UTF-16 code units), half open. */
 export interface Span {

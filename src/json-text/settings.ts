@@ -10,7 +10,7 @@ import {
 	parse,
 	parseTree,
 } from "jsonc-parser";
-import type { Path } from "../engine/path.ts";
+import type { Path } from "../conversation/transcript.ts";
 import { isJsonObject, type JsonObject } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { tokenKinds } from "./locate.ts";

@@ -1,5 +1,5 @@
 import crypto from "node:crypto";
-import { jsonPointer, type Path } from "../engine/path.ts";
+import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { compactJson, type JsonObject } from "../engine/stringify.ts";
 
 // This file does not load jsonc-parser: the server and the hooks start without it.

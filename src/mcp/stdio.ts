@@ -8,9 +8,9 @@ import {
 	McpError,
 	type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { CompactionSource } from "../config/create-compaction-source.ts";
-import { createServer, type ServerOptions } from "./create-server.ts";
-import { messageLine } from "./written-json.ts";
+import type { CompactionSource } from "../config/compaction.ts";
+import { messageLine } from "./answer.ts";
+import { createServer, type ServerOptions } from "./server.ts";
 
 /** Largest message taken from the client by default, in bytes. The SDK's own 10 MiB would end the connection. */
 export const largestStdioMessage = 64 * 1024 * 1024;

@@ -1,7 +1,6 @@
-import type { ContextReport } from "../pipeline/report/context-report.ts";
+import type { ContextReport } from "../operations/report.ts";
 import { version } from "../version.ts";
-import { pageAsset } from "./page-asset.ts";
-import { selfContainedPage } from "./self-contained-page.ts";
+import { pageAsset, selfContainedPage } from "./page.ts";
 
 /**
  * The page of a context report: one HTML file that needs no network, in which people see what fills the context window

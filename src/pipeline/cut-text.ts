@@ -2,11 +2,11 @@ import { truncateHeadTail } from "../engine/truncate/head-tail.ts";
 import { lineStarts, omittedRanges } from "../engine/truncate/kept-ranges.ts";
 import { truncateOutput } from "../engine/truncate/truncate-output.ts";
 import type { LineSpan, OutputTruncation } from "../engine/truncate/truncation-types.ts";
+import { textLibraries } from "../operations/text-libraries.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Originals, wordings } from "../policy/wordings.ts";
 import type { Cut } from "./cut-of-call.ts";
 import { charsCheck, limitCheck } from "./stream/limit-check.ts";
-import { textLibraries } from "./text-libraries.ts";
 import { truncateJsonContent } from "./truncate-json-content.ts";
 
 /** A text that was cut, and what of it is left. */

@@ -1,17 +1,16 @@
 import { refusePlaceholders } from "../archive/store.ts";
-import { scaleTokens } from "../engine/token-scale.ts";
+import { scaleTokens } from "../conversation/measure.ts";
 import type { LineSpan } from "../engine/truncate/truncation-types.ts";
 import { PalimpsestError } from "../errors.ts";
+import { type CountingReport, countingReport, tokenMeter } from "../operations/count.ts";
+import type { Log } from "../operations/edit-record.ts";
+import { placeholdersOf } from "../operations/find-original.ts";
+import { type KeepsOriginals, originalsOf } from "../operations/originals.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type CountingReport, countingReport } from "./counting-report.ts";
 import { type CutOptions, cutOfCall, limitTooSmall, nameOfLimit } from "./cut-of-call.ts";
 import { type CutText, cutText } from "./cut-text.ts";
-import type { Log } from "./log-event.ts";
-import { type KeepsOriginals, originalsOf } from "./originals-of.ts";
-import { placeholdersOf } from "./placeholders-of.ts";
 import { limitCheck } from "./stream/limit-check.ts";
 import type { StreamLimit } from "./stream/stream-limit.ts";
-import { tokenMeter } from "./token-meter.ts";
 
 /** What a truncation did. Characters are UTF-16 code units. */
 export interface TruncateReport extends CountingReport {

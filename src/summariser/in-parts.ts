@@ -1,4 +1,4 @@
-import { type Pieces, packPieces, splitInTwo } from "../engine/compaction/split-pieces.ts";
+import { type Pieces, packPieces, splitInTwo } from "../compaction/range.ts";
 import { truncateHeadTail } from "../engine/truncate/head-tail.ts";
 import { SummariserError } from "../errors.ts";
 import {

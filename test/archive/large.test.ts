@@ -2,8 +2,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
 import type { PartRequest } from "../../src/archive/part.ts";
 import { selectPart } from "../../src/archive/select.ts";
-import type { CountTokens } from "../../src/engine/measure.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import type { CountTokens } from "../../src/conversation/measure.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 const lines = 1_000_000;

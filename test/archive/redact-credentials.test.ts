@@ -11,10 +11,10 @@ import {
 	redactionMark,
 } from "../../src/archive/redact.ts";
 import { PalimpsestError } from "../../src/errors.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
-import { recallOriginal } from "../../src/pipeline/recall-original.ts";
-import { restoreWhole } from "../../src/pipeline/restore-whole.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { recallOriginal } from "../../src/operations/recall.ts";
+import { restoreWhole } from "../../src/operations/restore.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { textOfLength } from "../support/sample-text.ts";

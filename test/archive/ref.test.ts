@@ -2,8 +2,8 @@ import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { hashPrefixOfRef, nearRefs, refLength, refOfHash, refPattern, tidyRef } from "../../src/archive/reference.ts";
-import type { CountTokens } from "../../src/engine/measure.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import type { CountTokens } from "../../src/conversation/measure.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const refs = Array.from({ length: 5000 }, (_, index) => refOfHash(sha256(`original ${index}`)));

@@ -2,8 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { PartRequest, SelectedPart } from "../../src/archive/part.ts";
 import { selectPart } from "../../src/archive/select.ts";
-import type { CountTokens } from "../../src/engine/measure.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import type { CountTokens } from "../../src/conversation/measure.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 
 let countTokens: CountTokens = () => 0;
 beforeAll(async () => {

@@ -1,15 +1,15 @@
-import type * as Measure from "../../src/engine/measure.ts";
-import type * as Clairvoyant from "../../src/engine/replay/clairvoyant-recall.ts";
-import type * as History from "../../src/engine/replay/history.ts";
-import type * as Recall from "../../src/engine/replay/measure-recall.ts";
-import type * as Meter from "../../src/engine/replay/meter-schedule.ts";
-import type * as Replay from "../../src/engine/replay/replay.ts";
-import type { Transcript } from "../../src/engine/transcript.ts";
-import type * as Placeholders from "../../src/pipeline/placeholders-of.ts";
+import type * as Measure from "../../src/conversation/measure.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import type * as History from "../../src/masking/history.ts";
+import type * as Replay from "../../src/masking/replay.ts";
+import type * as Placeholders from "../../src/operations/find-original.ts";
 import type * as Resolve from "../../src/policy/layers.ts";
 import type * as Presets from "../../src/policy/presets.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import type * as Wordings from "../../src/policy/wordings.ts";
+import type * as Meter from "../../src/replaying/bill.ts";
+import type * as Clairvoyant from "../../src/replaying/recall.ts";
+import type * as Recall from "../../src/replaying/recall.ts";
 import { importBuilt } from "./import-built.ts";
 
 /** The product's replay, from the build. */

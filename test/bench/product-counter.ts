@@ -1,6 +1,8 @@
-import type { createCounter as CreateCounter } from "../../src/tokens/create-counter.ts";
-import type { loadCounter as LoadCounter } from "../../src/tokens/load-counter.ts";
-import type { readEncoding as ReadEncoding } from "../../src/tokens/read-encoding.ts";
+import type {
+	createCounter as CreateCounter,
+	loadCounter as LoadCounter,
+	readEncoding as ReadEncoding,
+} from "../../src/tokens/counter.ts";
 import { importBuilt } from "./import-built.ts";
 
 /** The product's counter of o200k_base. */

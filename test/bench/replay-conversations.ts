@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { toolTurns as ToolTurns } from "../../src/engine/tool-turns.ts";
-import type { Transcript } from "../../src/engine/transcript.ts";
-import type { readConversation as ReadConversation } from "../../src/formats/read-conversation.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import type { toolTurns as ToolTurns } from "../../src/conversation/turns.ts";
+import type { readConversation as ReadConversation } from "../../src/formats/detect.ts";
 import { openaiMessages } from "./conversation-shapes.ts";
 import { generateConversation } from "./generate-conversation.ts";
 import { importBuilt } from "./import-built.ts";

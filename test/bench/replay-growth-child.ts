@@ -1,4 +1,4 @@
-import type { Transcript } from "../../src/engine/transcript.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { loadReplay } from "./load-replay.ts";
 import { copyOf, halvesOf, loadReplaySource, type ReplaySource } from "./replay-conversations.ts";

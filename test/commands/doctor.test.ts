@@ -3,8 +3,7 @@ import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { checkNode } from "../../src/commands/doctor/check-node.ts";
-import type { Finding } from "../../src/commands/doctor/finding.ts";
+import { checkNode, type Finding } from "../../src/commands/doctor.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

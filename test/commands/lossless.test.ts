@@ -1,12 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { decodeText } from "../../src/files/read-file.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import { decodeText } from "../../src/files/access.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { invertEdits, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { expectedText } from "../json-text/chosen-edits.ts";
 import { placedEdits, placedText } from "../json-text/placed-text.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -14,7 +14,7 @@ import { realDataFolder } from "../support/real-conversations.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
-vi.mock(import("../../src/tokens/load-counter.ts"), async (importOriginal) => {
+vi.mock(import("../../src/tokens/counter.ts"), async (importOriginal) => {
 	const { rememberCounts } = await import("../support/remembered-counter.ts");
 	return rememberCounts(importOriginal);
 });

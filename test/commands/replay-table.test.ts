@@ -1,9 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { policiesTable } from "../../src/commands/replay/policies-table.ts";
-import { replayText } from "../../src/commands/replay/replay-text.ts";
-import { startProgress } from "../../src/commands/replay/start-progress.ts";
-import { ratesOfPrices } from "../../src/pipeline/replay/rates.ts";
-import type { PolicyFigures, ReplayedFile } from "../../src/pipeline/replay/replay-report.ts";
+import { policiesTable, replayText, startProgress } from "../../src/commands/replay.ts";
+import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
+import type { PolicyFigures, ReplayedFile } from "../../src/replaying/report.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const figures: PolicyFigures = {

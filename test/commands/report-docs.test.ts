@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { workingConversation } from "../pipeline/report/working-conversation.ts";
+import { workingConversation } from "../operations/working-conversation.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

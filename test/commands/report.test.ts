@@ -1,11 +1,11 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { styleOfStream } from "../../src/commands/report/style-of-stream.ts";
-import { contextText } from "../../src/pipeline/report/context-text.ts";
-import { reportContext } from "../../src/pipeline/report/report-context.ts";
+import { styleOfStream } from "../../src/commands/report.ts";
+import { reportContext } from "../../src/operations/report.ts";
+import { contextText } from "../../src/operations/report-text.ts";
+import { workingConversation } from "../operations/working-conversation.ts";
 import { readPage } from "../pages/read-page.ts";
-import { workingConversation } from "../pipeline/report/working-conversation.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { showChange } from "../../src/commands/show-change.ts";
+import { showChange } from "../../src/commands/input-output.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

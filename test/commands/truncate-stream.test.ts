@@ -1,8 +1,7 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createCounter } from "../../src/tokens/create-counter.ts";
-import { readEncoding } from "../../src/tokens/read-encoding.ts";
+import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
 import { feedCli } from "../support/feed-cli.ts";
 import { runCli } from "../support/run-cli.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

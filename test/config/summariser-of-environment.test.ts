@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { summariserOfEnvironment } from "../../src/config/summariser-of-environment.ts";
+import { summariserOfEnvironment } from "../../src/config/compaction.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { type Environment, environmentLayer, otherVariables } from "../../src/policy/layers.ts";
 import { createOpenAiCompatible, type OpenAiCompatibleOptions } from "../../src/summariser/endpoint.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
 import { localeNames, presetNames } from "../../src/policy/names.ts";
 import { policyOf } from "../support/policy-of.ts";

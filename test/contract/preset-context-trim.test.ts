@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";

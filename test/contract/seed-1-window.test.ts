@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

@@ -1,12 +1,11 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { createCompactionSource } from "../../src/config/create-compaction-source.ts";
-import type { CompactionContext, StrategyDependencies } from "../../src/engine/compaction/strategy.ts";
+import type { CompactionContext, StrategyDependencies } from "../../src/compaction/strategy.ts";
+import { createCompactionSource } from "../../src/config/compaction.ts";
 import { compact } from "../../src/library.ts";
-import { policyOfCall } from "../../src/mcp/policy-input.ts";
-import type { ToolContext } from "../../src/mcp/tool.ts";
-import { tools } from "../../src/mcp/tools.ts";
+import { tools } from "../../src/mcp/server.ts";
+import { policyOfCall, type ToolContext } from "../../src/mcp/tool.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
+import { readSummaryFrame } from "../../src/compaction/summary.ts";
 import { compact } from "../../src/library.ts";
 import type { PresetName } from "../../src/policy/names.ts";
 import { presets } from "../../src/policy/presets.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { SummariserError } from "../../src/errors.ts";
-import type { CompactOptions } from "../../src/library.ts";
-import { compact } from "../../src/library.ts";
-import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
+import { type CompactOptions, compact } from "../../src/library.ts";
+import type { CompactOutcome } from "../../src/operations/compaction-request.ts";
 import { createOpenAiCompatible } from "../../src/summariser/endpoint.ts";
 import type { SummaryProgress } from "../../src/summariser/summariser.ts";
 import { type Behaviour, complete, hang, refuse, startChatServer } from "../summariser/chat-server.ts";

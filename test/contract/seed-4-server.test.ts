@@ -3,7 +3,7 @@ import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { bindTools } from "../../src/mcp/bind-tools.ts";
+import { bindTools } from "../../src/mcp/server.ts";
 import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
 
 it("“Nothing is rebuilt that has not changed: tool list and schemas once per server” (seed 4, task 7.1)", async () => {

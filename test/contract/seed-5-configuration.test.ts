@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import type { LogEvent } from "../../src/pipeline/log-event.ts";
+import type { LogEvent } from "../../src/operations/edit-record.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

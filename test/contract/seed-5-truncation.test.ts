@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { createProgram } from "../../src/commands/create-program.ts";
+import { createProgram } from "../../src/commands/program.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { readDockerfile, type Stage, textsOf, wordsOf } from "./read-dockerfile.ts";
 

@@ -9,12 +9,8 @@ import { parse as parseJson } from "jsonc-parser";
 import { parse as parseToml } from "smol-toml";
 import { beforeAll, describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
-import { enterServer } from "../../src/hosts/enter-server.ts";
-import { entryByHand } from "../../src/hosts/entry-by-hand.ts";
-import type { Host } from "../../src/hosts/host.ts";
-import { hosts } from "../../src/hosts/hosts.ts";
-import { isWritable } from "../../src/hosts/is-writable.ts";
-import { serverStart } from "../../src/hosts/server-start.ts";
+import { type Host, hosts, serverStart } from "../../src/hosts/hosts.ts";
+import { enterServer, entryByHand, isWritable } from "../../src/hosts/install.ts";
 import { packageFolder } from "../support/built-cli.ts";
 import { cleanEnvironment, scratchFolder } from "../support/scratch-folder.ts";
 

@@ -1,8 +1,8 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { readSummaryFrame } from "../../src/engine/compaction/summary-frame.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { readSummaryFrame } from "../../src/compaction/summary.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { type JsonMessage, openaiMessages, toolTurn, user } from "../support/script.ts";
 import { handover } from "../support/stand-in-summariser.ts";

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createPolicySource } from "../../src/config/create-policy-source.ts";
+import { createPolicySource } from "../../src/config/config.ts";
 import type { PalimpsestError } from "../../src/errors.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { patience } from "../support/patience.ts";

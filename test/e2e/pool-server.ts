@@ -1,12 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { onTestFinished } from "vitest";
-import type { createArchiveSource as CreateArchiveSource } from "../../src/config/create-archive-source.ts";
-import type { CallEnd } from "../../src/mcp/call-end.ts";
+import type { createArchiveSource as CreateArchiveSource } from "../../src/config/archive.ts";
 import type { HttpOptions, HttpService, serveHttp as ServeHttp } from "../../src/mcp/http/server.ts";
-import type { CallPool, PoolOptions } from "../../src/mcp/pool/call-pool.ts";
-import type { createPool as CreatePool } from "../../src/mcp/pool/create-pool.ts";
-import type { LogEvent } from "../../src/pipeline/log-event.ts";
+import type { CallPool, createPool as CreatePool, PoolOptions } from "../../src/mcp/pool/pool.ts";
+import type { CallEnd } from "../../src/mcp/run-tool.ts";
+import type { LogEvent } from "../../src/operations/edit-record.ts";
 import { resolvePolicy } from "../../src/policy/layers.ts";
 import { type Connected, connect, type Face } from "../mcp/http/harness.ts";
 import { agentConversation } from "../support/agent-conversation.ts";

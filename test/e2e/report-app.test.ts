@@ -2,9 +2,9 @@ import { fileURLToPath } from "node:url";
 import type { Frame, Page } from "playwright-core";
 import { build } from "rolldown";
 import { beforeAll, describe, expect, it } from "vitest";
+import { workingConversation } from "../operations/working-conversation.ts";
 import { scrollsSideways, violations } from "../pages/page-probes.ts";
 import { hasBrowser, startBrowser } from "../pages/start-browser.ts";
-import { workingConversation } from "../pipeline/report/working-conversation.ts";
 import { patience } from "../support/patience.ts";
 import { stdioSession } from "../support/stdio-session.ts";
 

@@ -2,10 +2,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
-import type { ContextReport } from "../../src/pipeline/report/context-report.ts";
-import { contextText } from "../../src/pipeline/report/context-text.ts";
-import { reportContext } from "../../src/pipeline/report/report-context.ts";
-import { workingConversation } from "../pipeline/report/working-conversation.ts";
+import { type ContextReport, reportContext } from "../../src/operations/report.ts";
+import { contextText } from "../../src/operations/report-text.ts";
+import { workingConversation } from "../operations/working-conversation.ts";
 import { agentConversation, secret } from "../support/agent-conversation.ts";
 import { stdioSession } from "../support/stdio-session.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { largestRepeated } from "../../src/mcp/result.ts";
+import { largestRepeated } from "../../src/mcp/answer.ts";
 import { applyRecords } from "../support/promise-checker.ts";
 import { rawServer } from "../support/raw-server.ts";
 import { textOfLength } from "../support/sample-text.ts";

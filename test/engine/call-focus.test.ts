@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { pairResults } from "../../src/conversation/turns.ts";
 import { callFocusReader, focusOfCall } from "../../src/engine/call-focus.ts";
-import { pairResults } from "../../src/engine/pairing.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
 
 describe("focusOfCall", () => {

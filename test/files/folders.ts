@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createFileAccess, type FileAccess } from "../../src/files/file-access.ts";
+import { createFileAccess, type FileAccess } from "../../src/files/access.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
 /** Stands in every file that may not be read; no error may tell it. */

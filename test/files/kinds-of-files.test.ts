@@ -4,8 +4,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createFileAccess } from "../../src/files/file-access.ts";
-import { readHandle, readRegularFile } from "../../src/files/read-file.ts";
+import { createFileAccess, readHandle, readRegularFile } from "../../src/files/access.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 import { refusal } from "./folders.ts";
 

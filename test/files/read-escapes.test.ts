@@ -2,7 +2,7 @@ import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeEach, describe, expect, it } from "vitest";
-import { createFileAccess } from "../../src/files/file-access.ts";
+import { createFileAccess } from "../../src/files/access.ts";
 import { allowedText, type Folders, makeFolders, maxBytes, refusal } from "./folders.ts";
 
 let folders: Folders;

@@ -4,7 +4,7 @@ import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, expect, it } from "vitest";
-import { createSpill as createRealSpill } from "../../src/files/spill.ts";
+import { createSpill as createRealSpill } from "../../src/files/access.ts";
 import { bundleModules } from "../support/bundle-modules.ts";
 
 const files: string[] = [];

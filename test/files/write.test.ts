@@ -103,7 +103,7 @@ describe("a file is written beside another", () => {
 
 	it("only in an allowed folder, not where a file alone is allowed", async () => {
 		expect((await refusal(beside("../outside/chat.json"))).code).toBe("path_not_allowed");
-		const { createFileAccess } = await import("../../src/files/file-access.ts");
+		const { createFileAccess } = await import("../../src/files/access.ts");
 		const access = createFileAccess({ workingDirectory: folders.root, roots: async () => [at("chat.json")] });
 		expect((await refusal(access.writeBeside("chat.json", "masked", "text"))).code).toBe("path_not_allowed");
 		expect(await readdir(folders.root)).toEqual(["chat.json"]);
@@ -178,7 +178,7 @@ describe("refused, with nothing written and nothing left behind", () => {
 	});
 
 	it.skipIf(process.platform !== "linux")("in a folder that takes no files", async () => {
-		const { createFileAccess } = await import("../../src/files/file-access.ts");
+		const { createFileAccess } = await import("../../src/files/access.ts");
 		const access = createFileAccess({ workingDirectory: "/proc/self", roots: async () => ["/proc"] });
 		expect((await refusal(access.write("out.json", "text", false))).code).toBe("unwritable_file");
 	});

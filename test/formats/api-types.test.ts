@@ -4,9 +4,9 @@ import { resolve } from "node:path";
 import { SamplingMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import { modelMessageSchema, safeValidateUIMessages } from "ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { formats } from "../../src/formats/read-conversation.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { formats } from "../../src/formats/detect.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { apiFixtures } from "./api-fixtures.ts";
 

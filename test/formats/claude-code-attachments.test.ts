@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readConversation } from "../../src/formats/read-conversation.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { pngOf } from "../support/media-samples.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

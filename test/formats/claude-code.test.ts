@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { valueAt } from "../../src/engine/path.ts";
-import { claudeCode } from "../../src/formats/claude-code/claude-code.ts";
-import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { valueAt } from "../../src/conversation/transcript.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { claudeCode } from "../../src/formats/claude-code.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

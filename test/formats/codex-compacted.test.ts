@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { compact } from "../../src/library.ts";
 import { outputOf } from "../support/sample-text.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../src/engine/path.ts";
-import { copilotCli } from "../../src/formats/copilot/copilot-cli.ts";
-import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { valueAt } from "../../src/conversation/transcript.ts";
+import { copilotCli } from "../../src/formats/copilot-cli.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

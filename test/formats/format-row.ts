@@ -1,6 +1,6 @@
-import type { ToolResult, Transcript } from "../../src/engine/transcript.ts";
+import type { ToolResult, Transcript } from "../../src/conversation/transcript.ts";
+import { locateMessages } from "../../src/formats/detect.ts";
 import type { Format } from "../../src/formats/format.ts";
-import { locateMessages } from "../../src/formats/read-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

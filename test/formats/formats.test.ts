@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { formats } from "../../src/formats/read-conversation.ts";
+import { formats } from "../../src/formats/detect.ts";
 import type { FormatRow } from "./format-row.ts";
 import { describeFormat } from "./format-suite.ts";
 

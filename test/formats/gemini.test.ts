@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { toolTurns } from "../../src/engine/tool-turns.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
-import { restoreConversation } from "../../src/pipeline/restore-conversation.ts";
+import { pairResults, toolTurns } from "../../src/conversation/turns.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
 import { excerptWordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { kimiContext } from "../../src/formats/kimi-context.ts";
-import { openaiChat } from "../../src/formats/openai-chat/openai-chat.ts";
-import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { openaiChat } from "../../src/formats/openai-chat.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { mcpSampling } from "../../src/formats/mcp-sampling.ts";
-import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

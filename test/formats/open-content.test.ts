@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readJsonTexts } from "../../src/formats/json-texts.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { readJsonTexts } from "../../src/formats/parts.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { jsonPointer, valueAt } from "../../src/engine/path.ts";
-import { opencode } from "../../src/formats/opencode/opencode.ts";
-import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { jsonPointer, valueAt } from "../../src/conversation/transcript.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { opencode } from "../../src/formats/opencode.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

@@ -1,10 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { groupMessages } from "../../src/engine/groups.ts";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { toolTurns } from "../../src/engine/tool-turns.ts";
-import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
+import { groupMessages, pairResults, toolTurns } from "../../src/conversation/turns.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
 import { tau2 } from "../../src/formats/tau2.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

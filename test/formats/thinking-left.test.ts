@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { readConversation } from "../../src/formats/read-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const ids = ["a", "b", "c", "d"];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { jsonPointer, valueAt } from "../../src/engine/path.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import { jsonPointer, valueAt } from "../../src/conversation/transcript.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { applyEdits, invertEdits } from "../../src/json-text/edit.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { thinkingConversations } from "./thinking-rows.ts";

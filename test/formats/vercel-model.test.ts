@@ -1,9 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { groupMessages } from "../../src/engine/groups.ts";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { vercelModel } from "../../src/formats/vercel/vercel-model.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { groupMessages, pairResults } from "../../src/conversation/turns.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { vercelModel } from "../../src/formats/vercel-model.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";
 

@@ -1,11 +1,10 @@
 import { convertToModelMessages, safeValidateUIMessages, type UIMessage } from "ai";
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { toolTurns } from "../../src/engine/tool-turns.ts";
-import { locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { vercelUi } from "../../src/formats/vercel/vercel-ui.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { pairResults, toolTurns } from "../../src/conversation/turns.ts";
+import { locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { vercelUi } from "../../src/formats/vercel-ui.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

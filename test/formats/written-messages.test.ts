@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formats, readConversation } from "../../src/formats/read-conversation.ts";
+import { formats, readConversation } from "../../src/formats/detect.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 
 const text = "So far: a listing.";

@@ -1,7 +1,7 @@
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createServer } from "../../src/mcp/create-server.ts";
+import { createServer } from "../../src/mcp/server.ts";
 import { zodWords } from "../support/zod-words.ts";
 import { stubPolicySource } from "./http/harness.ts";
 

@@ -2,9 +2,9 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bindPrompts } from "../../src/mcp/bind-prompts.ts";
+import { bindPrompts } from "../../src/mcp/server.ts";
 import { presetNames } from "../../src/policy/names.ts";
-import { modelNames } from "../../src/tokens/model-names.ts";
+import { modelNames } from "../../src/tokens/models.ts";
 
 const client = new Client({ name: "test", version: "1.0.0" });
 const server = new McpServer({ name: "test", version: "1.0.0" });

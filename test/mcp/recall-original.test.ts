@@ -1,10 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { toolDefinition } from "../../src/mcp/bind-tools.ts";
-import { tellRecalled } from "../../src/mcp/tell-recalled.ts";
+import { toolDefinition } from "../../src/mcp/server.ts";
 import { beside } from "../../src/mcp/tool.ts";
-import { recallOriginal } from "../../src/mcp/tools/recall-original.ts";
-import type { RecalledPart } from "../../src/pipeline/recall-original.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { recallOriginal, tellRecalled } from "../../src/mcp/tools/recall-original.ts";
+import type { RecalledPart } from "../../src/operations/recall.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 
 const listing = {
 	ref: "so482lemi093",

@@ -2,10 +2,9 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { createSpill } from "../../src/files/spill.ts";
-import { largestAnswer, largestRepeated, toolResult } from "../../src/mcp/result.ts";
+import { createSpill } from "../../src/files/access.ts";
+import { largestAnswer, largestRepeated, messageLine, toolResult } from "../../src/mcp/answer.ts";
 import { type Answer, beside } from "../../src/mcp/tool.ts";
-import { messageLine } from "../../src/mcp/written-json.ts";
 import { secret } from "../support/agent-conversation.ts";
 
 const resultOf = (answer: Answer, more: Partial<Parameters<typeof toolResult>[0]> = {}) =>

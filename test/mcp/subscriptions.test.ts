@@ -3,7 +3,7 @@ import { runInNewContext } from "node:vm";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { expect, test } from "vitest";
-import { createServer } from "../../src/mcp/create-server.ts";
+import { createServer } from "../../src/mcp/server.ts";
 import { patience } from "../support/patience.ts";
 import { stubPolicySource } from "./http/harness.ts";
 

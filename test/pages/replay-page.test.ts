@@ -1,17 +1,20 @@
-import { beforeAll, describe, expect, it } from "vitest";
-import { replayPage } from "../../src/pages/replay-page.ts";
-import { selfContainedPage } from "../../src/pages/self-contained-page.ts";
+import { fc, it } from "@fast-check/vitest";
+import { beforeAll, describe, expect, it as itOfReplayPage, it as itOfReplayPageData } from "vitest";
+import { embedJson, selfContainedPage } from "../../src/pages/page.ts";
+import { drawnCalls, type ReplayPageData, replayPage, replayPageData } from "../../src/pages/replay-page.ts";
 import { hashOf, readPage } from "./read-page.ts";
 import { hostileName, policyNames, replayFixture } from "./replay-fixture.ts";
 
 const fixture = replayFixture({ "a.json": 60, [hostileName]: 12 });
+
 let html: string;
+
 beforeAll(async () => {
 	html = await replayPage(fixture);
 });
 
 describe("the page of a replay", () => {
-	it("allows its own scripts and style sheets by their hashes, and nothing else", () => {
+	itOfReplayPage("allows its own scripts and style sheets by their hashes, and nothing else", () => {
 		const { policy, scripts, styles, scriptHashes, styleHashes } = readPage(html);
 		expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-/);
 		expect(policy).not.toMatch(/unsafe|https?:|\*/);
@@ -21,13 +24,13 @@ describe("the page of a replay", () => {
 		expect(styleHashes).toEqual(styles.map(hashOf));
 	});
 
-	it("asks for nothing: no address, but in a comment and as the name of a vocabulary", () => {
+	itOfReplayPage("asks for nothing: no address, but in a comment and as the name of a vocabulary", () => {
 		expect(readPage(html).addresses).toEqual(["http://www.w3.org/2000/svg", "https://github.com/leeoniya/uPlot"]);
 		expect(html).not.toMatch(/\b(?:src|srcset|action)=|<(?:link|iframe|object|embed|base)\b|@import|url\(/);
 		expect(Array.from(html.matchAll(/\bhref="([^"]*)"/g), ([, target]) => target)).toEqual(["#main"]);
 	});
 
-	it("takes a name for text, wherever it stands", () => {
+	itOfReplayPage("takes a name for text, wherever it stands", () => {
 		expect(html.match(/<script\b/g)).toHaveLength(3);
 		expect(html).not.toMatch(/<script>alert|<b>mine/);
 		expect(html).toContain("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;!-- &quot;quoted&quot;");
@@ -35,11 +38,11 @@ describe("the page of a replay", () => {
 		expect(readPage(html).data.files.map((one: { file: string }) => one.file)).toEqual(["a.json", hostileName]);
 	});
 
-	it("carries the licence of what draws it", () => {
+	itOfReplayPage("carries the licence of what draws it", () => {
 		expect(readPage(html).scripts[0]).toContain("Permission is hereby granted, free of charge");
 	});
 
-	it("says every figure in tables that need no script", () => {
+	itOfReplayPage("says every figure in tables that need no script", () => {
 		const [, all = "", first = ""] = html.split("<table");
 		expect(all).toContain("All figures over 2 conversations");
 		expect(first).toContain("All figures of a.json");
@@ -66,13 +69,13 @@ describe("the page of a replay", () => {
 		]);
 	});
 
-	it("names dollars where costs are in dollars", async () => {
+	itOfReplayPage("names dollars where costs are in dollars", async () => {
 		const page = await replayPage({ ...fixture, billedIn: "us_dollars" });
 		expect(page).toContain("in US dollars at the model’s prices");
 		expect(page).toMatch(/<td class="first">\$[\d,.]+<\/td>/);
 	});
 
-	it("speaks of one conversation where there is one, and draws none where none can be drawn", async () => {
+	itOfReplayPage("speaks of one conversation where there is one, and draws none where none can be drawn", async () => {
 		const page = await replayPage({ report: replayFixture({ "a.json": 60 }).report, series: [] });
 		expect(page).toContain("The conversation as a whole");
 		expect(page).not.toMatch(/Each conversation|id="over-time"|× raw, worst/);
@@ -82,14 +85,100 @@ describe("the page of a replay", () => {
 describe("a self-contained page", () => {
 	const parts = { title: "<i>", body: "", styles: ["a{}\r\nb{}"] };
 
-	it("hashes what a browser reads, whose line ends are one character", () => {
+	itOfReplayPage("hashes what a browser reads, whose line ends are one character", () => {
 		const { styles, styleHashes, scriptHashes } = readPage(selfContainedPage({ ...parts, scripts: ["1;\r2;"] }));
 		expect(styles).toEqual(["a{}\nb{}"]);
 		expect(styleHashes).toEqual([hashOf("a{}\nb{}")]);
 		expect(scriptHashes).toEqual([hashOf("1;\n2;")]);
 	});
 
-	it.each(["'</script>'", "'</STYLE >'", "'<!--'"])("refuses a script that would end itself: %s", (script) => {
-		expect(() => selfContainedPage({ ...parts, scripts: [script] })).toThrow("holds what would end it");
+	itOfReplayPage.each(["'</script>'", "'</STYLE >'", "'<!--'"])(
+		"refuses a script that would end itself: %s",
+		(script) => {
+			expect(() => selfContainedPage({ ...parts, scripts: [script] })).toThrow("holds what would end it");
+		},
+	);
+});
+
+const sizes = fc.array(fc.nat(50), { maxLength: 400, size: "max" });
+
+describe("the calls that a plot is drawn from", () => {
+	let thinned = 0;
+
+	it.prop([sizes, fc.integer({ min: 2, max: 60 })])(
+		"are few enough, in order, and keep the ends and peaks",
+		(of, most) => {
+			const drawn = drawnCalls(of, most);
+			if (of.length <= most) {
+				expect(drawn).toEqual(of.map((_, call) => call));
+				return;
+			}
+			thinned += 1;
+			expect(drawn.length).toBeLessThanOrEqual(most);
+			expect(drawn).toEqual([...new Set(drawn)].sort((a, b) => a - b));
+			expect([drawn[0], drawn.at(-1)]).toEqual([0, of.length - 1]);
+			if (most < 4) return;
+			const shown = drawn.map((call) => of[call] ?? Number.NaN);
+			expect([Math.min(...shown), Math.max(...shown)]).toEqual([Math.min(...of), Math.max(...of)]);
+		},
+	);
+
+	it("were too many often enough", () => {
+		expect(thinned).toBeGreaterThan(20);
+	});
+});
+
+/** Undoes the differences, as the page does. */
+function column({ columns }: ReplayPageData, place: number): number[] {
+	let sum = 0;
+	return (columns[place] ?? []).map((difference) => (sum += difference));
+}
+
+describe("what the plots are drawn from", () => {
+	itOfReplayPageData("is what was measured, call by call", () => {
+		const { report, series } = replayFixture({ "a.json": 90, "b.json": 1 });
+		const data = replayPageData(report, { series, billedIn: "input_tokens" });
+		expect(data.files.map(({ file, calls }) => [file, calls])).toEqual([
+			["a.json", 90],
+			["b.json", 1],
+		]);
+		let compared = 0;
+		for (const drawn of data.files)
+			for (const one of drawn.series) {
+				const { context, billed } =
+					series.find(({ file, policy }) => file === drawn.file && policy === one.policy) ?? {};
+				for (const part of ["system", "user", "assistant", "results", "placeholders"] as const)
+					expect(column(data, one[part])).toEqual(context?.map((parts) => parts[part]));
+				const packed = column(data, one.billed).map((value) => value / 10 ** data.billedDecimals);
+				for (const [call, value] of packed.entries()) expect(value).toBeCloseTo(billed?.[call] ?? 0, -2);
+				compared += 1;
+			}
+		expect(compared).toBe(8);
+	});
+
+	itOfReplayPageData("keeps the digits of small sums in dollars", () => {
+		const { report, series } = replayFixture({ "a.json": 40 });
+		const dear = series.map((one) => ({ ...one, billed: one.billed.map((tokens) => tokens * 3e-6) }));
+		const data = replayPageData(report, { series: dear, billedIn: "us_dollars" });
+		const last = column(data, data.files[0]?.series[0]?.billed ?? -1).at(-1) ?? 0;
+		const expected = dear[0]?.billed.at(-1) ?? 0;
+		expect(Math.abs(last / 10 ** data.billedDecimals / expected - 1)).toBeLessThan(1e-4);
+	});
+
+	itOfReplayPageData("is drawn from 2 000 calls of a longer conversation, and small", () => {
+		const { report, series } = replayFixture({ "long.json": 9_000 });
+		const data = replayPageData(report, { series, billedIn: "input_tokens" });
+		const at = column(data, data.files[0]?.at ?? -1);
+		expect(data.files[0]?.calls).toBe(9_000);
+		expect([at[0], at.at(-1)]).toEqual([1, 9_000]);
+		expect(at.length).toBeLessThanOrEqual(2_000);
+		expect(at.length).toBeGreaterThan(1_000);
+		// Four policies of seven numbers a call, most of them small or shared.
+		expect(embedJson(data).length).toBeLessThan(200_000);
+	});
+
+	itOfReplayPageData("leaves out what has no calls", () => {
+		const { report, series } = replayFixture({ "empty.json": 0 });
+		expect(replayPageData(report, { series, billedIn: "input_tokens" }).files).toEqual([]);
 	});
 });

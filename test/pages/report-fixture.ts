@@ -1,4 +1,4 @@
-import type { ContextReport } from "../../src/pipeline/report/context-report.ts";
+import type { ContextReport } from "../../src/operations/report.ts";
 
 /** A report as `palimpsest report` makes it. */
 export function reportFixture(changed: Partial<ContextReport> = {}): ContextReport {

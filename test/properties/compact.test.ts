@@ -1,12 +1,11 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import type { CompactionStrategy } from "../../src/engine/compaction/strategy.ts";
-import { compactConversation } from "../../src/pipeline/compaction/compact-conversation.ts";
-import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
-import type { CompactRequest, StrategyOfCall } from "../../src/pipeline/compaction/compact-request.ts";
+import type { CompactionStrategy } from "../../src/compaction/strategy.ts";
+import { compactConversation } from "../../src/operations/compact.ts";
+import type { CompactOutcome, CompactRequest, StrategyOfCall } from "../../src/operations/compaction-request.ts";
 import { builtInStrategies } from "../../src/policy/names.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { applyPlainly } from "../support/apply-plainly.ts";
 import { conversations, type GeneratedConversation } from "../support/conversation-arbitrary.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";

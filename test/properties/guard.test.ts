@@ -1,9 +1,9 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { presetNames } from "../../src/policy/names.ts";
 import type { Policy, PolicyLayer } from "../../src/policy/schema.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { conversations, type GeneratedConversation } from "../support/conversation-arbitrary.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { droppableGroups } from "../support/droppable.ts";

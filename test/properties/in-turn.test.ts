@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const counted = { shortened: 0, lasting: 0 };

@@ -1,10 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
-import type { Edit } from "../../src/engine/edit.ts";
-import { planGuard } from "../../src/engine/guard.ts";
-import { pairResults } from "../../src/engine/pairing.ts";
-import type { Transcript } from "../../src/engine/transcript.ts";
-import { placeholdersOf } from "../../src/pipeline/placeholders-of.ts";
+import type { Edit } from "../../src/conversation/plan.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { planGuard } from "../../src/guarding/guard.ts";
+import { placeholdersOf } from "../../src/operations/find-original.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { conversations, maskSettings } from "../support/conversation-arbitrary.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { expectedMasks } from "../support/mask-oracle.ts";

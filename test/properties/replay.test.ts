@@ -1,11 +1,10 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { contextByPart } from "../../src/engine/replay/context-by-part.ts";
-import type { ReplayHistory } from "../../src/engine/replay/history.ts";
-import { meterSchedule } from "../../src/engine/replay/meter-schedule.ts";
-import { replay, type Schedule } from "../../src/engine/replay/replay.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import type { ReplayHistory } from "../../src/masking/history.ts";
+import { replay, type Schedule } from "../../src/masking/replay.ts";
 import type { Policy } from "../../src/policy/schema.ts";
+import { contextByPart, meterSchedule } from "../../src/replaying/bill.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { beginningOf, historyOf } from "../support/replay-history.ts";

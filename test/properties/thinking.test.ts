@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect } from "vitest";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf } from "../support/sample-text.ts";

@@ -4,7 +4,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { truncateText } from "../../src/pipeline/truncate-text.ts";
 import { localeNames, truncationStrategies } from "../../src/policy/names.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const count = await loadCounter("o200k_base");

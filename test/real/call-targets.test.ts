@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { argumentsOfCall, resultTargets } from "../../src/engine/use/result-targets.ts";
-import { findStale } from "../../src/engine/use/staleness.ts";
-import type { CallTarget, TargetKind } from "../../src/engine/use/target.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { argumentsOfCall, resultTargets } from "../../src/masking/call-targets.ts";
+import { findStale } from "../../src/masking/staleness.ts";
+import type { CallTarget, TargetKind } from "../../src/masking/targets.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { realTranscripts } from "./real-transcripts.ts";
 

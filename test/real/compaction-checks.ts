@@ -1,9 +1,8 @@
-import { pairResults } from "../../src/engine/pairing.ts";
-import { type Path, valueAt } from "../../src/engine/path.ts";
-import type { Transcript } from "../../src/engine/transcript.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import { type Path, type Transcript, valueAt } from "../../src/conversation/transcript.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import type { PortableEdit } from "../../src/json-text/edit.ts";
-import type { CompactOutcome } from "../../src/pipeline/compaction/compact-outcome.ts";
+import type { CompactOutcome } from "../../src/operations/compaction-request.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { added, looseEnds } from "../support/loose-ends.ts";
 import { brokenPromises } from "../support/promise-checker.ts";

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
-import { contextText } from "../../src/pipeline/report/context-text.ts";
-import { reportContext } from "../../src/pipeline/report/report-context.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { reportContext } from "../../src/operations/report.ts";
+import { contextText } from "../../src/operations/report-text.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { locateMessages } from "../../src/formats/detect.ts";
 import { mcpSampling } from "../../src/formats/mcp-sampling.ts";
-import { locateMessages } from "../../src/formats/read-conversation.ts";
-import { vercelModel } from "../../src/formats/vercel/vercel-model.ts";
-import { vercelUi } from "../../src/formats/vercel/vercel-ui.ts";
+import { vercelModel } from "../../src/formats/vercel-model.ts";
+import { vercelUi } from "../../src/formats/vercel-ui.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 
 describe.skipIf(!hasRealData)("real conversations: formats of which there are none", () => {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { droppableGroups } from "../support/droppable.ts";
 import { sumTokens } from "../support/independent-tokens.ts";
@@ -11,7 +11,7 @@ import { brokenPromises } from "../support/promise-checker.ts";
 import { type RealConversation, realConversations } from "../support/real-conversations.ts";
 import type { FormatName } from "../support/script.ts";
 
-vi.mock(import("../../src/tokens/load-counter.ts"), async (importOriginal) => {
+vi.mock(import("../../src/tokens/counter.ts"), async (importOriginal) => {
 	const { rememberCounts } = await import("../support/remembered-counter.ts");
 	return rememberCounts(importOriginal);
 });

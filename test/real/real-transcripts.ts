@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Transcript } from "../../src/engine/transcript.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 
 /** A real conversation, read. */

@@ -1,11 +1,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ratesOfPrices } from "../../src/pipeline/replay/rates.ts";
-import type { ReplayReport } from "../../src/pipeline/replay/replay-report.ts";
-import { replayedPolicies } from "../../src/pipeline/replay/replayed-policy.ts";
-import { startReplay } from "../../src/pipeline/replay/start-replay.ts";
+import { replayedPolicies, startReplay } from "../../src/operations/replay.ts";
+import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
+import type { ReplayReport } from "../../src/replaying/report.ts";
 import { clairvoyantOf, developmentSet, figuresOf, optimaOf, replayAll, sum } from "../support/development-set.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";

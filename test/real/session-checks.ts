@@ -1,12 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { jsonPointer, valueAt } from "../../src/engine/path.ts";
-import { toolTurns } from "../../src/engine/tool-turns.ts";
-import type { Transcript } from "../../src/engine/transcript.ts";
-import { formats, locateMessages, readConversation } from "../../src/formats/read-conversation.ts";
-import { guardConversation } from "../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../src/pipeline/mask-conversation.ts";
+import { jsonPointer, type Transcript, valueAt } from "../../src/conversation/transcript.ts";
+import { toolTurns } from "../../src/conversation/turns.ts";
+import { formats, locateMessages, readConversation } from "../../src/formats/detect.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realConversations, realDataFolder } from "../support/real-conversations.ts";

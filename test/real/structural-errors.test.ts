@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { detectError } from "../../src/engine/error-detection.ts";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { errorInText } from "../../src/engine/structural-errors.ts";
-import { resultText } from "../../src/engine/transcript.ts";
-import { resultTargets } from "../../src/engine/use/result-targets.ts";
+import { resultText } from "../../src/conversation/transcript.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { resultTargets } from "../../src/masking/call-targets.ts";
+import { detectError, errorInText } from "../../src/masking/errors.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { realTranscripts } from "./real-transcripts.ts";
 

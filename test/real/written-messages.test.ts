@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { pairResults } from "../../src/engine/pairing.ts";
-import { valueAt } from "../../src/engine/path.ts";
-import type { Message, Transcript } from "../../src/engine/transcript.ts";
+import { type Message, type Transcript, valueAt } from "../../src/conversation/transcript.ts";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { formats, type ReadConversation, readConversation } from "../../src/formats/detect.ts";
 import type { RecordLinks } from "../../src/formats/format.ts";
-import { formats, type ReadConversation, readConversation } from "../../src/formats/read-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { hasRealData, realConversations } from "../support/real-conversations.ts";
 

@@ -1,18 +1,17 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { clairvoyantRecall } from "../../src/engine/replay/clairvoyant-recall.ts";
-import { type ReplayHistory, readHistory } from "../../src/engine/replay/history.ts";
-import { measureRecall } from "../../src/engine/replay/measure-recall.ts";
-import { meterSchedule } from "../../src/engine/replay/meter-schedule.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import { toolTurns } from "../../src/conversation/turns.ts";
 import { optimalBill } from "../../src/engine/replay/optimum.ts";
-import { replay } from "../../src/engine/replay/replay.ts";
-import { toolTurns } from "../../src/engine/tool-turns.ts";
-import type { Transcript } from "../../src/engine/transcript.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
-import { placeholdersOf } from "../../src/pipeline/placeholders-of.ts";
-import { tokenMeter } from "../../src/pipeline/token-meter.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
+import { replay } from "../../src/masking/replay.ts";
+import { tokenMeter } from "../../src/operations/count.ts";
+import { placeholdersOf } from "../../src/operations/find-original.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
+import { meterSchedule } from "../../src/replaying/bill.ts";
+import { clairvoyantRecall, measureRecall } from "../../src/replaying/recall.ts";
 import { policyOf } from "./policy-of.ts";
 import { hasRealData, realDataFolder } from "./real-conversations.ts";
 

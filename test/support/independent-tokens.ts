@@ -1,5 +1,5 @@
-import { measure } from "../../src/engine/measure.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import { measure } from "../../src/conversation/measure.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { rawList } from "./raw-conversation.ts";
 import type { FormatName } from "./script.ts";
 

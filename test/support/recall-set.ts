@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { truncateHeadTail } from "../../src/engine/truncate/head-tail.ts";
 import { truncateOutput } from "../../src/engine/truncate/truncate-output.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 import { locales } from "../../src/policy/wordings.ts";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 import {
 	clairvoyantBound,
 	countKept,

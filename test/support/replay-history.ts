@@ -1,6 +1,6 @@
-import { type ReplayHistory, readHistory } from "../../src/engine/replay/history.ts";
-import type { Transcript } from "../../src/engine/transcript.ts";
-import { placeholdersOf } from "../../src/pipeline/placeholders-of.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
+import { placeholdersOf } from "../../src/operations/find-original.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { roughCount } from "./rough-count.ts";

@@ -1,5 +1,5 @@
-import type { Message, ToolResult, Transcript } from "../../src/engine/transcript.ts";
-import { readConversation } from "../../src/formats/read-conversation.ts";
+import type { Message, ToolResult, Transcript } from "../../src/conversation/transcript.ts";
+import { readConversation } from "../../src/formats/detect.ts";
 
 /** A message of a transcript from the fields that a test cares about. */
 export function messageOf(fields: Partial<Message> = {}): Message {

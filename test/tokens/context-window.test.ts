@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { contextWindowOfModel } from "../../src/tokens/context-window.ts";
+import { contextWindowOfModel } from "../../src/tokens/models.ts";
 
 afterEach(() => vi.unstubAllGlobals());
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
-import type { TableName } from "../../src/tokens/read-token-table.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
+import type { TableName } from "../../src/tokens/table.ts";
 import { reference, tiktoken } from "./reference.ts";
 
 interface Difference {

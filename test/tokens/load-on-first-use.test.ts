@@ -1,5 +1,5 @@
 import { expect, it, vi } from "vitest";
-import { loadCounter } from "../../src/tokens/load-counter.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
 
 const read = vi.hoisted(() => ({ paths: [] as string[] }));
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCounter } from "../../src/tokens/create-counter.ts";
-import { readEncoding } from "../../src/tokens/read-encoding.ts";
+import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
 import { createOracle } from "./heap-oracle.ts";
 import { pathologicalTexts } from "./pathological-texts.ts";
 import { reference, tableNames, tiktoken } from "./reference.ts";

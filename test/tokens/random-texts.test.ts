@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createCounter } from "../../src/tokens/create-counter.ts";
-import { readEncoding } from "../../src/tokens/read-encoding.ts";
+import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
 import { createDraw, randomText } from "./random-text.ts";
 import { isSameEverywhere, reference, tableNames, tiktoken } from "./reference.ts";
 

@@ -1,8 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createCounter } from "../../src/tokens/create-counter.ts";
-import { readEncoding } from "../../src/tokens/read-encoding.ts";
+import { createCounter, readEncoding } from "../../src/tokens/counter.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 import { createOracle } from "./heap-oracle.ts";
 import { isSameEverywhere, reference, tableNames, tiktoken } from "./reference.ts";

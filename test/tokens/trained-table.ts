@@ -1,5 +1,5 @@
-import { createPieceBytes } from "../../src/tokens/piece-bytes.ts";
-import { createTokenTable, type TokenTable } from "../../src/tokens/token-table.ts";
+import { createPieceBytes } from "../../src/tokens/pieces.ts";
+import { createTokenTable, type TokenTable } from "../../src/tokens/table.ts";
 import { type Draw, pick } from "./random-text.ts";
 
 /** A table of the tokens given, each byte one character, behind the 256 single bytes. */

@@ -1,7 +1,7 @@
+import type { ReplayHistory } from "../../masking/history.ts";
 import type { Prices } from "../../policy/schema.ts";
-import type { ReplayHistory } from "./history.ts";
-import { meterSchedule } from "./meter-schedule.ts";
-import { optimalSchedule } from "./optimal-schedule.ts";
+import { meterSchedule } from "../../replaying/bill.ts";
+import { optimalSchedule } from "../../replaying/optimum.ts";
 
 /** The least that the calls of a history can cost: the bill of `optimalSchedule`. */
 export function optimalBill(history: ReplayHistory, windowTurns: number, prices: Prices): number {

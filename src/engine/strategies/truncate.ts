@@ -1,13 +1,13 @@
-import type { Archiving } from "../archiving.ts";
+import { type CountTokens, sizeOf, sizeOfResult } from "../../conversation/measure.ts";
+import type { ReplaceEdit, Size, TakenOut } from "../../conversation/plan.ts";
+import type { Archiving } from "../../conversation/report.ts";
+import { resultCharacters, resultText, type ToolResult, type Transcript } from "../../conversation/transcript.ts";
+import { type PairedResult, pairResults } from "../../conversation/turns.ts";
+import { markUnsent, withRepeats } from "../../masking/mask-result.ts";
 import { callFocusReader } from "../call-focus.ts";
-import type { ReplaceEdit, Size, TakenOut } from "../edit.ts";
-import { type CountTokens, sizeOf, sizeOfResult } from "../measure.ts";
-import { type PairedResult, pairResults } from "../pairing.ts";
-import { resultCharacters, resultText, type ToolResult, type Transcript } from "../transcript.ts";
 import { type HeadTailLimits, truncateHeadTail } from "../truncate/head-tail.ts";
 import { truncateOutput } from "../truncate/truncate-output.ts";
 import type { TruncateOutputParameters } from "../truncate/truncation-types.ts";
-import { markUnsent, withRepeats } from "./mark-unsent.ts";
 
 /** How results are shortened otherwise than to head and tail. */
 export type ByStrategy = Pick<

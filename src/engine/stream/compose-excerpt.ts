@@ -1,4 +1,4 @@
-import { fillTemplate } from "../fill-template.ts";
+import { fillTemplate } from "../../masking/template.ts";
 import { orderFailures } from "../truncate/failures-first.ts";
 import type { FailureLine, FailureLines, NumberedLine } from "./failure-lines.ts";
 import type { Ends } from "./head-and-tail.ts";

@@ -1,4 +1,4 @@
-import { fillTemplate } from "../fill-template.ts";
+import { fillTemplate } from "../../masking/template.ts";
 import type { HeadTailLimits } from "../truncate/head-tail.ts";
 import type { Ends } from "./head-and-tail.ts";
 

@@ -1,4 +1,4 @@
-import { fillTemplate } from "../fill-template.ts";
+import { fillTemplate } from "../../masking/template.ts";
 import { shortNotice } from "./assemble-units.ts";
 import { describeData } from "./describe-data.ts";
 import { detectShape, isWritten, type Shape } from "./detect-shape.ts";

@@ -1,4 +1,4 @@
-import { fillTemplate } from "../fill-template.ts";
+import { fillTemplate } from "../../masking/template.ts";
 import { shortNotice } from "./assemble-units.ts";
 import { characterEdge } from "./character-edge.ts";
 import type { Draft, Marks, Shorten } from "./draft.ts";

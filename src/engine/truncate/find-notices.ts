@@ -1,5 +1,5 @@
-import { refGrammar, refIn } from "../placeholder.ts";
-import { templateFinder } from "../template-pattern.ts";
+import { refGrammar, refIn } from "../../masking/placeholder.ts";
+import { templateFinder } from "../../masking/template.ts";
 
 const count = "\\d+";
 const grammar = { omitted_lines: count, total_lines: count, omitted_chars: count, total_chars: count, ref: refGrammar };

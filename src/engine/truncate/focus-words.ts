@@ -1,4 +1,4 @@
-import { findIdentifiers } from "../compaction/identifiers.ts";
+import { findIdentifiers } from "../../masking/uses.ts";
 
 /** Words that say nothing of what is looked for, in tool arguments and in the words around them. */
 const commonWords = new Set(

@@ -1,6 +1,5 @@
-import { fillTemplate } from "../fill-template.ts";
-import { noRef } from "../placeholder.ts";
-import { templatePattern } from "../template-pattern.ts";
+import { noRef } from "../../masking/placeholder.ts";
+import { fillTemplate, templatePattern } from "../../masking/template.ts";
 import { markerGrammar } from "./marker.ts";
 
 /** How much of a text is kept, and what stands in the gap. */

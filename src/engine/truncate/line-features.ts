@@ -1,4 +1,4 @@
-import { findIdentifiers } from "../compaction/identifiers.ts";
+import { findIdentifiers } from "../../masking/uses.ts";
 import { type FocusWords, wordsOfLine } from "./focus-words.ts";
 import { linePattern } from "./line-pattern.ts";
 import { type TextUnits, unitText } from "./text-units.ts";

@@ -1,5 +1,5 @@
-import { countGrammar, refGrammar, refIn } from "../placeholder.ts";
-import { templateFinder } from "../template-pattern.ts";
+import { countGrammar, refGrammar, refIn } from "../../masking/placeholder.ts";
+import { templateFinder } from "../../masking/template.ts";
 
 /** What the variables of a marker may be. */
 export const markerGrammar = { omitted_chars: countGrammar, original_chars: countGrammar, ref: refGrammar };

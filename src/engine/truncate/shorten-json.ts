@@ -1,4 +1,4 @@
-import { fillTemplate } from "../fill-template.ts";
+import { fillTemplate } from "../../masking/template.ts";
 import { addRange, type CharRange, type Draft, type Marks } from "./draft.ts";
 import { fillLevel } from "./fill-level.ts";
 import { type FocusWords, wordsOfLine } from "./focus-words.ts";

@@ -1,4 +1,4 @@
-import { fillTemplate } from "../fill-template.ts";
+import { fillTemplate } from "../../masking/template.ts";
 import { shortNotice } from "./assemble-units.ts";
 import { chooseStrategy } from "./choose-strategy.ts";
 import type { Draft } from "./draft.ts";

@@ -1,4 +1,4 @@
-import type { CountTokens } from "../measure.ts";
+import type { CountTokens } from "../../conversation/measure.ts";
 import type { CharRange } from "./draft.ts";
 import type { HeadTailLimits, RefOf } from "./head-tail.ts";
 import type { NoticeWording } from "./notice-wordings.ts";

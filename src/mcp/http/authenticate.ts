@@ -5,9 +5,9 @@ import type { OAuthTokenVerifier } from "@modelcontextprotocol/sdk/server/auth/p
 import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { ArchiveLocation } from "../../archive/open.ts";
-import { type ArchiveSource, createArchiveSource } from "../../config/create-archive-source.ts";
+import { type ArchiveSource, createArchiveSource } from "../../config/archive.ts";
 import { PalimpsestError } from "../../errors.ts";
-import type { Log } from "../../pipeline/log-event.ts";
+import type { Log } from "../../operations/edit-record.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { authInfoOf, callerOfToken, namespaceOfPrincipal } from "./caller.ts";
 import { refuse } from "./guards.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { PalimpsestError } from "../../errors.ts";
-import { readBody } from "../pool/read-body.ts";
+import { readBody } from "../pool/arguments.ts";
 
 /** Reads the bodies of one server's requests. */
 export interface BodyReader {

@@ -11,9 +11,9 @@ import {
 import type { Request, RequestHandler } from "express";
 import { ipKeyGenerator, rateLimit } from "express-rate-limit";
 import { PalimpsestError } from "../../errors.ts";
-import type { OnCallEnd } from "../call-end.ts";
-import { toolError } from "../result.ts";
-import { tools } from "../tools.ts";
+import { toolError } from "../answer.ts";
+import type { OnCallEnd } from "../run-tool.ts";
+import { tools } from "../server.ts";
 import { refuse } from "./guards.ts";
 
 /** The quotas of one principal. */

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
 import { PalimpsestError } from "../../errors.ts";
-import type { Log } from "../../pipeline/log-event.ts";
+import type { Log } from "../../operations/edit-record.ts";
 import type { Address } from "./address.ts";
 import { checkOrigin, type Refusal, refuse, setSecurityHeaders } from "./guards.ts";
 

@@ -1,9 +1,9 @@
 // The command line loads this file for the names of the kinds, so it loads nothing but Node's own modules.
 import { createHash } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
-import type { Log, LogEvent } from "../../pipeline/log-event.ts";
+import type { Log, LogEvent } from "../../operations/edit-record.ts";
 import type { LogLevel } from "../../policy/names.ts";
-import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../call-end.ts";
+import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../run-tool.ts";
 
 /** The forms of an operator's log. */
 export const logKinds = ["text", "json", "off"] as const;

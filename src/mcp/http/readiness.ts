@@ -3,7 +3,7 @@ import { access } from "node:fs/promises";
 import path from "node:path";
 import { type RequestHandler, Router } from "express";
 import type { ArchiveLocation } from "../../archive/open.ts";
-import type { ArchiveSource } from "../../config/create-archive-source.ts";
+import type { ArchiveSource } from "../../config/archive.ts";
 import { version } from "../../version.ts";
 import { onlyMethods } from "./guards.ts";
 

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
-import type { ArchiveSource } from "../../config/create-archive-source.ts";
+import type { ArchiveSource } from "../../config/archive.ts";
 import { PalimpsestError } from "../../errors.ts";
-import type { ServerOptions } from "../create-server.ts";
+import type { ServerOptions } from "../server.ts";
 import { type Address, hostInUrl, isLoopback } from "./address.ts";
 import { createUnreadLimit, type UnreadLimits } from "./answers.ts";
 import { type Authentication, authenticate, metadataRoutes } from "./authenticate.ts";

@@ -5,8 +5,8 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import type { ArchiveLocation } from "../../archive/open.ts";
-import type { ArchiveSource } from "../../config/create-archive-source.ts";
-import { createServer, type ServerOptions } from "../create-server.ts";
+import type { ArchiveSource } from "../../config/archive.ts";
+import { createServer, type ServerOptions } from "../server.ts";
 import {
 	createStreamableTransport,
 	limitEvents,

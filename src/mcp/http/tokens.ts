@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { watchPolicyFile } from "../../config/watch-policy-file.ts";
+import { watchPolicyFile } from "../../config/config.ts";
 import { PalimpsestError } from "../../errors.ts";
-import type { Log } from "../../pipeline/log-event.ts";
+import type { Log } from "../../operations/edit-record.ts";
 
 /** One line of a list of tokens. */
 export interface AuthToken {

@@ -1,13 +1,15 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import { builtInStrategies } from "../../policy/names.ts";
-import { answerConversation } from "../answer-conversation.ts";
-import { compactionOfCall } from "../compaction-of-call.ts";
-import type { EditConversation } from "../conversation-call.ts";
-import { conversationInput, conversationOutput } from "../conversation-input.ts";
-import { policyInput, policyOfCall } from "../policy-input.ts";
-import { sameMessages, summaryPlaceholder, summaryRequestAnswer } from "../summary-request-answer.ts";
-import { defineTool, fileWritingTool } from "../tool.ts";
+import { sameMessages, summaryPlaceholder, summaryRequestAnswer } from "../answer.ts";
+import {
+	answerConversation,
+	conversationInput,
+	conversationOutput,
+	type EditConversation,
+} from "../conversation-tool.ts";
+import { compactionOfCall } from "../run-tool.ts";
+import { defineTool, fileWritingTool, policyInput, policyOfCall } from "../tool.ts";
 
 /** Hides old results, or puts a summary in the place of old messages. */
 export const compactConversation = defineTool({
@@ -35,7 +37,7 @@ export const compactConversation = defineTool({
 		if (summary?.trim() === summaryPlaceholder) {
 			throw new PalimpsestError("invalid_argument", `Expected your own summary in the place of ${summaryPlaceholder}.`);
 		}
-		const { compactConversation: compact } = await import("../../pipeline/compaction/compact-conversation.ts");
+		const { compactConversation: compact } = await import("../../operations/compact.ts");
 		const policy = policyOfCall(context, input.policy);
 		const brought = summary === undefined ? undefined : ({ kind: "given", summary, token } as const);
 		const how = await compactionOfCall(context, { policy, named: input.strategy, summary: brought });

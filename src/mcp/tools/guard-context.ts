@@ -1,15 +1,17 @@
 import { z } from "zod";
-import type { GuardWithCompactionReport } from "../../pipeline/compaction/guard-with-compaction.ts";
-import { originalsOf } from "../../pipeline/originals-of.ts";
+import type { GuardWithCompactionReport } from "../../operations/guard-with-compaction.ts";
+import { originalsOf } from "../../operations/originals.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
-import { answerConversation } from "../answer-conversation.ts";
-import { contextReportUri } from "../apps/context-report-app.ts";
-import { compactionOfCall } from "../compaction-of-call.ts";
-import type { EditConversation } from "../conversation-call.ts";
-import { conversationInput, conversationOutput } from "../conversation-input.ts";
-import { policyInput, policyOfCall } from "../policy-input.ts";
-import { callWithSummary, sameMessages } from "../summary-request-answer.ts";
-import { defineTool, fileWritingTool } from "../tool.ts";
+import { callWithSummary, sameMessages } from "../answer.ts";
+import { contextReportUri } from "../apps.ts";
+import {
+	answerConversation,
+	conversationInput,
+	conversationOutput,
+	type EditConversation,
+} from "../conversation-tool.ts";
+import { compactionOfCall } from "../run-tool.ts";
+import { defineTool, fileWritingTool, policyInput, policyOfCall } from "../tool.ts";
 
 /** Brings a conversation within its model's context window. */
 export const guardContext = defineTool({
@@ -32,7 +34,7 @@ export const guardContext = defineTool({
 	app: contextReportUri,
 	async handle(input, context) {
 		// Loaded on demand, with every format: a client that lists the tools waits for less.
-		const { guardWithCompaction } = await import("../../pipeline/compaction/guard-with-compaction.ts");
+		const { guardWithCompaction } = await import("../../operations/guard-with-compaction.ts");
 		const policy = policyOfCall(context, input.policy);
 		const {
 			model,
@@ -50,7 +52,7 @@ export const guardContext = defineTool({
 			if (input.respond_with !== "report") {
 				return withNextCall(await guardWithCompaction({ ...one, ...given, ...shell, compaction }), input);
 			}
-			const { contextOfCall } = await import("../apps/context-of-call.ts");
+			const { contextOfCall } = await import("../apps.ts");
 			const layers = [...context.layers, (input.policy ?? {}) as PolicyLayer];
 			const reported = await contextOfCall({ ...one, ...given, layers, originals: originalsOf(shell) });
 			const isWindowKnown = (contextWindow ?? policy.guard.context_window_override) !== null;

@@ -1,9 +1,11 @@
 import { z } from "zod";
-import { answerConversation } from "../answer-conversation.ts";
-import type { EditConversation } from "../conversation-call.ts";
-import { conversationInput, conversationOutput } from "../conversation-input.ts";
-import { policyInput, policyOfCall } from "../policy-input.ts";
-import { defineTool, fileWritingTool } from "../tool.ts";
+import {
+	answerConversation,
+	conversationInput,
+	conversationOutput,
+	type EditConversation,
+} from "../conversation-tool.ts";
+import { defineTool, fileWritingTool, policyInput, policyOfCall } from "../tool.ts";
 
 /** Replaces old tool results by short placeholders. */
 export const maskConversation = defineTool({
@@ -15,7 +17,7 @@ export const maskConversation = defineTool({
 	inputSchema: z.object({ ...conversationInput, policy: policyInput(["media", "thinking", "mask"]) }),
 	outputSchema: conversationOutput,
 	async handle(input, context) {
-		const { maskConversation: mask } = await import("../../pipeline/mask-conversation.ts");
+		const { maskConversation: mask } = await import("../../operations/mask.ts");
 		const policy = policyOfCall(context, input.policy);
 		const { log, archive } = context;
 		const edit: EditConversation = (given) => mask({ ...given, policy, archive, recall: "offered", log });

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import { policyOfCall } from "../policy-input.ts";
-import { tellRecalled } from "../tell-recalled.ts";
-import { defineTool, pureTool } from "../tool.ts";
+import type { NextPart, Recalled, RecalledListing, RecalledPart } from "../../operations/recall.ts";
+import { type Answer, beside, defineTool, policyOfCall, pureTool } from "../tool.ts";
 
 // The archive checks all bounds, which would cost every conversation tokens.
 const count = z.int().optional();
@@ -28,8 +27,71 @@ export const recallOriginal = defineTool({
 	outputSchema: z.looseObject({}),
 	async handle({ tool_call_id: toolCallId, max_tokens: maxTokens, ...rest }, { archive, ...context }) {
 		if (!archive) throw new PalimpsestError("archive_unavailable", "Nothing is kept here that could be recalled.");
-		const { recallOriginal: recall } = await import("../../pipeline/recall-original.ts");
+		const { recallOriginal: recall } = await import("../../operations/recall.ts");
 		const policy = policyOfCall(context, undefined);
 		return tellRecalled(await recall({ ...rest, archive, policy, toolCallId, maxTokens, showsImages: true }));
 	},
 });
+
+/**
+ * What was recalled as a tool's answer. The text block holds one line that says what it is, then the recalled text as it
+ * was: a model reads that more easily than the same text within JSON.
+ */
+export function tellRecalled(recalled: Recalled): Answer {
+	switch (recalled.kind) {
+		case "part": {
+			const { part } = recalled;
+			return { ...part, [beside]: { text: `${introduce(part)}\n${part.text}` } };
+		}
+		case "image": {
+			const { listing, image } = recalled;
+			const { mediaType, bytes, data } = image;
+			const text = `${nameOf(listing)}: ${mediaType}, ${bytes} bytes, follows.`;
+			const blocks = [{ type: "image" as const, data, mimeType: mediaType }];
+			return { ...listing, image: { media_type: mediaType, bytes }, [beside]: { text, blocks } };
+		}
+		case "several": {
+			const { originals, leftOut } = recalled;
+			const rows = originals.map((one) => `${one.ref} ${nameOf(one)}, ${one.chars} characters`);
+			const rest = leftOut > 0 ? [`and ${leftOut} more`] : [];
+			const text = ["Several originals have this tool_call_id. Ask for one by its ref:", ...rows, ...rest].join("\n");
+			return { originals, ...(leftOut > 0 ? { left_out_originals: leftOut } : {}), [beside]: { text } };
+		}
+	}
+}
+
+/** One line on what a part is, how much of the whole, and how to ask for the rest. */
+export function introduce(part: RecalledPart): string {
+	const { total, shown, matches, redactions } = part;
+	const extent =
+		shown === null
+			? `none of ${total.lines} lines`
+			: part.left_out_chars === 0 && shown.chars.start === 0 && shown.chars.end === total.chars && !matches
+				? `all ${total.lines} lines`
+				: `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}, characters ${shown.chars.start}-${shown.chars.end} of ${total.chars}`;
+	const facts = [
+		matches ? `${matches.shown} of ${matches.found} matching lines, ${extent}` : extent,
+		...(redactions > 0 ? [`${redactions} places were redacted before it was kept`] : []),
+		...(part.next ? [`for more call recall_original ${argumentsOf(part.next)}`] : []),
+	];
+	return `[${nameOf(part)}: ${facts.join("; ")}]`;
+}
+
+function argumentsOf(next: NextPart): string {
+	return JSON.stringify(next);
+}
+
+const words: Readonly<Record<RecalledListing["kind"], string>> = {
+	result: "Original result",
+	text: "Original text",
+	arguments: "Original arguments",
+	group: "Dropped messages, JSON",
+	media: "Original part, JSON",
+	places: "Places",
+};
+
+function nameOf({ kind, tool_name, archived_at }: RecalledListing): string {
+	// A tool's name is anybody's text.
+	const tool = tool_name === undefined ? "" : ` of ${JSON.stringify(tool_name.slice(0, 64))}`;
+	return `${words[kind]}${tool}, kept ${archived_at}`;
+}

@@ -2,9 +2,8 @@ import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import type { TruncateOutcome } from "../../pipeline/truncate-text.ts";
 import { truncationStrategies } from "../../policy/names.ts";
-import { originalLink } from "../original-link.ts";
-import { policyInput, policyOfCall } from "../policy-input.ts";
-import { type Answer, beside, defineTool, pureTool } from "../tool.ts";
+import { originalLink } from "../resources.ts";
+import { type Answer, beside, defineTool, policyInput, policyOfCall, pureTool } from "../tool.ts";
 
 /** What a model can do without, in two steps: the marks in the text tell which lines are left out, and how many. */
 const [spare, unneeded] = [

@@ -1,4 +1,4 @@
-import { formatCount, formatShare } from "../format-number.ts";
+import { formatCount, formatShare } from "../replay-page.ts";
 import { colourOf } from "./colours.js";
 import { dataTable } from "./data-table.js";
 import { byId, element } from "./elements.js";

@@ -1,4 +1,4 @@
-import { formatCost, formatCount } from "../format-number.ts";
+import { formatCost, formatCount } from "../replay-page.ts";
 import { colourOf, lineOfPolicy } from "./colours.js";
 import { wholeSteps } from "./context-plot.js";
 import { dataTable } from "./data-table.js";

@@ -1,4 +1,4 @@
-import { formatShare } from "../format-number.ts";
+import { formatShare } from "../replay-page.ts";
 import { dataTable } from "./data-table.js";
 import { drawRecallPoints } from "./draw-recall-points.js";
 import { byId } from "./elements.js";

@@ -1,4 +1,4 @@
-import { formatCount } from "../format-number.ts";
+import { formatCount } from "../replay-page.ts";
 import { onSchemeChange } from "./colours.js";
 import { contextPlot } from "./context-plot.js";
 import { costPlot } from "./cost-plot.js";

@@ -1,4 +1,4 @@
-import { formatCount } from "../format-number.ts";
+import { formatCount } from "../replay-page.ts";
 import { connectToHost } from "./connect-to-host.js";
 import { byId, element } from "./elements.js";
 import { renderReport } from "./render-report.js";

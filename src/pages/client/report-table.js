@@ -1,4 +1,4 @@
-import { formatCount } from "../format-number.ts";
+import { formatCount } from "../replay-page.ts";
 import { element } from "./elements.js";
 
 /**

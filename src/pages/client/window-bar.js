@@ -1,4 +1,4 @@
-import { formatCount, formatShare } from "../format-number.ts";
+import { formatCount, formatShare } from "../replay-page.ts";
 import { element } from "./elements.js";
 import { legendItem } from "./legend.js";
 

@@ -1,5 +1,5 @@
-import { fillTemplate } from "../../engine/fill-template.ts";
 import type { ExcerptNotices } from "../../engine/stream/compose-excerpt.ts";
+import { fillTemplate } from "../../masking/template.ts";
 import type { LocaleName } from "../../policy/names.ts";
 import { excerptWordings, locales } from "../../policy/wordings.ts";
 

@@ -1,4 +1,4 @@
-import { scaleTokens } from "../../engine/token-scale.ts";
+import { scaleTokens } from "../../conversation/measure.ts";
 import type { Policy } from "../../policy/schema.ts";
 import type { StreamLimit } from "./stream-limit.ts";
 
@@ -25,7 +25,7 @@ const charsOfToken = 8;
 export async function limitCheck(limit: ExcerptLimit, policy: Policy): Promise<LimitCheck> {
 	const { kind, most } = limit;
 	if (kind === "chars") return charsCheck(most);
-	const { tokenMeter } = await import("../token-meter.ts");
+	const { tokenMeter } = await import("../../operations/count.ts");
 	const { meter, estimate } = await tokenMeter(policy, policy.guard.model ?? undefined);
 	const countTokens = (text: string) => scaleTokens({ tokens: meter.countTokens(text) }, estimate.scale).high;
 	// No token is longer than 128 bytes, so that what is far too long need not be counted.

@@ -2,10 +2,10 @@ import { focusOfCall } from "../../engine/call-focus.ts";
 import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
 import { truncateOutput } from "../../engine/truncate/truncate-output.ts";
 import type { TruncationBudget, TruncationStrategy } from "../../engine/truncate/truncation-types.ts";
+import { textLibraries } from "../../operations/text-libraries.ts";
 import type { LocaleName } from "../../policy/names.ts";
 import { locales, type NoticeWordings } from "../../policy/wordings.ts";
 import { limitTooSmall } from "../cut-of-call.ts";
-import { textLibraries } from "../text-libraries.ts";
 import {
 	endingNotice,
 	excerptNotices,

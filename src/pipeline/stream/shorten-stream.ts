@@ -1,7 +1,7 @@
-import { fillTemplate } from "../../engine/fill-template.ts";
 import { composeExcerpt } from "../../engine/stream/compose-excerpt.ts";
 import { cutEnds, endsNeeded, leastLimitOf } from "../../engine/stream/cut-ends.ts";
 import { readEnds } from "../../engine/stream/head-and-tail.ts";
+import { fillTemplate } from "../../masking/template.ts";
 import type { Policy } from "../../policy/schema.ts";
 import { wordings } from "../../policy/wordings.ts";
 import { limitTooSmall } from "../cut-of-call.ts";

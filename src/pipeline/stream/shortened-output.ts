@@ -1,8 +1,8 @@
 import type { Archive } from "../../archive/archive.ts";
 import type { TruncationStrategy } from "../../engine/truncate/truncation-types.ts";
 import type { PalimpsestError } from "../../errors.ts";
+import type { Log } from "../../operations/edit-record.ts";
 import type { Policy } from "../../policy/schema.ts";
-import type { Log } from "../log-event.ts";
 import type { AnsweredCall } from "./answered-call.ts";
 import type { RunEnding } from "./excerpt-notices.ts";
 import type { StreamLimit } from "./stream-limit.ts";

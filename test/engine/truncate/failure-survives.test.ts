@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { composeExcerpt } from "../../../src/engine/stream/compose-excerpt.ts";
+import { textLibraries } from "../../../src/operations/text-libraries.ts";
 import { excerptNotices } from "../../../src/pipeline/stream/excerpt-notices.ts";
 import { readOutput } from "../../../src/pipeline/stream/read-output.ts";
-import { textLibraries } from "../../../src/pipeline/text-libraries.ts";
-import { loadCounter } from "../../../src/tokens/load-counter.ts";
+import { loadCounter } from "../../../src/tokens/counter.ts";
 import { shorten } from "./shorten.ts";
 
 const lineCount = 3_000;

@@ -1,9 +1,7 @@
+import { resultText, type Transcript } from "../../../src/conversation/transcript.ts";
+import { pairResults } from "../../../src/conversation/turns.ts";
 import { callFocusReader } from "../../../src/engine/call-focus.ts";
-import { findIdentifiers } from "../../../src/engine/compaction/identifiers.ts";
-import { pairResults } from "../../../src/engine/pairing.ts";
-import { findUses } from "../../../src/engine/replay/uses.ts";
-import { wholeLines } from "../../../src/engine/replay/whole-lines.ts";
-import { resultText, type Transcript } from "../../../src/engine/transcript.ts";
+import { findIdentifiers, findUses, wholeLines } from "../../../src/masking/uses.ts";
 
 /** What is used of a result later, by kind. */
 export interface Used {

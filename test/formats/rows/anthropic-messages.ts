@@ -1,4 +1,4 @@
-import { anthropicMessages } from "../../../src/formats/anthropic/anthropic-messages.ts";
+import { anthropicMessages } from "../../../src/formats/anthropic.ts";
 import { resultContents } from "../../support/raw-conversation.ts";
 import { writeMessages } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";

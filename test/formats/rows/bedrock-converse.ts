@@ -1,4 +1,4 @@
-import { bedrockConverse } from "../../../src/formats/bedrock/bedrock-converse.ts";
+import { bedrockConverse } from "../../../src/formats/bedrock.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";

@@ -1,4 +1,4 @@
-import { claudeCode } from "../../../src/formats/claude-code/claude-code.ts";
+import { claudeCode } from "../../../src/formats/claude-code.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

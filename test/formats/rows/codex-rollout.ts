@@ -1,4 +1,4 @@
-import { codexRollout } from "../../../src/formats/codex/codex-rollout.ts";
+import { codexRollout } from "../../../src/formats/codex.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { ContentShape, FormatRow } from "../format-row.ts";

@@ -1,4 +1,4 @@
-import { copilotCli } from "../../../src/formats/copilot/copilot-cli.ts";
+import { copilotCli } from "../../../src/formats/copilot-cli.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

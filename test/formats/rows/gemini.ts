@@ -1,4 +1,4 @@
-import { gemini } from "../../../src/formats/gemini/gemini.ts";
+import { gemini } from "../../../src/formats/gemini.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { type Entry, type JsonMessage, present } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";

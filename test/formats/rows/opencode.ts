@@ -1,4 +1,4 @@
-import { opencode } from "../../../src/formats/opencode/opencode.ts";
+import { opencode } from "../../../src/formats/opencode.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

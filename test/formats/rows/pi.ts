@@ -1,4 +1,4 @@
-import { pi } from "../../../src/formats/pi/pi.ts";
+import { pi } from "../../../src/formats/pi.ts";
 import type { Entry, JsonMessage } from "../../support/script.ts";
 import type { FormatRow } from "../format-row.ts";
 import { textPartShapes } from "../text-part-shapes.ts";

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { pairResults } from "../../../src/engine/pairing.ts";
-import { toolTurns } from "../../../src/engine/tool-turns.ts";
-import { resultText } from "../../../src/engine/transcript.ts";
-import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
+import { resultText } from "../../../src/conversation/transcript.ts";
+import { pairResults, toolTurns } from "../../../src/conversation/turns.ts";
+import { maskConversation } from "../../../src/operations/mask.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { calls, results, toolTurn, user } from "../../support/script.ts";
 import { type FormatRow, masking, placeholder, toolsOf } from "../format-row.ts";

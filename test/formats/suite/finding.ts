@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { formats, locateMessages, readConversation } from "../../../src/formats/read-conversation.ts";
-import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
+import { formats, locateMessages, readConversation } from "../../../src/formats/detect.ts";
+import { maskConversation } from "../../../src/operations/mask.ts";
 import { assistant, user } from "../../support/script.ts";
 import { type FormatRow, masking, toolsOf } from "../format-row.ts";
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { locateMessages } from "../../../src/formats/read-conversation.ts";
-import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
+import { locateMessages } from "../../../src/formats/detect.ts";
+import { maskConversation } from "../../../src/operations/mask.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { toolTurn, user } from "../../support/script.ts";
 import { type FormatRow, masking, toolsOf } from "../format-row.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { applyEdits, invertEdits } from "../../../src/json-text/edit.ts";
-import { guardConversation } from "../../../src/pipeline/guard-conversation.ts";
-import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
+import { guardConversation } from "../../../src/operations/guard.ts";
+import { maskConversation } from "../../../src/operations/mask.ts";
 import { pngOf } from "../../support/media-samples.ts";
 import { policyOf } from "../../support/policy-of.ts";
 import { outputOf } from "../../support/sample-text.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { resultText } from "../../../src/engine/transcript.ts";
-import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
+import { resultText } from "../../../src/conversation/transcript.ts";
+import { maskConversation } from "../../../src/operations/mask.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { assistant, user } from "../../support/script.ts";
 import { type FormatRow, masking, toolsOf } from "../format-row.ts";

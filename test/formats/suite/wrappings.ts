@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { maskConversation } from "../../../src/pipeline/mask-conversation.ts";
+import { maskConversation } from "../../../src/operations/mask.ts";
 import { deepFreeze } from "../../support/deep-freeze.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { user } from "../../support/script.ts";

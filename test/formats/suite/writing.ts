@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { valueAt } from "../../../src/engine/path.ts";
-import type { Message, Transcript } from "../../../src/engine/transcript.ts";
-import { readConversation } from "../../../src/formats/read-conversation.ts";
+import { type Message, type Transcript, valueAt } from "../../../src/conversation/transcript.ts";
+import { readConversation } from "../../../src/formats/detect.ts";
 import { deepFreeze } from "../../support/deep-freeze.ts";
 import { outputOf } from "../../support/sample-text.ts";
 import { assistant, type JsonMessage, toolTurn, user } from "../../support/script.ts";

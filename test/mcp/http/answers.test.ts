@@ -4,8 +4,8 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { expect, onTestFinished, test } from "vitest";
+import { rawResult } from "../../../src/mcp/answer.ts";
 import { createStreamableTransport, createUnreadLimit, type UnreadLimit } from "../../../src/mcp/http/answers.ts";
-import { rawResult } from "../../../src/mcp/raw-message.ts";
 import { patience } from "../../support/patience.ts";
 import { jsonHeaders, send } from "./harness.ts";
 

@@ -5,7 +5,7 @@ import {
 	createPrincipalArchives,
 } from "../../../src/mcp/http/authenticate.ts";
 import type { HttpOptions } from "../../../src/mcp/http/server.ts";
-import type { LogEvent } from "../../../src/pipeline/log-event.ts";
+import type { LogEvent } from "../../../src/operations/edit-record.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 import { type Running, start } from "./harness.ts";
 

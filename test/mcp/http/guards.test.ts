@@ -1,6 +1,6 @@
 import { connect as connectSocket } from "node:net";
 import { describe, expect, test } from "vitest";
-import type { PolicySource } from "../../../src/config/create-policy-source.ts";
+import type { PolicySource } from "../../../src/config/config.ts";
 import { initialize, jsonHeaders, openSession, ping, send, start, stubPolicySource } from "./harness.ts";
 
 const routes = [

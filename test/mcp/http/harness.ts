@@ -4,9 +4,9 @@ import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { onTestFinished } from "vitest";
-import type { PolicySource } from "../../../src/config/create-policy-source.ts";
+import type { PolicySource } from "../../../src/config/config.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../../../src/mcp/http/server.ts";
-import type { LogEvent } from "../../../src/pipeline/log-event.ts";
+import type { LogEvent } from "../../../src/operations/edit-record.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 
 export type Face = "Streamable HTTP" | "HTTP+SSE";

@@ -1,8 +1,7 @@
 import { expect, it } from "vitest";
-import type { CallEnd } from "../../../src/mcp/call-end.ts";
-import type { LogKind } from "../../../src/mcp/http/logs.ts";
-import { createOperatorLog } from "../../../src/mcp/http/logs.ts";
-import type { LogEvent } from "../../../src/pipeline/log-event.ts";
+import { createOperatorLog, type LogKind } from "../../../src/mcp/http/logs.ts";
+import type { CallEnd } from "../../../src/mcp/run-tool.ts";
+import type { LogEvent } from "../../../src/operations/edit-record.ts";
 
 const end: CallEnd = {
 	tool: "guard_context",

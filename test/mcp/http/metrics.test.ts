@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import type { CallEnd } from "../../../src/mcp/call-end.ts";
 import { createPrincipalArchives } from "../../../src/mcp/http/authenticate.ts";
 import { createMetrics, measureArchives } from "../../../src/mcp/http/metrics.ts";
+import type { CallEnd } from "../../../src/mcp/run-tool.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";
 
 const end: CallEnd = {

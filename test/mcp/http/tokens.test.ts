@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { namespaceOfPrincipal } from "../../../src/mcp/http/caller.ts";
 import { createTokenList, findToken, parseAuthTokens } from "../../../src/mcp/http/tokens.ts";
-import type { LogEvent } from "../../../src/pipeline/log-event.ts";
+import type { LogEvent } from "../../../src/operations/edit-record.ts";
 import { patience } from "../../support/patience.ts";
 import { scratchFolder } from "../../support/scratch-folder.ts";
 import { alice, bob, twoTokens } from "./auth-harness.ts";

@@ -1,0 +1,332 @@
+import {
+	addSizes,
+	type Edit,
+	type InsertEdit,
+	type RemoveEdit,
+	type ReplaceEdit,
+	type Size,
+} from "../conversation/plan.ts";
+import type { Path, Transcript } from "../conversation/transcript.ts";
+import { compactJson } from "../engine/stringify.ts";
+import { plainJson } from "./range.ts";
+
+/**
+ * Turns the list that a strategy gave into edits of the conversation: values equal to those that were there, in their
+ * order, stay untouched, to the byte; all others are taken out or put in.
+ */
+export function planRewrite(parameters: PlanRewriteParameters): Rewrite {
+	const { source, after } = parameters;
+	const refuse = (detail: string): Rewrite => ({ kind: "refused", detail });
+	if (after === null) return { kind: "unchanged" };
+	if (!Array.isArray(after)) return refuse("Expected a list of messages or null, got neither.");
+	if (after.length === 0 && source.messages.length > 0) return refuse("Expected at least one message, got none.");
+	const values: unknown[] = [];
+	// By index, so that holes of the list are met too.
+	for (let index = 0; index < after.length; index += 1) {
+		const read = plainJson(after[index]);
+		if (read.kind === "refused") return refuse(`Expected plain JSON, got ${read.problem} in message ${index}.`);
+		if (!isObject(read.value)) return refuse(`Expected each message to be an object; message ${index} is none.`);
+		values.push(read.value);
+	}
+	const matches = matchValues(source.messages.map(compactJson), values.map(compactJson));
+	const kept = matches.reduce((count, match) => count + (match === -1 ? 0 : 1), 0);
+	if (kept === values.length && kept === source.messages.length) return { kind: "unchanged" };
+	return { kind: "rewrite", kept, ...rewriteEdits({ ...parameters, values, matches }) };
+}
+
+function isObject(value: unknown): boolean {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** What was there and what is to be, with what of it is the same. */
+export interface Matched extends Pick<PlanRewriteParameters, "source" | "sizes" | "sizeOf" | "identityOf"> {
+	/** The values that are to be there. */
+	readonly values: readonly unknown[];
+	/** For each of them the index of the value that it is, or -1. */
+	readonly matches: Int32Array;
+}
+
+const nothing: Size = { chars: 0, tokens: 0 };
+
+/** The edits that make of a list what it is to be, and the messages all of whose values go. */
+export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "rewrite" }>, "plan" | "removed"> {
+	const { source, values, matches, sizes, sizeOf } = matched;
+	const { base, messages, transcript } = source;
+	const places = placesOf(source);
+	const isKept = new Uint8Array(messages.length);
+	for (const match of matches) if (match !== -1) isKept[match] = 1;
+	const removed = transcript.messages.flatMap(({ paths }, index) =>
+		paths.length > 0 && paths.every((path) => isKept[Number(path[base.length])] === 0) ? [index] : [],
+	);
+	const isRemoved = new Set(removed);
+	const counted = new Set<number>();
+
+	const takeOut = (position: number): Pick<RemoveEdit, "path" | "message" | "before" | "unsent"> => {
+		const held = places.messagesAt[position] ?? [];
+		const [message = -1] = held;
+		// A message of several values is counted with the first of them that goes.
+		let before = nothing;
+		for (const index of held) {
+			if (counted.has(index)) continue;
+			counted.add(index);
+			before = addSizes(before, isRemoved.has(index) ? (sizes[index] ?? nothing) : sizeOf(messages[position]));
+		}
+		const isUnsent = held.length > 0 && held.every((index) => transcript.messages[index]?.sent === false);
+		return { path: [...base, position], message, before, ...(isUnsent ? { unsent: true } : {}) };
+	};
+	const remove = (position: number): RemoveEdit => {
+		return { kind: "remove", reason: "summary", ...takeOut(position), after: nothing };
+	};
+	const replace = (position: number, value: unknown): ReplaceEdit => {
+		return { kind: "replace", reason: "summary", ...takeOut(position), after: sizeOf(value), replacement: value };
+	};
+	const insert = (position: number, value: unknown): InsertEdit => {
+		const message = places.firstFrom[position] ?? transcript.messages.length;
+		const edit = { kind: "insert", reason: "summary", inserts: "message" } as const;
+		return { ...edit, path: [...base, position], message, before: nothing, after: sizeOf(value), value };
+	};
+
+	const plan: Edit[] = [];
+	const forerunners = forerunnersOf(matched, isKept);
+	const claimed = new Set(forerunners.values());
+	let [position, index] = [0, 0];
+	while (position < messages.length || index < values.length) {
+		const goes = position < messages.length && isKept[position] === 0;
+		const comes = index < values.length && matches[index] === -1;
+		if (!goes && !comes) {
+			position += 1;
+			index += 1;
+			continue;
+		}
+		const forerunner = comes ? forerunners.get(index) : undefined;
+		if (forerunner !== undefined) {
+			for (; position < forerunner; position += 1) plan.push(remove(position));
+			plan.push(replace(position, values[index]));
+			position += 1;
+			index += 1;
+			continue;
+		}
+		// What is new goes one for one in front of what is taken out, so that each stands where its forerunner stood.
+		if (comes) {
+			plan.push(insert(position, values[index]));
+			index += 1;
+		}
+		if (goes && !claimed.has(position)) {
+			plan.push(remove(position));
+			position += 1;
+		}
+	}
+	return { plan, removed };
+}
+
+/** For each new value that has the identity of one that goes, with none that stays between them, that one's index. */
+function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept: Uint8Array): Map<number, number> {
+	const forerunners = new Map<number, number>();
+	if (!identityOf) return forerunners;
+	const positions = new Map<string, number>();
+	source.messages.forEach((value, position) => {
+		const identity = isKept[position] === 0 ? identityOf(value) : undefined;
+		if (identity !== undefined && !positions.has(identity)) positions.set(identity, position);
+	});
+	/** By value: the index of the next one that stays. */
+	const ends = new Int32Array(values.length);
+	let end = source.messages.length;
+	for (let index = values.length - 1; index >= 0; index -= 1) {
+		if (matches[index] !== -1) end = matches[index] as number;
+		ends[index] = end;
+	}
+	let first = 0;
+	values.forEach((value, index) => {
+		const match = matches[index] as number;
+		if (match !== -1) first = match + 1;
+		const identity = match === -1 ? identityOf(value) : undefined;
+		const position = identity === undefined ? undefined : positions.get(identity);
+		if (position === undefined || position < first || position >= (ends[index] as number)) return;
+		forerunners.set(index, position);
+		first = position + 1;
+	});
+	return forerunners;
+}
+
+/** Which messages stand in which value of the list. */
+interface Places {
+	/** By value: indexes of the messages that hold it or stand in it. */
+	readonly messagesAt: readonly (readonly number[] | undefined)[];
+	/** By value: index of the first message from there on. */
+	readonly firstFrom: readonly number[];
+}
+
+function placesOf({ transcript, base, messages }: RewriteSource): Places {
+	const messagesAt = new Array<number[] | undefined>(messages.length);
+	transcript.messages.forEach(({ paths }, message) => {
+		for (const path of paths) {
+			const value = Number(path[base.length]);
+			const known = messagesAt[value];
+			if (!known) messagesAt[value] = [message];
+			else if (known.at(-1) !== message) known.push(message);
+		}
+	});
+	const firstFrom = new Array<number>(messages.length);
+	let first = transcript.messages.length;
+	for (let value = messages.length - 1; value >= 0; value -= 1) {
+		first = messagesAt[value]?.[0] ?? first;
+		firstFrom[value] = first;
+	}
+	return { messagesAt, firstFrom };
+}
+
+/** How often what stands between matched values is matched again by itself. */
+const deepest = 32;
+
+/** Part of a list of keys, from `start` to before `end`. */
+interface Part {
+	readonly start: number;
+	readonly end: number;
+}
+
+/**
+ * Finds which values of a list are still there in another, in the same order: for each value afterwards the index of the
+ * equal one before, or -1. Values are given by keys, which are equal where they are. What both lists begin and end with
+ * is matched first, then what occurs once in both (patience diff), and the same again between these. Takes time in
+ * proportion to the lists, times at most 32 and a logarithm.
+ */
+export function matchValues(before: readonly string[], after: readonly string[]): Int32Array {
+	const matches = new Int32Array(after.length).fill(-1);
+	match({ start: 0, end: before.length }, { start: 0, end: after.length }, 0);
+	return matches;
+
+	function match(old: Part, current: Part, depth: number): void {
+		let [oldStart, start] = [old.start, current.start];
+		let [oldEnd, end] = [old.end, current.end];
+		while (oldStart < oldEnd && start < end && before[oldStart] === after[start]) {
+			matches[start] = oldStart;
+			start += 1;
+			oldStart += 1;
+		}
+		while (oldStart < oldEnd && start < end && before[oldEnd - 1] === after[end - 1]) {
+			end -= 1;
+			oldEnd -= 1;
+			matches[end] = oldEnd;
+		}
+		if (oldStart === oldEnd || start === end) return;
+		const anchors = depth < deepest ? anchorsIn({ start: oldStart, end: oldEnd }, { start, end }) : [];
+		if (anchors.length === 0) {
+			matchGreedily({ start: oldStart, end: oldEnd }, { start, end });
+			return;
+		}
+		for (const [oldIndex, index] of anchors) {
+			matches[index] = oldIndex;
+			match({ start: oldStart, end: oldIndex }, { start, end: index }, depth + 1);
+			[oldStart, start] = [oldIndex + 1, index + 1];
+		}
+		match({ start: oldStart, end: oldEnd }, { start, end }, depth + 1);
+	}
+
+	/** The values that occur once in both parts, as far as their order is the same. */
+	function anchorsIn(old: Part, current: Part): readonly Anchor[] {
+		const oldIndexes = indexesOfUnique(before, old);
+		const pairs: Anchor[] = [];
+		for (const [key, index] of indexesOfUnique(after, current)) {
+			const oldIndex = oldIndexes.get(key);
+			if (index !== -1 && oldIndex !== undefined && oldIndex !== -1) pairs.push([oldIndex, index]);
+		}
+		return longestIncreasing(pairs.toSorted((a, b) => a[1] - b[1]));
+	}
+
+	/** Each value goes with the next equal one that is left. */
+	function matchGreedily(old: Part, current: Part): void {
+		const occurrences = new Map<string, number[]>();
+		for (let index = old.end - 1; index >= old.start; index -= 1) {
+			const key = before[index] as string;
+			const known = occurrences.get(key);
+			if (known) known.push(index);
+			else occurrences.set(key, [index]);
+		}
+		let next = old.start;
+		for (let index = current.start; index < current.end; index += 1) {
+			const left = occurrences.get(after[index] as string);
+			while (left && (left.at(-1) ?? next) < next) left.pop();
+			const found = left?.pop();
+			if (found === undefined) continue;
+			matches[index] = found;
+			next = found + 1;
+		}
+	}
+}
+
+/** Index before, index afterwards. */
+type Anchor = readonly [number, number];
+
+/** The index of each key that occurs once in a part; -1 of one that occurs more often. */
+function indexesOfUnique(keys: readonly string[], { start, end }: Part): Map<string, number> {
+	const indexes = new Map<string, number>();
+	for (let index = start; index < end; index += 1) {
+		const key = keys[index] as string;
+		indexes.set(key, indexes.has(key) ? -1 : index);
+	}
+	return indexes;
+}
+
+/** The longest subsequence whose first members increase. */
+function longestIncreasing(pairs: readonly Anchor[]): readonly Anchor[] {
+	/** By length less one: the position in `pairs` of the smallest last pair of a subsequence of that length. */
+	const lasts: number[] = [];
+	const previous = new Int32Array(pairs.length).fill(-1);
+	pairs.forEach(([oldIndex], position) => {
+		let [low, high] = [0, lasts.length];
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if ((pairs[lasts[middle] as number] as Anchor)[0] < oldIndex) low = middle + 1;
+			else high = middle;
+		}
+		if (low > 0) previous[position] = lasts[low - 1] as number;
+		lasts[low] = position;
+	});
+	const found: Anchor[] = [];
+	for (let position = lasts.at(-1) ?? -1; position !== -1; position = previous[position] as number) {
+		found.push(pairs[position] as Anchor);
+	}
+	return found.reverse();
+}
+
+/** A strategy's outcome as edits; none where it changed nothing; or why it cannot be used. */
+export type Rewrite =
+	| {
+			readonly kind: "rewrite";
+			/**
+			 * In the order of their places. A value that is changed is taken out and the new one put in front of it, or
+			 * replaced where it has an identity.
+			 */
+			readonly plan: readonly Edit[];
+			/** Indexes of the messages all of whose values are taken out, ascending. */
+			readonly removed: readonly number[];
+			/** Values of the list that stay untouched. */
+			readonly kept: number;
+	  }
+	| { readonly kind: "unchanged" }
+	| { readonly kind: "refused"; readonly detail: string };
+
+/** What a strategy's outcome is planned from. */
+export interface PlanRewriteParameters {
+	readonly source: RewriteSource;
+	/** What the strategy gave: anything. */
+	readonly after: unknown;
+	/** Size of each message of the transcript. */
+	readonly sizes: readonly Size[];
+	/** Size of a value that the strategy wrote, as a message of the format. */
+	readonly sizeOf: (value: unknown) => Size;
+	/**
+	 * By what others name a record of a session; `undefined` for a value that nothing names. A record that is written anew
+	 * under its name stays in its place, so that those behind it are still tied to it.
+	 */
+	readonly identityOf?: (value: unknown) => string | undefined;
+}
+
+/** The conversation that a strategy was given. */
+export interface RewriteSource {
+	readonly transcript: Transcript;
+	/** Path of the list of messages or records in the document. */
+	readonly base: Path;
+	/** The list, as it stands in the document. */
+	readonly messages: readonly unknown[];
+}

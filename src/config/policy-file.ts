@@ -1,0 +1,94 @@
+import { readFile, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import path from "node:path";
+import { PalimpsestError } from "../errors.ts";
+import { invalidPolicy } from "../policy/errors.ts";
+import { type Environment, parsePolicyText } from "../policy/layers.ts";
+import type { PolicyLayer } from "../policy/schema.ts";
+
+/** Where a policy file is looked for. */
+export interface PolicyFileSearch {
+	/** The file named by flag. Relative to `workingDirectory`; `~/` is the home folder. */
+	readonly policyFile?: string | undefined;
+	readonly environment: Environment;
+	readonly workingDirectory: string;
+	/** The home folder; the user's own by default. */
+	readonly home?: string | undefined;
+	readonly platform?: NodeJS.Platform | undefined;
+}
+
+export const policyFileName = "palimpsest.toml";
+
+/**
+ * The absolute path of the policy file: the one named by flag, else by `PALIMPSEST_POLICY`, else `palimpsest.toml` in
+ * the working directory, else in the user's configuration folder. Null where none is named and none exists. A named
+ * file is not looked at.
+ *
+ * @throws PalimpsestError `unreadable_file` where a file's existence cannot be told.
+ */
+export async function findPolicyFile(search: PolicyFileSearch): Promise<string | null> {
+	const home = search.home ?? homedir();
+	const named = search.policyFile ?? (search.environment.PALIMPSEST_POLICY || undefined);
+	if (named !== undefined) {
+		const expanded = /^~[/\\]/.test(named) ? path.join(home, named.slice(2)) : named;
+		return path.resolve(search.workingDirectory, expanded);
+	}
+	const places = [search.workingDirectory, path.join(configurationFolder({ ...search, home }), "palimpsest")];
+	for (const folder of places) {
+		const candidate = path.resolve(folder, policyFileName);
+		if (await exists(candidate)) return candidate;
+	}
+	return null;
+}
+
+function configurationFolder({ environment, home, platform }: PolicyFileSearch & { readonly home: string }): string {
+	const named = (platform ?? process.platform) === "win32" ? [environment.APPDATA] : [environment.XDG_CONFIG_HOME];
+	// The XDG specification has relative paths ignored.
+	return named.find((folder) => folder !== undefined && path.isAbsolute(folder)) ?? path.join(home, ".config");
+}
+
+async function exists(file: string): Promise<boolean> {
+	try {
+		await stat(file);
+		return true;
+	} catch (error) {
+		const { code } = error as NodeJS.ErrnoException;
+		if (code === "ENOENT" || code === "ENOTDIR") return false;
+		throw new PalimpsestError("unreadable_file", `Cannot read the policy file ${file}: ${code}`, { cause: error });
+	}
+}
+
+const mostBytes = 1_000_000;
+
+/**
+ * Reads and checks a policy file.
+ *
+ * @throws PalimpsestError `unreadable_file`: missing, no regular file, no permission, over 1 MB; `invalid_policy`.
+ */
+export async function readPolicyFile(file: string): Promise<PolicyLayer> {
+	const bytes = await readBytes(file);
+	let text: string;
+	try {
+		text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+	} catch {
+		throw invalidPolicy(file, ["not UTF-8 text"]);
+	}
+	return parsePolicyText(text, file);
+}
+
+async function readBytes(file: string): Promise<Uint8Array> {
+	try {
+		const about = await stat(file);
+		if (!about.isFile()) throw unreadable(file, about.isDirectory() ? "it is a folder" : "it is no regular file");
+		if (about.size > mostBytes) throw unreadable(file, `it has ${about.size} bytes, at most ${mostBytes} are read`);
+		return await readFile(file);
+	} catch (error) {
+		if (error instanceof PalimpsestError) throw error;
+		const { code } = error as NodeJS.ErrnoException;
+		throw unreadable(file, code === "ENOENT" || code === "ENOTDIR" ? "there is no such file" : String(code), error);
+	}
+}
+
+function unreadable(file: string, reason: string, cause?: unknown): PalimpsestError {
+	return new PalimpsestError("unreadable_file", `Cannot read the policy file ${file}: ${reason}.`, { cause });
+}

@@ -1,0 +1,181 @@
+import type { Prices } from "../policy/schema.ts";
+import { exactScale, likelyTokens, type Measurement, scaleTokens, type TokenScale } from "./measure.ts";
+import { type Plan, startSum, subtractSizes, totalsOf } from "./plan.ts";
+import { type Message, type Path, resultCharacters, type Transcript, valueAt } from "./transcript.ts";
+import { pairResults, toolTurns } from "./turns.ts";
+
+interface BeforeAfter {
+	readonly before: number;
+	readonly after: number;
+}
+
+/** What a plan does to a conversation, in numbers. Characters are UTF-16 code units. */
+export interface Report {
+	/** The wire format that the conversation was read as. */
+	readonly format: string;
+	/** Whether anything differs from the input. */
+	readonly changed: boolean;
+	readonly messages: BeforeAfter;
+	readonly tool_turns: number;
+	readonly tool_results: number;
+	readonly masked_tool_results: number;
+	readonly truncated_tool_results: number;
+	readonly dropped_messages: number;
+	/** Characters of everything that is counted. */
+	readonly chars: BeforeAfter;
+	/** Characters of tool results. */
+	readonly tool_chars: BeforeAfter;
+	/** Tokens, by the best guess where the model's own are not counted. */
+	readonly tokens: BeforeAfter;
+	/** Least and most tokens that it may have as it is answered; both `tokens.after` where they are exact. */
+	readonly band: { readonly low: number; readonly high: number };
+	/** What a reader of the numbers should know, in English sentences. */
+	readonly notes: readonly string[];
+}
+
+/** Folds a plan into a report; `scale` says what the model makes of a token. */
+export function reportOf(
+	transcript: Transcript,
+	{ total }: Measurement,
+	plan: Plan,
+	scale: TokenScale = exactScale,
+): Report {
+	const { saved, masked, truncated, dropped, gone, added, resultChars } = totalsOf(plan);
+	const after = subtractSizes(total, saved);
+	const { tokens: tokensAfter, ...band } = scaleTokens(after, scale);
+	const chars = resultCharactersOf(transcript.messages);
+	const toolCharsBefore = chars.reduce((sum, one) => sum + one, 0);
+	let toolCharsKept = toolCharsBefore;
+	for (const message of gone) toolCharsKept -= chars[message] ?? 0;
+	return {
+		format: transcript.format,
+		changed: plan.length > 0,
+		messages: { before: transcript.messages.length, after: transcript.messages.length - gone.length + added },
+		tool_turns: toolTurns(transcript).length,
+		tool_results: pairResults(transcript).length,
+		masked_tool_results: masked.results,
+		truncated_tool_results: truncated.results,
+		dropped_messages: dropped.messages,
+		chars: { before: total.chars, after: after.chars },
+		tool_chars: { before: toolCharsBefore, after: toolCharsKept - resultChars },
+		tokens: { before: scaleTokens(total, scale).tokens, after: tokensAfter },
+		band,
+		notes: notesOn(transcript),
+	};
+}
+
+/** Characters of the results of each message that is sent. */
+function resultCharactersOf(messages: readonly Message[]): readonly number[] {
+	return messages.map(({ sent, results }) =>
+		sent === false ? 0 : results.reduce((sum, result) => sum + resultCharacters(result), 0),
+	);
+}
+
+/** What a reader of any report on a conversation should know. */
+export function notesOn(transcript: Transcript): string[] {
+	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
+	return [
+		"No tool calls or results stand in this conversation as its format has them, so there is nothing to mask or truncate.",
+	];
+}
+
+/** A name that may stand in a note: anything else could be text of the conversation. */
+const plainRole = /^[\w.:-]{1,40}$/;
+
+const mostRolesListed = 8;
+
+/**
+ * A note on the roles that no format defines, in the order in which they come. Their messages are counted, and nothing in
+ * them is masked or truncated, so a role that is only misspelled is easily overlooked.
+ */
+export function notesOnRoles(document: unknown, { messages }: Transcript): string[] {
+	const counts = new Map<string, number>();
+	for (const { role, paths } of messages) {
+		const name = role === "other" ? roleAt(document, paths[0] ?? []) : undefined;
+		if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+	}
+	if (counts.size === 0) return [];
+	const listed = [...counts].slice(0, mostRolesListed).map(([name, count]) => `${name} (${count})`);
+	const rest = counts.size - listed.length;
+	const roles = [...listed, ...(rest > 0 ? [`${rest} more`] : [])].join(", ");
+	return [
+		`Roles that no format defines, with their messages: ${roles}. These messages are counted, but nothing in them is masked or truncated.`,
+	];
+}
+
+/** The role that a message says, in the message itself or in the record around it. */
+function roleAt(document: unknown, path: Path): string | undefined {
+	const value = valueAt(document, path) as Record<string, unknown> | null | undefined;
+	const holders = [value, value?.message, value?.payload] as (Record<string, unknown> | null | undefined)[];
+	const role = holders.map((holder) => holder?.role).find((one) => typeof one === "string");
+	if (role === undefined) return undefined;
+	return plainRole.test(role as string) ? JSON.stringify(role) : "one that is no plain word";
+}
+
+/** How the engine names originals that the shell will archive. Absent where nothing is archived. */
+export interface Archiving {
+	/** The reference of a text: the same for the same text, known before anything is stored. */
+	readonly refOf: (text: string) => string;
+	/** The JSON of the value at a path of the document. */
+	readonly jsonAt: (path: Path) => string;
+}
+
+/**
+ * What a plan costs and saves where the provider caches the prompt, held against sending the conversation as it came,
+ * all of it read from the cache. Tokens by the best guess.
+ */
+export interface Economics {
+	/** Index of the first message that differs from the input; `null` where none does. */
+	readonly first_changed_message: number | null;
+	/** Tokens before it: what the provider still finds in its cache. */
+	readonly prefix_kept_tokens: number;
+	/** Tokens from it on, after the edits: what the provider writes to its cache anew. */
+	readonly rewritten_tokens: number;
+	/** Tokens that this call and each after it is sent less; below 0 where more was put in than taken out. */
+	readonly saved_tokens_per_call: number;
+	/**
+	 * Calls after which the savings have paid for the rewriting: `rewritten × (cache_write − cache_read) ÷ (saved ×
+	 * cache_read)`, rounded up; `null` where they never do.
+	 */
+	readonly calls_to_break_even: number | null;
+}
+
+/** Works out the economics of a plan from the sizes of the messages before it. */
+export function economicsOf(
+	plan: Plan,
+	{
+		measurement,
+		prices,
+		scale,
+	}: { readonly measurement: Measurement; readonly prices: Prices; readonly scale: TokenScale },
+): Economics {
+	const { messages, total } = measurement;
+	const { savedInMessages: saved, firstMessage } = totalsOf(plan);
+	const first = firstMessage ?? messages.length;
+	const rest = startSum();
+	for (let index = first; index < messages.length; index += 1) rest.add(messages[index] as (typeof messages)[number]);
+	const prefix = startSum(total);
+	prefix.subtract(rest.total());
+	rest.subtract(saved);
+	const tokens = {
+		kept: likelyTokens(prefix.total(), scale),
+		rewritten: likelyTokens(rest.total(), scale),
+		saved: likelyTokens(saved, scale),
+	};
+	return {
+		first_changed_message: firstMessage ?? null,
+		prefix_kept_tokens: tokens.kept,
+		rewritten_tokens: tokens.rewritten,
+		saved_tokens_per_call: tokens.saved,
+		calls_to_break_even: firstMessage === undefined ? null : callsToBreakEven(tokens, prices),
+	};
+}
+
+function callsToBreakEven(
+	{ rewritten, saved }: { readonly rewritten: number; readonly saved: number },
+	{ cache_read, cache_write }: Prices,
+): number | null {
+	const cost = rewritten * Math.max(0, cache_write - cache_read);
+	if (cost === 0) return 0;
+	return saved * cache_read > 0 ? Math.ceil(cost / (saved * cache_read)) : null;
+}

@@ -1,0 +1,134 @@
+import type { Message, ToolCall, ToolResult, Transcript } from "./transcript.ts";
+
+/**
+ * Where the arguments of a message's calls stand in what is counted of it: for each call the index in `counted`, or
+ * `undefined` where the format counts the call otherwise (as an item that is opaque, or not at all). Formats count a
+ * call as its name, then its arguments, in the order of the calls. Takes time in proportion to the message.
+ */
+export function locateCallArguments({ calls, counted }: Message): readonly (number | undefined)[] {
+	const places = new Array<number | undefined>(calls.length).fill(undefined);
+	if (calls.length === 0) return places;
+	const byName = new Map<string, number[]>();
+	for (let call = calls.length - 1; call >= 0; call -= 1) {
+		const name = calls[call]?.name ?? "";
+		const known = byName.get(name);
+		if (known) known.push(call);
+		else byName.set(name, [call]);
+	}
+	let nextCall = 0;
+	for (let index = 0; index + 1 < counted.length; index += 1) {
+		const left = byName.get(counted[index] as string);
+		while (left && (left.at(-1) ?? nextCall) < nextCall) left.pop();
+		const call = left?.pop();
+		if (call === undefined) continue;
+		places[call] = index + 1;
+		nextCall = call + 1;
+		index += 1;
+	}
+	return places;
+}
+
+/** The arguments of each call of a message as the format counts them: JSON, or the text of a call that takes free text. */
+export function callArguments(message: Message): readonly (string | undefined)[] {
+	return locateCallArguments(message).map((place) => (place === undefined ? undefined : message.counted[place]));
+}
+
+/** Messages that must go or stay together: a message with calls and all its results, or one plain message. */
+export interface MessageGroup {
+	/** Indexes of its messages, ascending. */
+	readonly messages: readonly number[];
+}
+
+/**
+ * Splits a conversation into groups, oldest first by their first message. Results are grouped by pairing; a tool
+ * message whose results have no id goes with the nearest preceding message that made calls, since an API reads it so.
+ */
+export function groupMessages({ messages }: Transcript, paired: readonly PairedResult[]): readonly MessageGroup[] {
+	const parents = messages.map((_, index) => index);
+	const find = (index: number): number => {
+		let root = index;
+		while (parents[root] !== root) root = parents[root] as number;
+		let walker = index;
+		while (walker !== root) {
+			const next = parents[walker] as number;
+			parents[walker] = root;
+			walker = next;
+		}
+		return root;
+	};
+	const join = (a: number, b: number) => {
+		const [first, second] = [find(a), find(b)];
+		parents[Math.max(first, second)] = Math.min(first, second);
+	};
+	for (const { message, caller } of paired) if (caller !== undefined) join(message, caller);
+
+	let latestCaller: number | undefined;
+	messages.forEach((message, index) => {
+		if (message.calls.length > 0) latestCaller = index;
+		if (isPositional(message) && latestCaller !== undefined) join(index, latestCaller);
+	});
+
+	const groupOf: number[] = [];
+	const groups: { messages: number[] }[] = [];
+	for (let index = 0; index < messages.length; index += 1) {
+		// The root of a group is its first message.
+		const root = find(index);
+		const group = root === index ? groups.length : (groupOf[root] as number);
+		groupOf.push(group);
+		if (root === index) groups.push({ messages: [index] });
+		else groups[group]?.messages.push(index);
+	}
+	return groups;
+}
+
+function isPositional({ results }: Message): boolean {
+	return results.some((result) => result.callId === undefined);
+}
+
+/** A tool result with the call that it answers. */
+export interface PairedResult {
+	readonly result: ToolResult;
+	/** Index of the message that holds the result. */
+	readonly message: number;
+	/** Index of the message that made the call; `undefined` for an orphan. */
+	readonly caller: number | undefined;
+	/** The call; `undefined` for an orphan. */
+	readonly call: ToolCall | undefined;
+}
+
+/**
+ * Pairs each result with its call, in order of appearance. A result belongs to the nearest preceding message that
+ * makes a call with its id, since real conversations reuse ids; a map from id to first call would mislabel them.
+ */
+export function pairResults({ messages }: Transcript): readonly PairedResult[] {
+	const known = pairings.get(messages);
+	if (known) return known;
+	const latest = new Map<string, { readonly caller: number; readonly call: ToolCall }>();
+	const paired: PairedResult[] = [];
+	for (let index = 0; index < messages.length; index += 1) {
+		const { calls, results } = messages[index] as Message;
+		for (const call of calls) if (call.id !== undefined) latest.set(call.id, { caller: index, call });
+		for (const result of results) {
+			const owner = result.callId === undefined ? undefined : latest.get(result.callId);
+			paired.push({ result, message: index, caller: owner?.caller, call: owner?.call });
+		}
+	}
+	pairings.set(messages, paired);
+	return paired;
+}
+
+// A transcript never changes once it is read, and every step of a call asks for its pairs.
+const pairings = new WeakMap<readonly Message[], readonly PairedResult[]>();
+
+/**
+ * Indexes of the messages that are tool turns: assistant messages with at least one tool call that has an id
+ * (seed 1, section 2). Parallel calls are one turn.
+ */
+export function toolTurns({ messages }: Transcript): readonly number[] {
+	return messages.flatMap((message, index) => (isToolTurn(message) ? [index] : []));
+}
+
+/** Whether a message is a tool turn. */
+export function isToolTurn(message: Message): boolean {
+	return message.role === "assistant" && message.calls.some((call) => call.id !== undefined);
+}

@@ -1,0 +1,409 @@
+import { compactJson } from "../engine/stringify.ts";
+import { type EditTree, editTree, equalsJson, isObject } from "./apply.ts";
+import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
+import { type Edit, type InsertEdit, type Plan, takesMessageOut } from "./plan.ts";
+import {
+	childPath,
+	editablePaths,
+	isListed,
+	jsonPointer,
+	type Message,
+	type Path,
+	recordOf,
+	samePath,
+	type ToolCall,
+	type Transcript,
+	valueAt,
+} from "./transcript.ts";
+import { pairResults } from "./turns.ts";
+
+/** The promises that every result keeps, whoever planned it. */
+export type KeptPromise =
+	| "only_tool_results_edited"
+	| "system_messages_kept"
+	| "every_edit_shrinks"
+	| "untouched_parts_identical"
+	| "order_kept"
+	| "ids_kept"
+	| "pairing_kept"
+	| "inserted_as_planned"
+	| "start_kept";
+
+/** A broken promise and its place. It never quotes the conversation. */
+export interface Violation {
+	readonly promise: KeptPromise;
+	readonly detail: string;
+}
+
+/** A document and the transcript read from it. */
+export interface ReadDocument {
+	readonly document: unknown;
+	readonly transcript: Transcript;
+}
+
+/** What the verifier is given beside the documents. */
+export interface VerifyParameters {
+	readonly plan: Plan;
+	/** Path of the list of messages or records. */
+	readonly base: Path;
+	readonly countTokens: CountTokens;
+	/** Recognises the places that link a record to another one. They may change where records are removed. */
+	readonly isLink?: (path: Path) => boolean;
+	/** The ids of all calls that anything in the written list answers, as `Format.answeredCalls` finds them. */
+	readonly answeredCalls?: readonly string[];
+	/** Set where an external strategy rewrote the list. It may replace any value; by this meter nothing may grow. */
+	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
+}
+
+/**
+ * Checks what was written against the promises, for our own edits, for summaries and for the rewrites of external
+ * strategies. Both documents are read as a whole. Returns nothing where every promise holds.
+ */
+export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
+	const violations: Violation[] = [];
+	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
+	const trace = compareDocuments({ before, after, ...parameters, report });
+	const check: Check = { before, after, ...parameters, trace, report };
+	verifyTargets(check);
+	verifySizes(check);
+	verifyMessages(check);
+	verifySystem(check);
+	const [were, are] = [exchangesIn(before.transcript), exchangesIn(after.transcript)];
+	verifyCalls(check, were.calls, are);
+	verifyResults(check, were, are);
+	if (check.rewrite) {
+		verifyNothingMoved(check);
+		verifyStart(check);
+	}
+	return violations;
+}
+
+interface Check extends VerifyParameters {
+	readonly before: ReadDocument;
+	readonly after: ReadDocument;
+	readonly trace: MessageTrace;
+	readonly report: (promise: KeptPromise, detail: string) => unknown;
+}
+
+/** Each edit goes to a place that its reason allows. */
+function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): void {
+	const { messages } = before.transcript;
+	const edited = new Set(plan.map(({ message }) => message));
+	const targets = new Set(messages.flatMap((message, index) => (edited.has(index) ? targetsIn(message, index) : [])));
+	const removesValues = plan.some((edit) => edit.kind === "remove");
+	for (const edit of plan) {
+		const { kind, reason, path, message } = edit;
+		const place = jsonPointer(path);
+		if (kind === "insert") {
+			if (!isInsertable(edit, messages[message], base)) report("inserted_as_planned", place);
+		} else if (reason === "relink") {
+			if (!removesValues || !isLink?.(path)) report("only_tool_results_edited", `${place} links to no removed record`);
+		} else {
+			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
+			const isValue = rewrite && target === "message" && isListed(path, base);
+			if (isValue || targets.has(`${target} ${message} ${place}`)) continue;
+			report("only_tool_results_edited", `${place} is no ${target}`);
+		}
+	}
+}
+
+function targetsIn({ paths, thinking, results }: Message, index: number): string[] {
+	return [
+		...paths.map((path) => `message ${index} ${jsonPointer(path)}`),
+		...thinking.map(({ path }) => `reasoning block ${index} ${jsonPointer(path)}`),
+		...results.flatMap(editablePaths).map((path) => `tool result ${index} ${jsonPointer(path)}`),
+	];
+}
+
+/** A message goes into the list of messages, a part into a user message or behind the assistant's own words. */
+function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | undefined, base: Path): boolean {
+	if (reason !== "summary" && reason !== "append") return false;
+	if (inserts === "message") return isListed(path, base);
+	const isOwn = message?.role === "user" || (message?.role === "assistant" && reason === "append");
+	return (
+		isOwn && message.paths.some((place) => place.length < path.length && samePath(place, path.slice(0, place.length)))
+	);
+}
+
+/** Edits make the conversation smaller, as they claim and as the written document is measured. */
+function verifySizes({ before, after, plan, countTokens, rewrite, trace, report }: Check): void {
+	const expectAtMost = (most: number, tokens: number, where: string) => {
+		if (tokens > most) report("every_edit_shrinks", `${where}: ${tokens} tokens, expected at most ${most}`);
+	};
+	if (rewrite) {
+		const total = ({ transcript }: ReadDocument) => measure(transcript, rewrite.meter).total.tokens;
+		expectAtMost(total(before), total(after), "the whole conversation");
+		return;
+	}
+	for (const edit of plan) if (!shrinks(edit)) report("every_edit_shrinks", jsonPointer(edit.path));
+	const summary = plan.filter(({ reason }) => reason === "summary");
+	const tokensOf = (size: "before" | "after") => summary.reduce((sum, edit) => sum + edit[size].tokens, 0);
+	if (summary.length > 0) expectAtMost(tokensOf("before") - 1, tokensOf("after"), "the summary");
+	const isSent = ({ reason, unsent }: Edit) => (reason === "mask" || reason === "truncate") && !unsent;
+	const edited = new Set(plan.filter(isSent).map(({ message }) => message));
+	const resultTokens = ({ mediaTokens, results }: Message) =>
+		results.reduce((sum, result) => sum + sizeOfResult(result, countTokens).tokens, mediaTokens);
+	trace.origins.forEach((origin, index) => {
+		const [old, message] = [before.transcript.messages[origin], after.transcript.messages[index]];
+		if (!old || !message || !edited.has(origin)) return;
+		expectAtMost(resultTokens(old), resultTokens(message), `message ${origin}`);
+	});
+}
+
+/** Of a summary all edits together shrink; links and inserts need not. */
+function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
+	if (unsent) return after.chars < before.chars || after.tokens < before.tokens;
+	if (reason === "mask") return after.tokens < before.tokens;
+	if (reason === "truncate") return after.chars < before.chars && after.tokens <= before.tokens;
+	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
+}
+
+interface MessageTrace {
+	/** By message afterwards: its index before, or `isNew`. */
+	readonly origins: readonly number[];
+	/** By message before: the pointers of its values that stay, as they stand afterwards. */
+	readonly places: readonly (readonly string[])[];
+	/** Pointers of the values that the plan puts among the messages, as they stand afterwards. */
+	readonly written: ReadonlySet<string>;
+}
+
+/** In the place of an index before: the message was not there. */
+const isNew = -1;
+
+/** The documents differ only where the plan says so, and keys keep their order. Tells from this which messages stay. */
+function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
+	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` where it is taken out or replaced. */
+	const moved = new Map<string, string | undefined>();
+	const written = new Set<string>();
+	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
+	const compare = (old: unknown, current: unknown, tree: EditTree | undefined, path: Path, oldPath: Path): void => {
+		const { edit, children } = tree ?? {};
+		if (edit?.kind === "replace") {
+			moved.set(jsonPointer(oldPath), undefined);
+			if (edit.reason === "summary") written.add(jsonPointer(path));
+			if (!equalsJson(edit.replacement, current)) differs(path);
+		} else if (!children) {
+			if (!Object.is(old, current)) differs(path);
+		} else if (Array.isArray(old) && Array.isArray(current)) {
+			let position = 0;
+			for (let index = 0; index <= old.length; index += 1) {
+				const child = children.get(index);
+				for (const { inserts, value } of child?.inserts ?? []) {
+					if (inserts === "message") written.add(jsonPointer([...path, position]));
+					if (!equalsJson(value, current[position])) differs(path);
+					position += 1;
+				}
+				if (index === old.length) continue;
+				const isRemoved = child?.edit?.kind === "remove";
+				const [from, to] = [childPath(oldPath, index), childPath(path, position)];
+				moved.set(jsonPointer(from), isRemoved ? undefined : jsonPointer(to));
+				if (isRemoved) continue;
+				compare(old[index], current[position], child, to, from);
+				position += 1;
+			}
+			if (position !== current.length) differs(path);
+		} else if (isObject(old) && isObject(current)) {
+			const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
+			if (!equalsJson(keys, Object.keys(current))) differs(path);
+			else
+				for (const key of keys) compare(old[key], current[key], children.get(key), [...path, key], [...oldPath, key]);
+		} else differs(path);
+	};
+	compare(before.document, after.document, editTree(plan), [], []);
+
+	const placeOf = (old: Path): string[] => {
+		let depth = old.length;
+		while (depth > 0 && !moved.has(jsonPointer(old.slice(0, depth)))) depth -= 1;
+		const place = depth === 0 ? "" : moved.get(jsonPointer(old.slice(0, depth)));
+		return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
+	};
+	const places = before.transcript.messages.map(({ paths }) => paths.flatMap(placeOf));
+	const messageAt = new Map(places.flatMap((all, index) => all.map((place) => [place, index] as const)));
+	// The last message that is left of a record is read as the whole record.
+	const messageIn = new Map(
+		places.flatMap((all, index) => all.map((place) => [recordOf(place, base), index] as const)),
+	);
+	const origins = after.transcript.messages.map(({ paths }) => {
+		const pointers = paths.map((path) => jsonPointer(path));
+		const known = pointers.find((place) => messageAt.has(place));
+		if (known !== undefined) return messageAt.get(known) ?? isNew;
+		const record = pointers.find((place) => messageIn.has(place));
+		return record === undefined ? isNew : (messageIn.get(record) ?? isNew);
+	});
+	return { origins, places, written };
+}
+
+/** Messages that stay are still read, with their roles and in their order; new ones are as planned. */
+function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
+	const { origins, places, written } = trace;
+	// A value of a message is found by its own pointer, and by that of the record that holds it.
+	const pointersOf = ({ paths }: Message) =>
+		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
+	const read = new Set(after.transcript.messages.flatMap(pointersOf));
+	const whole = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map((path) => jsonPointer(path))));
+	places.forEach((left, index) => {
+		if (left.length > 0 && !left.some((place) => read.has(place) || whole.has(recordOf(place, base))))
+			report("order_kept", `message ${index} is not read any more`);
+	});
+	for (const { message } of rewrite ? [] : plan.filter(takesMessageOut)) {
+		if (places[message]?.length) report("order_kept", `a part of message ${message} is left`);
+	}
+	let latest = isNew;
+	after.transcript.messages.forEach((message, index) => {
+		const origin = origins[index] ?? isNew;
+		if (origin !== isNew) {
+			const isSame = origin > latest && before.transcript.messages[origin]?.role === message.role;
+			if (!isSame) report("order_kept", `message ${origin}`);
+			latest = Math.max(latest, origin);
+			return;
+		}
+		const isPlanned = pointersOf(message).some((place) => written.has(place));
+		if (!isPlanned) report("order_kept", `message ${index} of the result was not planned`);
+		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
+	});
+	// Records that are no messages may change, but no more of them may come than go.
+	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
+	const unread = [...written].filter((place) => !read.has(place)).length;
+	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
+}
+
+/** A strategy may write a message with calls and results anew; ours are plain. */
+function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolean): boolean {
+	if (isRewrite) return role !== "other";
+	return (role === "user" || role === "assistant") && calls.length + results.length + thinking.length === 0;
+}
+
+/** System messages are those of before, and no others. A link between records in one of them may change. */
+function verifySystem({ before, after, trace, report }: Check): void {
+	const { messages } = before.transcript;
+	const were = messages.filter(({ role }) => role === "system").map((message) => textOf(before, message));
+	const are = after.transcript.messages.flatMap((message, index) => {
+		if (message.role !== "system") return [];
+		const old = messages[trace.origins[index] ?? isNew];
+		const isWhole = old?.paths.length === message.paths.length;
+		return [isWhole ? textOf(before, old) : textOf(after, message)];
+	});
+	if (equalsJson(were, are)) return;
+	report("system_messages_kept", `${are.length} of them where ${were.length} should stay as they are`);
+}
+
+function textOf({ document }: ReadDocument, message: Message | undefined): string {
+	return compactJson(message?.paths.map((path) => valueAt(document, path)));
+}
+
+/** The calls of a conversation with the number of their results, and the results with the message of their call. */
+interface Exchanges {
+	readonly calls: { id: string | undefined; key: string; index: number; message: number; results: number }[];
+	/** An orphan has no caller. */
+	readonly results: { id: string | undefined; message: number; caller: number | undefined }[];
+}
+
+function exchangesIn(transcript: Transcript): Exchanges {
+	const { calls, results }: Exchanges = { calls: [], results: [] };
+	const counted = new Map<ToolCall | undefined, Exchanges["calls"][number]>();
+	const paired = pairResults(transcript).values();
+	let pair = paired.next().value;
+	transcript.messages.forEach((message, index) => {
+		for (const call of message.calls) {
+			const key = JSON.stringify([call.id ?? null, call.name ?? null]);
+			const one = { id: call.id, key, index: calls.length, message: index, results: 0 };
+			calls.push(one);
+			counted.set(call, one);
+		}
+		for (; pair?.message === index; pair = paired.next().value) {
+			const id = pair.result.callId;
+			// A result without an id belongs to the last call before it, as APIs read it.
+			const call = id === undefined ? calls.at(-1) : counted.get(pair.call);
+			if (call) call.results += 1;
+			results.push({ id, message: index, caller: call?.message });
+		}
+	});
+	return { calls, results };
+}
+
+/** Calls are some of those before, in their order, each with as many results as before, and each result was read. */
+function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges["calls"], after: Exchanges): void {
+	const left = groupBy(before.toReversed(), ({ key }) => key);
+	const read = new Set(after.results.map(({ id }) => id));
+	const unread = new Set<string | undefined>(answeredCalls.filter((id) => !read.has(id)));
+	let next = 0;
+	for (const call of after.calls) {
+		if (unread.has(call.id)) report("pairing_kept", `call in message ${call.message}, its result was not read`);
+		const same = left.get(call.key);
+		let problem: KeptPromise = same ? "order_kept" : "ids_kept";
+		let found = same?.pop();
+		while (found && (found.index < next || found.results !== call.results)) {
+			if (found.index >= next) problem = "pairing_kept";
+			found = same?.pop();
+		}
+		if (found) next = found.index + 1;
+		else report(problem, `call in message ${call.message} of the result`);
+	}
+}
+
+/** A result that stays keeps its caller, no id is new, and no result has lost its call. */
+function verifyResults({ trace: { origins }, report, ...read }: Check, before: Exchanges, after: Exchanges): void {
+	const ids = new Set([...before.calls, ...before.results].map(({ id }) => id));
+	const orphans = groupBy(
+		before.results.filter(({ caller }) => caller === undefined),
+		({ id }) => id,
+	);
+	const callers = new Map(before.results.map(({ message, id, caller }) => [`${message} ${id}`, caller]));
+	const kept = new Set(origins);
+	const isSameCaller = (was: number | undefined, is: number | undefined) => {
+		if (was === undefined || is === undefined) return was === is;
+		// A new caller may be the old one with another text, and of equal messages nobody can tell which one stayed.
+		if (origins[is] === was || (origins[is] === isNew && !kept.has(was))) return true;
+		const [old, current] = [read.before.transcript.messages[was], read.after.transcript.messages[is]];
+		return textOf(read.before, old) === textOf(read.after, current);
+	};
+	for (const { id, message, caller } of after.results) {
+		const place = `result in message ${message} of the result`;
+		const key = `${origins[message]} ${id}`;
+		if (id !== undefined && !ids.has(id)) report("ids_kept", place);
+		if (caller === undefined && !orphans.get(id)?.pop()) report("pairing_kept", `${place} has no call before it`);
+		else if (callers.has(key) && !isSameCaller(callers.get(key), caller)) {
+			report("pairing_kept", `${place} has another call`);
+		}
+	}
+}
+
+/** Items by a key, in their order. */
+function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
+	const groups = new Map<Key, Item[]>();
+	for (const item of items) {
+		const group = groups.get(keyOf(item)) ?? [];
+		group.push(item);
+		groups.set(keyOf(item), group);
+	}
+	return groups;
+}
+
+/** A strategy moves no value to another place, and puts no new message between a call and its results, where APIs refuse it. */
+function verifyNothingMoved({ before, after, plan, base, trace, report }: Check): void {
+	const copiesIn = ({ document }: ReadDocument) =>
+		groupBy([valueAt(document, base)].flat().map(compactJson), (text) => text);
+	const [were, are] = [copiesIn(before), copiesIn(after)];
+	for (const edit of plan) {
+		const text = edit.kind === "insert" ? compactJson(edit.value) : "";
+		// Of equal values nobody can tell which one moved.
+		if (were.get(text)?.length === 1 && are.get(text)?.length === 1) report("order_kept", jsonPointer(edit.path));
+	}
+	const ends: number[] = [];
+	for (const { caller, message } of pairResults(after.transcript)) if (caller !== undefined) ends[caller] = message;
+	let end = 0;
+	after.transcript.messages.forEach(({ calls, results }, index) => {
+		const isBetween = index < end && trace.origins[index] === isNew && calls.length + results.length === 0;
+		if (isBetween) report("pairing_kept", `message ${index} of the result stands between a call and its results`);
+		end = Math.max(end, ends[index] ?? 0);
+	});
+}
+
+/** A strategy leaves a message, and begins with the user where the API wants it so. */
+function verifyStart({ before, after, report }: Check): void {
+	const firstOf = ({ messages }: Transcript) => messages.find(({ role, sent }) => role !== "system" && sent !== false);
+	const [was, is] = [firstOf(before.transcript), firstOf(after.transcript)];
+	if (was && !is) report("start_kept", "no message is left");
+	const opensWithUser = before.transcript.opensWithUser && was?.role === "user";
+	if (is && opensWithUser && is.role !== "user") report("start_kept", "the first message is not the user's");
+}

@@ -1,0 +1,143 @@
+import type { Measurement } from "../conversation/measure.ts";
+import { type RemoveEdit, type Size, startSum, subtractSizes } from "../conversation/plan.ts";
+import type { Message, Transcript } from "../conversation/transcript.ts";
+import { groupMessages, type MessageGroup, pairResults } from "../conversation/turns.ts";
+import type { GuardPolicy } from "../policy/schema.ts";
+
+/** What dropping needs to know. */
+export interface DropParameters {
+	readonly transcript: Transcript;
+	readonly policy: GuardPolicy;
+	/** Sizes before any edit. */
+	readonly measurement: Measurement;
+	/** Size of each message as it is when dropping begins; by default as measured. */
+	readonly sizes?: readonly Size[];
+	/** Whether a context of this size needs no dropping. */
+	readonly fits: (context: Size) => boolean;
+	/**
+	 * Given for hysteresis: the history is walked through, each time that the context does not fit messages are dropped
+	 * until the target is reached, and what was dropped stays dropped. Absent: dropped once, at the end, until it fits.
+	 */
+	readonly hysteresis?: {
+		readonly reachesTarget: (context: Size) => boolean;
+		/** By how much messages become smaller, by the number of messages that there are when they do. */
+		readonly reliefs: Reliefs;
+	};
+}
+
+/** What is dropped. */
+export interface DropPlan {
+	readonly edits: readonly RemoveEdit[];
+	/** For each message the number of messages that there were when it went; `Infinity` if it stays or goes only now. */
+	readonly moments: ArrayLike<number>;
+}
+
+/** By how much messages become smaller, by the number of messages that there are when they do. */
+export type Reliefs = ReadonlyMap<number, readonly { readonly message: number; readonly relief: Size }[]>;
+
+const nothing: Size = { chars: 0, tokens: 0 };
+
+/**
+ * Plans the dropping of the oldest whole groups (seed 5, L2) until enough tokens are gone or only what must stay is left:
+ * system messages, what is no longer sent anyway, the newest messages with their groups, and the first user message
+ * where it is pinned. A format whose API wants a user message first pins it always. Where it wants user and assistant in
+ * turn, so much more goes, or an answer less, that no two user messages come to stand together.
+ */
+export function planDrop(parameters: DropParameters): DropPlan {
+	const { transcript, policy, measurement, fits, hysteresis } = parameters;
+	const { reachesTarget = fits, reliefs } = hysteresis ?? {};
+	const { messages, inTurn = false } = transcript;
+	const pinned = pinnedMessages(transcript, policy);
+	const movable = messages.flatMap(({ role, sent }, index) => (role === "system" || sent === false ? [] : [index]));
+	const sizes = [...(parameters.sizes ?? measurement.messages)];
+	const context = startSum(measurement.total);
+	for (const size of measurement.messages) context.subtract(size);
+	const isDropped = new Uint8Array(messages.length);
+	const moments = new Float64Array(messages.length).fill(Number.POSITIVE_INFINITY);
+	const isOutOfTurn = (end: number) => inTurn && userMeetsUser(messages, isDropped, end);
+	const move = (group: MessageGroup, to: "out" | "in") => {
+		for (const index of group.messages) {
+			isDropped[index] = to === "out" ? 1 : 0;
+			context[to === "out" ? "subtract" : "add"](sizes[index] ?? nothing);
+		}
+	};
+
+	let waiting = groupMessages(transcript, pairResults(transcript)).filter(
+		(group) => !group.messages.some((index) => pinned[index]),
+	);
+	let arrived = 0;
+	for (let end = 1; end <= messages.length; end += 1) {
+		context.add(sizes[end - 1] ?? nothing);
+		if (movable[arrived] === end - 1) arrived += 1;
+		for (const { message, relief } of reliefs?.get(end) ?? []) {
+			if (isDropped[message] === 1) continue;
+			context.subtract(relief);
+			sizes[message] = subtractSizes(sizes[message] ?? nothing, relief);
+		}
+		if ((!hysteresis && end < messages.length) || fits(context.total())) continue;
+		const firstKept = movable[Math.max(0, arrived - policy.keep_last_messages)] ?? 0;
+		const staying: MessageGroup[] = [];
+		const leaving: MessageGroup[] = [];
+		for (const [place, group] of waiting.entries()) {
+			const isReached = reachesTarget(context.total()) && !isOutOfTurn(end);
+			if (isReached || (group.messages[0] ?? 0) >= firstKept) {
+				for (const rest of waiting.slice(place)) staying.push(rest);
+				break;
+			}
+			if (group.messages.some((index) => index >= firstKept)) {
+				staying.push(group);
+				continue;
+			}
+			leaving.push(group);
+			move(group, "out");
+			if (hysteresis) for (const index of group.messages) moments[index] = end;
+		}
+		waiting = staying;
+		// An answer that stays between two questions takes less than a request that is refused.
+		while (leaving.length > 0 && isOutOfTurn(end)) {
+			const group = leaving.pop() as MessageGroup;
+			waiting.unshift(group);
+			move(group, "in");
+		}
+	}
+	const edits = messages.flatMap((message, index) =>
+		isDropped[index] === 1 ? dropMessage(message, index, measurement.messages[index] ?? nothing) : [],
+	);
+	return { edits, moments };
+}
+
+/** The edits that take out a message of a size. */
+function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] {
+	return message.paths.map((path, position): RemoveEdit => {
+		const before = position === 0 ? size : nothing;
+		return { kind: "remove", reason: "drop", path, message: index, before, after: nothing };
+	});
+}
+
+/** What never goes, by message: system messages, what is no longer sent anyway, the pinned task. */
+function pinnedMessages({ messages, opensWithUser }: Transcript, policy: GuardPolicy): readonly boolean[] {
+	const hasTask = policy.pin_task || opensWithUser;
+	const task = hasTask ? messages.findIndex(({ role, sent }) => role === "user" && sent !== false) : -1;
+	return messages.map(({ role, sent }, index) => role === "system" || sent === false || index === task);
+}
+
+/**
+ * Whether two messages that are not the assistant's stand together among the first `end` messages, since what it said
+ * between them is dropped. `isDropped` is 1 for each message that goes.
+ */
+function userMeetsUser(messages: readonly Message[], isDropped: Uint8Array, end: number): boolean {
+	let ahead: Message | undefined;
+	let wasAnswered = false;
+	for (let index = 0; index < end; index += 1) {
+		const message = messages[index] as Message;
+		if (message.role === "system" || message.sent === false) continue;
+		if (isDropped[index] === 1) {
+			wasAnswered ||= message.role === "assistant";
+			continue;
+		}
+		if (wasAnswered && ahead !== undefined && ahead.role !== "assistant" && message.role !== "assistant") return true;
+		ahead = message;
+		wasAnswered = false;
+	}
+	return false;
+}

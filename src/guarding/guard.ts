@@ -1,0 +1,296 @@
+import {
+	exactScale,
+	highTokens,
+	type Measurement,
+	measure,
+	scaleTokens,
+	type TokenMeter,
+	type TokenScale,
+} from "../conversation/measure.ts";
+import {
+	type Draft,
+	type Edit,
+	type Plan,
+	type ReplaceEdit,
+	type Size,
+	startDraft,
+	startSum,
+	subtractSizes,
+} from "../conversation/plan.ts";
+import type { Archiving } from "../conversation/report.ts";
+import type { Transcript } from "../conversation/transcript.ts";
+import { type ByStrategy, planTruncate } from "../engine/strategies/truncate.ts";
+import type { NoticeWording } from "../engine/truncate/notice-wordings.ts";
+import { isOpen } from "../masking/history.ts";
+import { planMask, replayMasking } from "../masking/mask.ts";
+import type { MaskResultParameters } from "../masking/mask-result.ts";
+import { lazyMoments, type MomentOf, madeNow } from "../masking/thinking.ts";
+import type { Policy } from "../policy/schema.ts";
+import { type DropParameters, planDrop, type Reliefs } from "./drop.ts";
+
+/**
+ * Plans how to bring a conversation within its budget (seed 5, L2): the steps of the policy's ladder one after the
+ * other until it fits at the upper end of the scale. With `truncate_when = "always"` large results are cut even where
+ * all fits (seed 5, L1). With a `target_ratio` what is dropped is found by replaying the history, so that it stays dropped
+ * and the next calls append.
+ */
+export function planGuard(parameters: GuardParameters): GuardPlan {
+	const { transcript, policy, budget, scale = exactScale } = parameters;
+	const { measurement = measure(transcript, parameters.meter) } = parameters;
+	const excess = (size: Size) => Math.max(0, highTokens(size, scale) - budget);
+	const { ladder, target_ratio: targetRatio } = policy.guard;
+	const isTaken = (step: LadderStep["step"], left: Size) => {
+		if (step === "truncate" && policy.guard.truncate_when === "always") return true;
+		// What was dropped at an earlier call stays dropped, though less may do by now.
+		const isLasting = step === "drop" && targetRatio !== null;
+		return excess(isLasting ? measurement.total : left) > 0;
+	};
+	const steps = planSteps(parameters);
+	const hysteresis = (ratio: number): NonNullable<DropParameters["hysteresis"]> => ({
+		reachesTarget: (context) => highTokens(context, scale) <= budget * ratio,
+		reliefs: steps.reliefs(),
+	});
+	const draft = startDraft(measurement.messages);
+	const counted: LadderStep[] = [];
+	const edited: EditedStep[] = [];
+	let dropMoments: ArrayLike<number> = [];
+	let left = measurement.total;
+	for (const step of ladder) {
+		if (!isTaken(step, left)) continue;
+		let count: number;
+		if (step === "drop") {
+			const { edits, moments } = planDrop({
+				transcript,
+				policy: policy.guard,
+				measurement,
+				fits: (context) => excess(context) === 0,
+				...(targetRatio === null ? { sizes: draft.sizes() } : { hysteresis: hysteresis(targetRatio) }),
+			});
+			count = addDrops(draft, edits);
+			dropMoments = moments;
+		} else {
+			const edits = step === "truncate" ? steps.truncation() : steps.masking().edits;
+			count = addEdits(draft, edits);
+			edited.push({ step, edits });
+		}
+		if (count === 0) continue;
+		left = subtractSizes(measurement.total, draft.saved());
+		counted.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
+	}
+	const shortfall = excess(left);
+	const tokensAfter = scaleTokens(left, scale).tokens;
+	const momentOf = lazyMoments(() =>
+		guardMoments({ ...parameters, measurement, edited, dropMoments, maskMoments: () => steps.masking().momentOf }),
+	);
+	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits: shortfall === 0, shortfall, momentOf };
+}
+
+/** A step of the ladder that edits results, with its edits. */
+interface EditedStep {
+	readonly step: "truncate" | "mask";
+	readonly edits: readonly Edit[];
+}
+
+/**
+ * When each edit of a guard was first made: a step of the ladder takes part from the first moment on at which what the
+ * steps before it left was over the budget.
+ */
+function guardMoments(
+	parameters: GuardParameters & {
+		readonly measurement: Measurement;
+		readonly edited: readonly EditedStep[];
+		readonly dropMoments: ArrayLike<number>;
+		readonly maskMoments: () => MomentOf;
+	},
+): MomentOf {
+	const { transcript, policy, budget, measurement, edited, dropMoments, scale = exactScale } = parameters;
+	const { messages } = transcript;
+	const never = Number.POSITIVE_INFINITY;
+	// An answer that goes on was asked for before it began.
+	const acts = new Float64Array(messages.length + 2).fill(never);
+	for (let moment = messages.length; moment > 0; moment -= 1) {
+		acts[moment] = isOpen(messages[moment - 1]) ? (acts[moment + 1] as number) : moment;
+	}
+	const actOf = (moment: number) => acts[moment] ?? never;
+	const ofMasking = edited.some(({ step }) => step === "mask") ? parameters.maskMoments() : madeNow;
+	const ofResult: MomentOf = (edit) => (edit.reason === "mask" ? ofMasking(edit) : actOf(edit.message + 1));
+
+	const begins = new Map<EditedStep["step"], number>();
+	const lighter = new Map<number, Size[]>();
+	for (const { step, edits } of edited) {
+		const isAlways = step === "truncate" && policy.guard.truncate_when === "always";
+		const view = startSum(measurement.total);
+		for (const size of measurement.messages) view.subtract(size);
+		let begin = isAlways ? 0 : never;
+		for (let moment = 1; moment <= messages.length && begin === never; moment += 1) {
+			view.add(measurement.messages[moment - 1] as Size);
+			for (const relief of lighter.get(moment) ?? []) view.subtract(relief);
+			if (acts[moment] === moment && highTokens(view.total(), scale) > budget) begin = moment;
+		}
+		begins.set(step, begin);
+		for (const edit of edits) {
+			const moment = Math.max(begin, ofResult(edit));
+			if (edit.unsent || moment === never) continue;
+			const relief = subtractSizes(edit.before, edit.after);
+			const known = lighter.get(moment);
+			if (known) known.push(relief);
+			else lighter.set(moment, [relief]);
+		}
+	}
+	return (edit) => {
+		if (edit.reason === "drop") return actOf(dropMoments[edit.message] ?? never);
+		if (edit.reason !== "mask" && edit.reason !== "truncate") return never;
+		return Math.max(begins.get(edit.reason) ?? never, ofResult(edit));
+	};
+}
+
+/** Adds edits of results to a draft; answers how many results they change. */
+function addEdits(draft: Draft, edits: readonly Edit[]): number {
+	let count = 0;
+	let last: unknown;
+	for (const edit of edits) {
+		if (!draft.add(edit)) continue;
+		// The edits of one result stand side by side.
+		if (edit.result !== last) count += 1;
+		last = edit.result;
+	}
+	return count;
+}
+
+/** Drops messages; answers how many. */
+function addDrops(draft: Draft, edits: readonly Edit[]): number {
+	let count = 0;
+	let last = -1;
+	for (const edit of edits) {
+		if (!draft.add(edit)) continue;
+		// The values of one message stand side by side.
+		if (edit.message !== last) count += 1;
+		last = edit.message;
+	}
+	return count;
+}
+
+/** The plans of single steps, each made when it is first asked for: dropping with hysteresis needs those of the others. */
+function planSteps(parameters: GuardParameters) {
+	const { transcript, policy, meter, budget, scale = exactScale } = parameters;
+	const { mask, media, prices, guard } = policy;
+	const tokens = budget / scale.high;
+	const masking = {
+		...parameters,
+		policy: mask,
+		media,
+		countTokens: meter.countTokens,
+		replaying: { meter, prices, budget: tokens, slack: tokens * (1 - (guard.target_ratio ?? 1)) },
+	};
+	const truncation = once(() => planGuardTruncation(parameters));
+	const replayed = once(() => replayMasking(masking));
+
+	/** By how much messages become smaller, and when: truncated as they come, masked as the replay says. */
+	function reliefs(): Reliefs {
+		const byMoment = new Map<number, { message: number; relief: Size }[]>();
+		const add = (moment: number, message: number, relief: Size) => {
+			const list = byMoment.get(moment);
+			if (list) list.push({ message, relief });
+			else byMoment.set(moment, [{ message, relief }]);
+		};
+		const truncated = new Map<number, number>();
+		for (const { message, unsent, before, after } of guard.ladder.includes("truncate") ? truncation() : []) {
+			if (unsent) continue;
+			add(message + 1, message, { chars: before.chars - after.chars, tokens: before.tokens - after.tokens });
+			truncated.set(message, (truncated.get(message) ?? 0) + before.tokens - after.tokens);
+		}
+		if (!guard.ladder.includes("mask")) return byMoment;
+		const { history, schedule } = replayed();
+		history.results.forEach(({ message, saves }, place) => {
+			const moment = schedule[place] as number;
+			if (moment === Number.POSITIVE_INFINITY || transcript.messages[message]?.sent === false) return;
+			// A placeholder takes the place of what truncation left, which has saved its part already.
+			add(moment, message, { chars: 0, tokens: Math.max(0, saves - (truncated.get(message) ?? 0)) });
+		});
+		return byMoment;
+	}
+	return {
+		truncation,
+		masking: once(() => planMask(masking, replayed())),
+		reliefs,
+	};
+}
+
+function once<Value>(make: () => Value): () => Value {
+	let made: { readonly value: Value } | undefined;
+	return () => {
+		made ??= { value: make() };
+		return made.value;
+	};
+}
+
+/** What of a guard's parameters truncating needs. */
+export type GuardTruncation = Pick<
+	GuardParameters,
+	"transcript" | "policy" | "meter" | "wording" | "isPlaceholder" | "archiving" | "libraries"
+>;
+
+/** Plans the truncation of large results as the policy of a guard says. */
+export function planGuardTruncation(parameters: GuardTruncation): readonly ReplaceEdit[] {
+	const { transcript, policy, meter, wording, isPlaceholder, archiving, libraries } = parameters;
+	const {
+		max_tool_result_chars: maxChars,
+		truncate_head_chars: headChars,
+		truncate_tail_chars: tailChars,
+	} = policy.guard;
+	const { strategy, keep_ansi: keepAnsi } = policy.truncate;
+	const kept = headChars + tailChars;
+	const headShare = kept === 0 ? undefined : headChars / kept;
+	return planTruncate({
+		transcript,
+		limits: { maxChars, headChars, tailChars, marker: wording.guardMarker },
+		byStrategy:
+			strategy === "head_tail" ? undefined : { ...libraries, strategy, wording: wording.notices, headShare, keepAnsi },
+		countTokens: meter.countTokens,
+		isPlaceholder,
+		archiving,
+	});
+}
+
+/** What the guard would do, and whether the outcome fits. */
+export interface GuardPlan {
+	readonly plan: Plan;
+	readonly steps: readonly LadderStep[];
+	readonly measurement: Measurement;
+	readonly tokensAfter: number;
+	readonly fits: boolean;
+	/** Tokens over the budget when even the smallest view is over it; otherwise 0. */
+	readonly shortfall: number;
+	/** When each edit of the plan was first made. */
+	readonly momentOf: MomentOf;
+}
+
+/** A step of the guard's ladder that was taken. */
+export interface LadderStep {
+	readonly step: "truncate" | "mask" | "drop";
+	/** Results truncated or masked, or messages dropped, by this step. */
+	readonly count: number;
+	/** Tokens of the whole conversation after it. */
+	readonly tokensAfter: number;
+}
+
+/** What the guard needs to know. */
+export interface GuardParameters {
+	readonly transcript: Transcript;
+	readonly policy: Policy;
+	/** Tokens that the conversation may take. */
+	readonly budget: number;
+	readonly meter: TokenMeter;
+	/** The conversation measured by that meter, where that was done before. */
+	readonly measurement?: Measurement;
+	/** What the model makes of a token; by default, that it is one. */
+	readonly scale?: TokenScale;
+	readonly wording: MaskResultParameters["wording"] & {
+		readonly guardMarker: string;
+		readonly notices: NoticeWording;
+	};
+	/** What the truncation strategies use of libraries. */
+	readonly libraries?: Pick<ByStrategy, "stripAnsi" | "htmlToText"> | undefined;
+	readonly isPlaceholder: (text: string) => boolean;
+	readonly archiving?: Archiving | undefined;
+}

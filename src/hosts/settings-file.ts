@@ -1,0 +1,117 @@
+import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { PalimpsestError } from "../errors.ts";
+import { readRegularFile } from "../files/access.ts";
+
+const byteOrderMark = "\uFEFF";
+
+/** A change of a user's file. */
+export interface FileChange {
+	/** `undefined` where there is no file. */
+	readonly before: string | undefined;
+	/** `undefined` where there is to be none. */
+	readonly after: string | undefined;
+}
+
+/** The largest settings file that is read; those of hosts that keep their history there have a few megabytes. */
+const mostBytes = 256 * 1024 * 1024;
+
+/**
+ * What a change would make of a file; nothing is written. A byte order mark is not shown to `change` and stays.
+ *
+ * @throws PalimpsestError `unreadable_file`, also for what is no regular file, and for a file that is no UTF-8: written
+ * back, it would be another. `invalid_json` where `change` refuses the text, with the file's name.
+ */
+export async function planChange(
+	file: string,
+	change: (text: string | undefined) => string | undefined,
+): Promise<FileChange> {
+	const bytes = await readIfThere(file);
+	if (bytes && !isUtf8(bytes)) {
+		throw new PalimpsestError("unreadable_file", `Cannot change ${file}: it is not UTF-8. Save it as that first.`);
+	}
+	const before = bytes?.toString("utf8");
+	const mark = before?.startsWith(byteOrderMark) ? byteOrderMark : "";
+	const after = changed(file, () => change(before?.slice(mark.length)));
+	return { before, after: after === undefined ? undefined : mark + after };
+}
+
+/**
+ * Reads a user's file; `undefined` where there is none. What is no regular file is refused and never waited for: reading a
+ * named pipe would take until somebody writes into it.
+ *
+ * @throws PalimpsestError `unreadable_file`, `payload_too_large`.
+ */
+export async function readIfThere(file: string): Promise<Buffer | undefined> {
+	try {
+		return await readRegularFile(file, mostBytes);
+	} catch (error) {
+		const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException;
+		if (code === "ENOENT") return undefined;
+		if (!(error instanceof PalimpsestError) || code !== undefined) throw error;
+		throw new PalimpsestError(error.code, error.message.replace(/ Name a file, or - .*$/, ""), { cause: error });
+	}
+}
+
+function changed(file: string, change: () => string | undefined): string | undefined {
+	try {
+		return change();
+	} catch (error) {
+		// The parsers and what compares their values call themselves once for each level.
+		if (error instanceof RangeError) {
+			const message = `${file} cannot be changed: it is nested too deep to be read. It was left as it is.`;
+			throw new PalimpsestError("invalid_json", message, { cause: error });
+		}
+		if (!(error instanceof PalimpsestError)) throw error;
+		throw new PalimpsestError(error.code, `${file}: ${error.message}`, { cause: error });
+	}
+}
+
+/**
+ * Carries out a change: a file is there with its old text or with its new one, whatever happens, keeps its permissions,
+ * and stays a link where it is one. What it was stands beside it, under the name that this answers with; a copy that
+ * is there already, of the file as it was before us, is never written over.
+ *
+ * @throws PalimpsestError `unwritable_file`.
+ */
+export async function carryOutChange(file: string, { before, after }: FileChange): Promise<string | undefined> {
+	try {
+		const target = await realpath(file).catch(() => file);
+		const backup = before === undefined || after === undefined ? undefined : await keepCopy(target);
+		if (after === undefined) {
+			await rm(target, { force: true });
+			return undefined;
+		}
+		await mkdir(path.dirname(target), { recursive: true });
+		const mode = before === undefined ? 0o600 : (await stat(target)).mode & 0o777;
+		const temporary = path.join(path.dirname(target), `.palimpsest-${randomUUID()}.tmp`);
+		try {
+			await writeFile(temporary, after, { mode, flag: "wx" });
+			await rename(temporary, target);
+		} finally {
+			await rm(temporary, { force: true });
+		}
+		return backup;
+	} catch (cause) {
+		const { code } = cause as NodeJS.ErrnoException;
+		throw new PalimpsestError("unwritable_file", `Cannot write ${file}: ${code}.`, { cause });
+	}
+}
+
+/** Copies a file beside itself, under the first name that is free, or that has a copy of the same bytes. */
+async function keepCopy(file: string): Promise<string> {
+	const bytes = await readFile(file);
+	for (let number = 1; ; number += 1) {
+		const copy = `${file}.before-palimpsest${number === 1 ? "" : `-${number}`}`;
+		try {
+			await copyFile(file, copy, constants.COPYFILE_EXCL);
+			return copy;
+		} catch (error) {
+			if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+			const there = await readIfThere(copy).catch(() => undefined);
+			if (there?.equals(bytes)) return copy;
+		}
+	}
+}

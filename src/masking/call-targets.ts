@@ -1,0 +1,377 @@
+import type { Message, ToolCall, Transcript } from "../conversation/transcript.ts";
+import { callArguments, pairResults } from "../conversation/turns.ts";
+import { shellTarget } from "./shell.ts";
+import {
+	type CallTarget,
+	type FileRead,
+	isAbsolute,
+	normalisePath,
+	otherTarget,
+	patchPaths,
+	type TargetKind,
+} from "./targets.ts";
+
+/**
+ * The target of the call behind each result, in the order of `pairResults`, with what only the conversation tells: the
+ * file that an earlier call opened, and the working folder, so that `src/a.ts` and `/home/me/project/src/a.ts` are one
+ * file. Each is found from what stands before it, so a longer conversation changes none.
+ */
+export function resultTargets(transcript: Transcript): readonly CallTarget[] {
+	let found = known.get(transcript);
+	if (!found) {
+		found = resolveAll(transcript);
+		known.set(transcript, found);
+	}
+	return found;
+}
+
+const known = new WeakMap<Transcript, readonly CallTarget[]>();
+
+const targetsOfCalls = new WeakMap<ToolCall, CallTarget>();
+
+const argumentsOfCalls = new WeakMap<ToolCall, string | undefined>();
+
+/** The arguments of a call as text; `undefined` where the format does not count them apart. */
+export function argumentsOfCall(message: Message, call: ToolCall): string | undefined {
+	if (!argumentsOfCalls.has(call)) {
+		const texts = callArguments(message);
+		message.calls.forEach((one, index) => {
+			argumentsOfCalls.set(one, texts[index]);
+		});
+	}
+	return argumentsOfCalls.get(call);
+}
+
+function resolveAll(transcript: Transcript): CallTarget[] {
+	const resolve = resolver();
+	return pairResults(transcript).map(({ call, caller }) => {
+		const message = caller === undefined ? undefined : transcript.messages[caller];
+		if (!call || !message) return otherTarget;
+		let target = targetsOfCalls.get(call);
+		if (!target) {
+			target = callTarget({ name: call.name, argumentsText: argumentsOfCall(message, call) });
+			targetsOfCalls.set(call, target);
+		}
+		return resolve(target);
+	});
+}
+
+/** Most absolute paths with the same last part that are held against a relative one. */
+const mostAlike = 16;
+
+/** Resolves targets one after the other, oldest first. */
+function resolver(): (target: CallTarget) => CallTarget {
+	let folder: string | undefined;
+	let openFile: string | undefined;
+	const absolutes = new Map<string, string[]>();
+
+	/** An absolute path seen before that ends with a relative one of two parts or more tells the working folder. */
+	const learn = (path: string) => {
+		const name = path.slice(path.lastIndexOf("/") + 1);
+		if (isAbsolute(path)) {
+			const alike = absolutes.get(name) ?? [];
+			if (alike.length < mostAlike && !alike.includes(path)) alike.push(path);
+			absolutes.set(name, alike);
+		} else if (folder === undefined && path.includes("/") && !path.startsWith("..")) {
+			const whole = (absolutes.get(name) ?? []).filter((one) => one.endsWith(`/${path}`));
+			if (whole.length === 1) folder = whole[0]?.slice(0, -path.length - 1) || undefined;
+		}
+	};
+	const absolute = (path: string) =>
+		folder === undefined || isAbsolute(path) ? path : (normalisePath(path, folder) ?? path);
+
+	return (target) => {
+		if (target.folder !== undefined && isAbsolute(target.folder)) folder ??= target.folder;
+		for (const path of target.paths) learn(path);
+		if (target.openFile !== undefined) {
+			const opened = target.reads[0]?.path ?? target.writes[0];
+			if (opened !== undefined) openFile = absolute(opened);
+		}
+		return resolveTarget(target, { absolute, openFile });
+	};
+}
+
+function resolveTarget(
+	target: CallTarget,
+	{ absolute, openFile }: { absolute: (path: string) => string; openFile: string | undefined },
+): CallTarget {
+	const isNamed = target.reads.length > 0 || target.writes.length > 0;
+	if (target.openFile !== undefined && !isNamed && openFile !== undefined) {
+		const read: FileRead = { path: openFile, lines: "part" };
+		const isWrite = target.openFile === "write";
+		return { ...target, paths: [openFile], reads: isWrite ? [] : [read], writes: isWrite ? [openFile] : [] };
+	}
+	if (target.paths.length === 0 && !isNamed) return target;
+	return {
+		...target,
+		paths: target.paths.map(absolute),
+		reads: target.reads.map(({ path, lines }) => ({ path: absolute(path), lines })),
+		writes: target.writes.map(absolute),
+	};
+}
+
+/** A call by its tool's name and its arguments as text: JSON, or free text (a patch, a script). */
+export interface CallText {
+	readonly name: string | undefined;
+	readonly argumentsText: string | undefined;
+}
+
+const scriptKeys = ["command", "cmd", "script", "commands", "code", "shell_command", "input"];
+
+const shellNames = /(?:^|[^a-z])(?:bash|sh|zsh|shell|exec|execute|terminal|commands?|powershell|cmd|run)(?:[^a-z]|$)/i;
+
+const folderKeys = ["workdir", "cwd", "working_directory", "workingDirectory", "directory", "dir_path"];
+
+/**
+ * Recognises what a call reads, writes, lists, searches or runs from its arguments, since hosts name tools for the same
+ * job differently (`Bash`, `exec_command`, `run_shell_command`; `Read`, `view`, `str_replace_editor`). Paths are spelled
+ * as `normalisePath` spells them. Takes time in proportion to the arguments.
+ */
+export function callTarget({ name = "", argumentsText = "" }: CallText): CallTarget {
+	const given = parseObject(argumentsText);
+	if (given === undefined) return targetOfFreeText(name, argumentsText);
+	const folder = folderKeys.map((key) => stringAt(given, key)).find((one) => one !== undefined);
+	const script = isShell(name, given) ? scriptIn(given) : undefined;
+	if (script !== undefined) return shellTarget(script, folder === undefined ? undefined : normalisePath(folder));
+	const patch = stringAt(given, "input") ?? stringAt(given, "patch");
+	if (patch?.startsWith("*** Begin Patch")) return targetOfPatch(patch);
+	return fileToolTarget(name, given) ?? otherTarget;
+}
+
+function targetOfFreeText(name: string, text: string): CallTarget {
+	if (text.includes("*** Begin Patch") || /patch|diff/i.test(name)) return targetOfPatch(text);
+	return shellNames.test(separated(name)) && text !== "" ? shellTarget(text) : otherTarget;
+}
+
+function targetOfPatch(patch: string): CallTarget {
+	const writes = [...new Set(patchPaths(patch).flatMap((path) => normalisePath(path) ?? []))];
+	return writes.length === 0 ? otherTarget : { ...otherTarget, kind: "write", paths: writes, writes };
+}
+
+/** A tool that runs commands: by its name, or by having a command and no file. */
+function isShell(name: string, given: Readonly<Record<string, unknown>>): boolean {
+	if (shellNames.test(separated(name))) return true;
+	return (Object.hasOwn(given, "command") || Object.hasOwn(given, "cmd")) && !Object.hasOwn(given, "path");
+}
+
+/** The script in the arguments: a text, a list of words (`["bash", "-lc", SCRIPT]`) or a list of scripts. */
+function scriptIn(given: Readonly<Record<string, unknown>>): string | undefined {
+	for (const key of scriptKeys) {
+		const value = Object.hasOwn(given, key) ? given[key] : undefined;
+		if (typeof value === "string") return value;
+		if (!Array.isArray(value)) continue;
+		const words = value.filter((word): word is string => typeof word === "string");
+		if (words.length === 0) continue;
+		if (/^-\w*c$/.test(words[1] ?? "")) return words.slice(2).join(" ");
+		return key === "commands" ? words.join("\n") : words.map(quoted).join(" ");
+	}
+	return undefined;
+}
+
+function quoted(word: string): string {
+	return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A name in which words are apart: `runShellCommand` as `run Shell Command`. */
+function separated(name: string): string {
+	return name.slice(0, 200).replace(/([a-z0-9])([A-Z])/g, "$1 $2");
+}
+
+function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
+	if (!text.trimStart().startsWith("{")) return undefined;
+	try {
+		const value: unknown = JSON.parse(text);
+		return isObject(value) ? value : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+const pathKeys = [
+	"file_path",
+	"filePath",
+	"path",
+	"file",
+	"filename",
+	"file_name",
+	"filepath",
+	"target_file",
+	"targetFile",
+	"absolute_path",
+	"absolutePath",
+	"relative_path",
+	"relative_workspace_path",
+	"AbsolutePath",
+	"TargetFile",
+	"notebook_path",
+	"directory",
+	"dir_path",
+	"folder",
+	"uri",
+];
+
+const listKeys = ["files", "paths", "file_paths", "filePaths", "file_names", "edits", "changes"];
+
+/** Arguments that hold what is to be written. */
+const writeKeys = [
+	"old_string",
+	"old_str",
+	"old_text",
+	"oldText",
+	"oldString",
+	"new_string",
+	"new_str",
+	"new_text",
+	"newText",
+	"newString",
+	"content",
+	"contents",
+	"file_text",
+	"insert_text",
+	"insert_line",
+	"edit",
+	"edits",
+	"code_edit",
+	"diff",
+	"patch",
+	"replacement",
+	"new_source",
+	"SEARCH",
+];
+
+const searchKeys = ["pattern", "query", "regex", "search", "glob", "file_pattern", "glob_pattern", "search_term"];
+
+/** Arguments that name a part of a file otherwise than by lines. */
+const partKeys = ["span_ids", "symbol", "symbols", "symbol_name", "function_name", "class_name", "section", "selector"];
+
+const writeNames =
+	/^(?:edit|multi|write|create|replace|insert|update|append|apply|patch|delete|remove|move|rename|save|put)$/;
+
+const readNames = /^(?:read|view|open|cat|get|show|fetch|load|head|tail)$/;
+
+const listNames = /^(?:ls|list|glob|tree|dir)$/;
+
+const searchNames = /^(?:grep|search|find|rg|semantic)$/;
+
+/** Reads what a file tool's arguments say; `undefined` where they name no file and nothing to look for. */
+export function fileToolTarget(name: string, given: Arguments): CallTarget | undefined {
+	const words = nameWords(name);
+	const command = stringAt(given, "command")?.toLowerCase();
+	const reads = filesIn(given);
+	const paths = [...new Set(reads.map((read) => read.path))];
+	const kind = kindOf(words, given, command, paths.length > 0);
+	if (kind === undefined || (paths.length === 0 && kind !== "search" && kind !== "list")) return undefined;
+	const [first] = reads;
+	const range = kind === "read" && reads.length === 1 && typeof first?.lines === "object" ? first.lines : undefined;
+	return {
+		...otherTarget,
+		kind,
+		paths,
+		reads: kind === "read" ? reads : [],
+		writes: kind === "write" ? paths : [],
+		...(range === undefined ? {} : { range }),
+	};
+}
+
+function kindOf(
+	words: readonly string[],
+	given: Arguments,
+	command: string | undefined,
+	hasPath: boolean,
+): TargetKind | undefined {
+	const named = (names: RegExp) => words.some((word) => names.test(word));
+	if (hasPath) {
+		if (command === "view") return "read";
+		if (command !== undefined && /^(?:create|str_replace|insert|undo_edit|write|edit)$/.test(command)) return "write";
+		if (writeKeys.some((key) => isGiven(given[key]))) return "write";
+	}
+	if (named(searchNames) || (searchKeys.some((key) => isGiven(given[key])) && !named(listNames))) return "search";
+	if (named(listNames)) return "list";
+	if (!hasPath) return undefined;
+	if (named(writeNames)) return "write";
+	return named(readNames) || hasRange(given) ? "read" : undefined;
+}
+
+/** The files that the arguments name, each with the lines that they ask for. */
+function filesIn(given: Arguments): FileRead[] {
+	const files = new Map<string, FileRead>();
+	const add = (path: string | undefined, from: Arguments) => {
+		const known = path === undefined ? undefined : normalisePath(path);
+		if (known !== undefined && !files.has(known)) files.set(known, { path: known, lines: linesIn(from) });
+	};
+	for (const key of pathKeys) add(stringAt(given, key), given);
+	for (const key of listKeys) {
+		const list = given[key];
+		if (!Array.isArray(list)) continue;
+		for (const item of list as unknown[]) {
+			if (typeof item === "string") add(item, given);
+			else if (isObject(item)) for (const inner of pathKeys) add(stringAt(item, inner), item);
+		}
+	}
+	for (const key of ["patch", "input", "diff"]) {
+		for (const path of patchPaths(stringAt(given, key) ?? "")) add(path, {});
+	}
+	return [...files.values()];
+}
+
+/** The lines that arguments ask for: a range, an offset with a limit (from 1; 0 is the start too), or all. */
+function linesIn(given: Arguments): FileRead["lines"] {
+	const range = ["view_range", "line_range", "lines", "range"].map((key) => given[key]).find(Array.isArray);
+	const start = range
+		? numberIn(range[0])
+		: firstNumber(given, ["start_line", "startLine", "line_start", "from_line", "StartLine", "start"]);
+	const end = range
+		? numberIn(range[1])
+		: firstNumber(given, ["end_line", "endLine", "line_end", "to_line", "EndLine", "end"]);
+	if (start !== undefined || end !== undefined) {
+		const to = end === undefined || end < 0 ? Number.POSITIVE_INFINITY : end;
+		return { from: Math.max(1, start ?? 1), to };
+	}
+	const offset = firstNumber(given, ["offset", "line_offset"]);
+	const limit = firstNumber(given, ["limit", "n_lines", "num_lines", "line_count"]);
+	const isOfPart = partKeys.some((key) => (Array.isArray(given[key]) ? given[key].length > 0 : isGiven(given[key])));
+	if (offset === undefined && limit === undefined) return isOfPart ? "part" : "whole";
+	const from = Math.max(1, offset ?? 1);
+	return { from, to: limit === undefined ? Number.POSITIVE_INFINITY : from + limit - 1 };
+}
+
+function hasRange(given: Arguments): boolean {
+	return linesIn(given) !== "whole";
+}
+
+function firstNumber(given: Arguments, keys: readonly string[]): number | undefined {
+	for (const key of keys) {
+		const value = numberIn(given[key]);
+		if (value !== undefined) return value;
+	}
+	return undefined;
+}
+
+function numberIn(value: unknown): number | undefined {
+	const number = typeof value === "string" && /^-?\d{1,9}$/.test(value) ? Number(value) : value;
+	return typeof number === "number" && Number.isInteger(number) ? number : undefined;
+}
+
+function isGiven(value: unknown): boolean {
+	return value !== undefined && value !== null;
+}
+
+/** The words of a tool's name: `mcp__files__read_file` and `ReadFile` both have `read` and `file`. */
+function nameWords(name: string): string[] {
+	return name
+		.slice(0, 200)
+		.replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+		.toLowerCase()
+		.split(/[^a-z0-9]+/);
+}
+
+export function isObject(value: unknown): value is Arguments {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function stringAt(given: Arguments, key: string): string | undefined {
+	const value = Object.hasOwn(given, key) ? given[key] : undefined;
+	return typeof value === "string" ? value : undefined;
+}

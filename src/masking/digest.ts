@@ -1,0 +1,158 @@
+import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
+import { type Message, resultText, type Transcript } from "../conversation/transcript.ts";
+import { pairResults } from "../conversation/turns.ts";
+import { outcomeOf } from "./errors.ts";
+import type { MaskResultParameters } from "./mask-result.ts";
+import { findIdentifiers } from "./uses.ts";
+
+/**
+ * The same parameters, with digests where the policy wants some. A digest depends on its result and on what stands before
+ * it, not on the result alone.
+ */
+export function withDigest<Parameters extends MaskResultParameters & { readonly transcript: Transcript }>(
+	parameters: Parameters,
+): Parameters {
+	const { transcript, policy, countTokens } = parameters;
+	const maxTokens = policy.digest_tokens;
+	if (maxTokens === 0 || parameters.digest) return parameters;
+	const digests = digestsOf({ transcript, maxTokens, countTokens });
+	const places = new Map(pairResults(transcript).map((one, place) => [one, place]));
+	return { ...parameters, digest: (paired) => digests[places.get(paired) ?? -1] ?? "" };
+}
+
+/** What the digests of a conversation are made of. */
+export interface DigestsParameters {
+	readonly transcript: Transcript;
+	/** Most tokens of each digest, by `countTokens`. */
+	readonly maxTokens: number;
+	readonly countTokens: CountTokens;
+}
+
+/** A digest has at most this share of the tokens of its result, or masking a short one would save little. */
+const mostOfResult = 1 / 4;
+
+/**
+ * The digest of each result, in the order of `pairResults`, should it be masked: of identifiers those that stand in no
+ * message before the result and in no digest of an earlier one. Each is found from what stands before it and is the same
+ * whenever results are masked, and whichever: what an earlier digest names is in view, masked or not. Takes time in
+ * proportion to the conversation.
+ */
+export function digestsOf({ transcript, maxTokens, countTokens }: DigestsParameters): string[] {
+	const standing = new Set(transcript.surroundings.flatMap(namesIn));
+	const paired = pairResults(transcript);
+	const digests: string[] = [];
+	const isElsewhere = (name: string) => standing.has(name);
+	transcript.messages.forEach((message, index) => {
+		for (const name of namesOf(message)) standing.add(name);
+		for (; paired[digests.length]?.message === index; ) {
+			const { result } = paired[digests.length] as (typeof paired)[number];
+			const most = Math.floor(sizeOfResult(result, countTokens).tokens * mostOfResult);
+			const digest = digestOf({
+				text: resultText(result),
+				maxTokens: Math.min(maxTokens, most),
+				countTokens,
+				isElsewhere,
+			});
+			for (const name of digest.split(/,? /)) standing.add(name);
+			digests.push(digest);
+		}
+	});
+	return digests;
+}
+
+/** The identifiers of a message, its results aside. */
+function namesOf(message: Message): readonly string[] {
+	let names = namesOfMessages.get(message);
+	if (!names) {
+		names = message.counted.flatMap(namesIn);
+		namesOfMessages.set(message, names);
+	}
+	return names;
+}
+
+// Messages are read once and asked for at each call.
+const namesOfMessages = new WeakMap<Message, readonly string[]>();
+
+function namesIn(text: string): string[] {
+	return [...new Set(findIdentifiers(text).map((identifier) => identifier.text))];
+}
+
+/** What a digest is made of. */
+export interface DigestParameters {
+	/** The text of the result. */
+	readonly text: string;
+	/** Most tokens of the digest, by `countTokens`. */
+	readonly maxTokens: number;
+	readonly countTokens: CountTokens;
+	/**
+	 * Whether an identifier stands elsewhere in what the model sees: in a message, in a result in view, in an earlier
+	 * digest. It may look only at what comes before the call at which the result is masked, so that the digest stays the
+	 * same when the conversation goes on.
+	 */
+	readonly isElsewhere?: (identifier: string) => boolean;
+}
+
+/** Characters looked at from each end of a text. */
+const reach = 200_000;
+
+/** Longest digest, in characters: one in a placeholder is recognised up to this length. */
+const longestDigest = 2_000;
+
+/** About what an identifier costs in tokens: with what parts it from the next, and for each character. */
+const cost = { each: 2, character: 0.25 } as const;
+
+/**
+ * The outcome of a result (exit code, counts), then its paths and identifiers, those likeliest to be needed first, in at
+ * most `maxTokens` tokens; empty where it has none. Without line breaks and brackets, so that a placeholder can hold it.
+ * Takes time in proportion to the text, up to 200 000 characters from each end.
+ */
+export function digestOf(parameters: DigestParameters): string {
+	const { text, maxTokens, countTokens } = parameters;
+	if (maxTokens <= 0) return "";
+	const pieces: string[] = [];
+	let length = 0;
+	const outcome = outcomeOf(text);
+	for (const piece of [...outcome.map((fact) => `${fact},`), ...rankedIdentifiers(parameters)]) {
+		if (pieces.length >= maxTokens) break;
+		if (outcome.includes(piece)) continue;
+		if (length + piece.length + 1 > longestDigest) continue;
+		pieces.push(piece);
+		length += piece.length + 1;
+	}
+	return longestFitting(pieces, (digest) => countTokens(digest) <= maxTokens);
+}
+
+/** As many of the first pieces as fit. */
+function longestFitting(pieces: readonly string[], fits: (digest: string) => boolean): string {
+	const joined = (count: number) => pieces.slice(0, count).join(" ").replace(/,$/, "");
+	let [low, high] = [0, pieces.length];
+	while (low < high) {
+		const middle = (low + high + 1) >> 1;
+		if (fits(joined(middle))) low = middle;
+		else high = middle - 1;
+	}
+	return joined(low);
+}
+
+/**
+ * The identifiers of a text, each once: those that stand in it more than once first, and short ones, since more of them
+ * fit. Held against what agents used later, neither the kind of an identifier nor its place in the text added to that.
+ */
+function rankedIdentifiers({ text, isElsewhere }: DigestParameters): string[] {
+	const counts = new Map<string, number>();
+	for (const { text: identifier } of findIdentifiers(endsOf(text))) {
+		counts.set(identifier, (counts.get(identifier) ?? 0) + 1);
+	}
+	return [...counts]
+		.filter(([identifier]) => !isElsewhere?.(identifier))
+		.map(([identifier, count]) => ({
+			identifier,
+			value: (1 + Math.min(count - 1, 2) / 2) / (cost.each + identifier.length * cost.character),
+		}))
+		.sort((a, b) => b.value - a.value || (a.identifier < b.identifier ? -1 : 1))
+		.map(({ identifier }) => identifier);
+}
+
+function endsOf(text: string): string {
+	return text.length <= 2 * reach ? text : `${text.slice(0, reach)}\n${text.slice(-reach)}`;
+}

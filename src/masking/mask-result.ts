@@ -1,0 +1,156 @@
+import { type CountTokens, sizeOf, sizeOfMedia, sizeOfResult } from "../conversation/measure.ts";
+import type { ReplaceEdit, TakenOut } from "../conversation/plan.ts";
+import type { Archiving } from "../conversation/report.ts";
+import { repeatedPlaces, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
+import type { PairedResult } from "../conversation/turns.ts";
+import type { MaskPolicy } from "../policy/schema.ts";
+import { detectError } from "./errors.ts";
+import { writeMediaPlaceholder, writePlaceholder } from "./placeholder.ts";
+
+/** Why a result outside the window was left as it is. */
+export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its_tool" | "error" | "not_smaller";
+
+/** What masking one result needs to know. */
+export interface MaskResultParameters {
+	readonly policy: MaskPolicy;
+	/** Whether images, audio and documents are masked too. */
+	readonly media: "keep" | "mask";
+	readonly wording: {
+		readonly placeholder: string;
+		readonly digestPlaceholder?: string;
+		readonly mediaPlaceholder: string;
+		readonly unknownTool: string;
+	};
+	readonly isPlaceholder: (text: string) => boolean;
+	readonly countTokens: CountTokens;
+	/** Given where originals are archived, so that placeholders name them. */
+	readonly archiving?: Archiving | undefined;
+	/** Whether a result is an error that stays; without it the seed's rules decide: the format's flag, or words. */
+	readonly isError?: ((paired: PairedResult) => boolean) | undefined;
+	/** What the placeholder of a result says of what it held; by default nothing. */
+	readonly digest?: ((paired: PairedResult) => string) | undefined;
+}
+
+/** The edits that mask one result, with the copies that a record keeps of it; or why it stays. */
+export function maskResult(paired: PairedResult, parameters: MaskResultParameters): ReplaceEdit[] | KeptReason {
+	const { result } = paired;
+	const { policy, media, isPlaceholder } = parameters;
+	const masksMedia = media === "mask" && result.media.length > 0;
+	if (!result.whole && !masksMedia) return "not_text";
+	if (result.texts.some((node) => isPlaceholder(node.text))) return "already_masked";
+	if (policy.keep_errors && (parameters.isError ?? looksLikeError)(paired)) return "error";
+	const edits = result.whole ? maskText(paired, parameters) : maskMedia(paired, parameters);
+	return edits.length > 0 ? withRepeats(result, edits) : "not_smaller";
+}
+
+function looksLikeError({ result }: PairedResult): boolean {
+	return result.isError === true || detectError(resultText(result)) !== undefined;
+}
+
+function maskText(paired: PairedResult, parameters: MaskResultParameters): ReplaceEdit[] {
+	const { wording, countTokens, archiving } = parameters;
+	const { result, call, message } = paired;
+	if (!result.whole) return [];
+	const takenOut = takeOut("result", resultText(result), archiving);
+	const before = sizeOfResult(result, countTokens);
+	const values = {
+		toolCallId: result.callId ?? "",
+		toolName: call?.name,
+		originalChars: before.chars,
+		ref: takenOut?.ref,
+		digest: parameters.digest?.(paired),
+	};
+	let placeholder = writePlaceholder(wording, values);
+	// A result too short for a placeholder with a digest may be long enough for one without.
+	if (values.digest && countTokens(placeholder) >= before.tokens) {
+		placeholder = writePlaceholder(wording, { ...values, digest: undefined });
+	}
+	const after = sizeOf(placeholder, countTokens);
+	if (after.tokens >= before.tokens) return [];
+	const { path, write } = result.whole;
+	const edited = editedResult(paired);
+	const edit: ReplaceEdit = {
+		kind: "replace",
+		reason: "mask",
+		path,
+		replacement: write(placeholder),
+		message,
+		before,
+		after,
+		result: edited,
+		takenOut,
+	};
+	const edits: ReplaceEdit[] = [edit];
+	for (const copy of result.copies) {
+		if (copy.text === "") continue;
+		// A copy too short for the placeholder is emptied, or it would show what the placeholder hides.
+		const replacement = copy.text.length > placeholder.length ? placeholder : "";
+		edits.push({
+			kind: "replace",
+			reason: "mask",
+			path: copy.path,
+			replacement,
+			message,
+			before: { chars: copy.text.length, tokens: 0 },
+			after: { chars: replacement.length, tokens: 0 },
+			result: edited,
+			unsent: true,
+		});
+	}
+	return edits;
+}
+
+function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
+	const { result, call, message } = paired;
+	const edited = editedResult(paired);
+	return result.media.flatMap((media): ReplaceEdit[] => {
+		const takenOut = archiving && takeOut("media", archiving.jsonAt(media.path), archiving);
+		const placeholder = writeMediaPlaceholder(wording, {
+			toolCallId: result.callId ?? "",
+			toolName: call?.name,
+			media,
+			ref: takenOut?.ref,
+		});
+		const before = sizeOfMedia(media, countTokens);
+		const after = sizeOf(placeholder, countTokens);
+		if (after.tokens >= before.tokens) return [];
+		return [
+			{
+				kind: "replace",
+				reason: "mask",
+				path: media.path,
+				replacement: media.write(placeholder),
+				message,
+				before,
+				after,
+				result: edited,
+				...(takenOut ? { takenOut } : {}),
+			},
+		];
+	});
+}
+
+function takeOut(kind: TakenOut["kind"], text: string, archiving: Archiving | undefined): TakenOut | undefined {
+	return archiving && { kind, text, ref: archiving.refOf(text) };
+}
+
+function editedResult({ result, call }: PairedResult) {
+	return { toolCallId: result.callId, toolName: call?.name };
+}
+
+/** Marks edits of messages that are no longer sent, so that no total counts what they save. */
+export function markUnsent(transcript: Transcript, edits: readonly ReplaceEdit[]): readonly ReplaceEdit[] {
+	const isUnsent = (edit: ReplaceEdit) => transcript.messages[edit.message]?.sent === false;
+	return edits.some(isUnsent)
+		? edits.map((edit) => (isUnsent(edit) ? { ...edit, unsent: true as const } : edit))
+		: edits;
+}
+
+/** Adds to the edits of a result the same edits of the values that repeat it. */
+export function withRepeats(result: ToolResult, edits: readonly ReplaceEdit[]): ReplaceEdit[] {
+	if (!result.repeats) return [...edits];
+	return edits.flatMap(({ takenOut, ...edit }) => [
+		{ ...edit, ...(takenOut ? { takenOut } : {}) },
+		...repeatedPlaces(result, edit.path).map((path) => ({ ...edit, path, unsent: true as const })),
+	]);
+}

@@ -1,0 +1,169 @@
+import { resultCharacters, resultText, type Transcript } from "../conversation/transcript.ts";
+import { type PairedResult, pairResults } from "../conversation/turns.ts";
+import { argumentsOfCall, resultTargets } from "./call-targets.ts";
+import { structuralError } from "./errors.ts";
+import { type CallTarget, type FileRead, textKey } from "./targets.ts";
+
+/**
+ * Why a result is out of date: its very text stands in a later result; its file was read whole again, or its lines
+ * again; its file was written since; the same call was made again.
+ *
+ * Only `edited` does not say that it is no longer needed: on 55 real conversations of 20 tool turns or more, results of
+ * edited files had more than twice as many identifiers used later, for their size, as others of their age: they are what
+ * is worked on.
+ */
+export type StaleReason = "identical" | "reread" | "covered" | "edited" | "repeated";
+
+/** From where on a result is out of date, and why. */
+export interface Staleness {
+	/** Index of the first message with which it is. */
+	readonly from: number;
+	readonly reason: StaleReason;
+}
+
+/** Of several reasons that come with one message the first of these counts. */
+const order: readonly StaleReason[] = ["identical", "reread", "covered", "repeated", "edited"];
+
+/** Most results showing a file that a new read of it is held against: the last ones. */
+const mostCompared = 64;
+
+/** A result that shows a file, while it does not stand elsewhere. */
+interface Showing {
+	/** Place of the result in `pairResults`. */
+	readonly place: number;
+	readonly lines: FileRead["lines"];
+	/** How many files the result shows. */
+	readonly files: number;
+}
+
+/**
+ * From which message on each result is out of date, in the order of `pairResults`; `undefined` for what is not. It is
+ * found going forward, so what is so of a conversation stays so when it goes on. `masked` holds the places of the results
+ * that came as placeholders: nobody knows what they held or whether their calls failed, so they make no other result go
+ * that would have stayed beside the original. Takes time in proportion to the conversation.
+ */
+export function findStale(
+	transcript: Transcript,
+	masked: ReadonlySet<number> = noneMasked,
+): readonly (Staleness | undefined)[] {
+	if (masked.size > 0) return find(transcript, masked);
+	let found = known.get(transcript);
+	if (!found) {
+		found = find(transcript, masked);
+		known.set(transcript, found);
+	}
+	return found;
+}
+
+const noneMasked: ReadonlySet<number> = new Set();
+
+const known = new WeakMap<Transcript, readonly (Staleness | undefined)[]>();
+
+function find(transcript: Transcript, masked: ReadonlySet<number>): (Staleness | undefined)[] {
+	const paired = pairResults(transcript);
+	const targets = resultTargets(transcript);
+	const lengths = paired.map(({ result }) => resultCharacters(result));
+	const stale = new Array<Staleness | undefined>(paired.length).fill(undefined);
+	/** How many files of a result are still shown by it alone. */
+	const filesLeft = new Int32Array(paired.length);
+	const failures = new Set<number>();
+	/** Results of several files of which one was edited. */
+	const edited = new Set<number>();
+	const showing = new Map<string, Showing[]>();
+	const sameText = lastOf();
+	const sameCall = lastOf();
+
+	const mark = (place: number | undefined, reason: StaleReason, from: number) => {
+		if (place === undefined) return;
+		const before = stale[place];
+		const isEarlier = !before || (before.from === from && order.indexOf(reason) < order.indexOf(before.reason));
+		if (isEarlier) stale[place] = { from, reason };
+	};
+	const supersede = (place: number, reason: StaleReason, from: number) => {
+		filesLeft[place] = (filesLeft[place] ?? 0) - 1;
+		if (reason === "edited") edited.add(place);
+		if (filesLeft[place] === 0) mark(place, edited.has(place) ? "edited" : reason, from);
+	};
+	const edit = (path: string, from: number) => {
+		for (const shown of showing.get(path) ?? []) supersede(shown.place, "edited", from);
+		showing.delete(path);
+	};
+	const superseding = ({ path, lines }: FileRead, place: number, from: number) => {
+		const shown = showing.get(path);
+		if (!shown) return;
+		// Hosts answer a read with a notice where the file has not changed, or with a part where it is too long.
+		const isShort = (one: Showing) => (lengths[place] ?? 0) * 2 * one.files < (lengths[one.place] ?? 0);
+		for (let index = Math.max(0, shown.length - mostCompared); index < shown.length; ) {
+			const one = shown[index] as Showing;
+			if (!covers(lines, one.lines) || isShort(one)) index += 1;
+			else {
+				shown.splice(index, 1);
+				supersede(one.place, lines === "whole" ? "reread" : "covered", from);
+			}
+		}
+	};
+
+	paired.forEach((one, place) => {
+		const from = one.message;
+		const target = targets[place] as CallTarget;
+		if (masked.has(place)) {
+			if (isRepeatable(target)) sameCall(callText(one, transcript), place);
+			// Whichever of its files it read or wrote, "edited" is the one reason for which nothing goes.
+			for (const path of [...target.writes, ...target.reads.map((read) => read.path)]) edit(path, from);
+			return;
+		}
+		const text = resultText(one.result);
+		if (text !== "") mark(sameText(text, place), "identical", from);
+		const failed = structuralError({ result: one.result, target }) !== undefined;
+		if (failed) failures.add(place);
+		const before = isRepeatable(target) ? sameCall(callText(one, transcript), place) : undefined;
+		// What worked once says more than that it no longer does.
+		if (before !== undefined && (!failed || failures.has(before))) mark(before, "repeated", from);
+		if (failed) return;
+		for (const path of target.writes) edit(path, from);
+		for (const read of target.reads) superseding(read, place, from);
+		const shows =
+			target.kind === "write" ? target.writes.map((path): FileRead => ({ path, lines: "part" })) : target.reads;
+		filesLeft[place] = shows.length;
+		for (const { path, lines } of shows) {
+			const shown = showing.get(path);
+			const one = { place, lines, files: shows.length };
+			if (shown) shown.push(one);
+			else showing.set(path, [one]);
+		}
+	});
+	return stale;
+}
+
+/**
+ * Whether the same call made again shows the same thing anew: a page turned in an open file, or a poll, does not. Reads
+ * are held against each other by their files.
+ */
+function isRepeatable({ kind, openFile, reads }: CallTarget): boolean {
+	return openFile === undefined && reads.length === 0 && kind !== "write" && kind !== "other";
+}
+
+/** Whether some lines of a file hold others. */
+function covers(lines: FileRead["lines"], others: FileRead["lines"]): boolean {
+	if (lines === "whole") return true;
+	if (lines === "part" || typeof others === "string") return false;
+	return lines.from <= others.from && others.to <= lines.to;
+}
+
+/** Remembers the last place of each text; tells where an equal one stood before. */
+function lastOf(): (text: string | undefined, place: number) => number | undefined {
+	const last = new Map<string, { text: string; place: number }>();
+	return (text, place) => {
+		if (text === undefined) return undefined;
+		const key = textKey(text);
+		const before = last.get(key);
+		last.set(key, { text, place });
+		return before?.text === text ? before.place : undefined;
+	};
+}
+
+function callText({ call, caller }: PairedResult, transcript: Transcript): string | undefined {
+	const message = caller === undefined ? undefined : transcript.messages[caller];
+	const given = call && message ? argumentsOfCall(message, call) : undefined;
+	return given === undefined ? undefined : `${call?.name ?? ""}\n${given}`;
+}

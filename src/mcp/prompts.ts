@@ -1,0 +1,82 @@
+import { presetNames } from "../policy/names.ts";
+import { modelNames } from "../tokens/models.ts";
+
+/** A hand-over in the agent's own words, put in the place of what it stands for. */
+export const compact: Prompt = {
+	name: "compact",
+	title: "Compact this conversation",
+	description: "Writes a hand-over in the agent's own words and puts it in the place of the old messages.",
+	arguments: {
+		keep: { description: "What must survive, such as a task, a file or a decision." },
+		path: { description: "The session's file, where the agent cannot pass the messages themselves." },
+	},
+	write({ keep, path }) {
+		const conversation = path
+			? `\`path\` = ${JSON.stringify(path)} and \`output_path\` = a new file beside it`
+			: "`messages` = this conversation";
+		return [
+			"Write a hand-over of this conversation, in your own words, for whoever goes on with it knowing nothing else:",
+			"1. the task and its limits, as the user put them;",
+			"2. what was done and decided, and why;",
+			"3. every path, command, identifier and figure that is still needed, to the letter;",
+			"4. what failed, and what was learned from it;",
+			"5. what is to be done next.",
+			...(keep ? [`Above all keep: ${keep}`] : []),
+			"",
+			`Then call compact_conversation with \`summary\` = the hand-over, ${conversation}, \`strategy\` = "llm-summary".`,
+			"The report lists identifiers that the hand-over lost: put in those that are needed and call again.",
+			...(path
+				? []
+				: ["If you cannot pass the messages, answer with the hand-over alone: a new conversation can begin with it."]),
+		].join("\n");
+	},
+};
+
+/** What fills the window, and what could be done about it. */
+export const contextReport: Prompt = {
+	name: "context-report",
+	title: "What fills the context",
+	description: "Says what fills the model's window, and what each preset would free and cost.",
+	arguments: {
+		path: { description: "The session's file, where the agent cannot pass the messages themselves." },
+		model: { description: "The model, for its window and its way of counting.", complete: modelNames },
+		preset: {
+			description: "A preset to look at more closely.",
+			complete: (typed) => presetNames.filter((name) => name.startsWith(typed)),
+		},
+	},
+	write({ path, model, preset }) {
+		const given = [
+			path ? `\`path\` = ${JSON.stringify(path)}` : "`messages` = this conversation",
+			...(model ? [`\`model\` = ${JSON.stringify(model)}`] : []),
+			...(preset ? [`\`policy\` = ${JSON.stringify({ preset })}`] : []),
+			'`respond_with` = "report"',
+		];
+		return [
+			`Call guard_context with ${given.join(", ")}. It changes nothing.`,
+			"Then tell me, shortly and with its figures:",
+			"1. how full the window is, and whether the conversation fits;",
+			"2. what fills it: by role, by tool, and the biggest results, with their age and whether they were used since;",
+			"3. what masking would free, what rewriting the prompt cache for it would cost, and after how many calls that is earned back;",
+			"4. what you recommend.",
+		].join("\n");
+	},
+};
+
+/** A text that a person asks for by name, in hosts that turn prompts into slash commands. */
+export interface Prompt {
+	readonly name: string;
+	readonly title: string;
+	readonly description: string;
+	/** What may be filled in; none is required. */
+	readonly arguments: Readonly<Record<string, PromptArgument>>;
+	/** The text that the agent is given. */
+	readonly write: (given: Readonly<Record<string, string | undefined>>) => string;
+}
+
+/** One argument of a prompt. Every value is text, as the protocol has it. */
+export interface PromptArgument {
+	readonly description: string;
+	/** What a host offers to somebody who types. */
+	readonly complete?: (typed: string) => string[] | Promise<string[]>;
+}

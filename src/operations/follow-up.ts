@@ -1,0 +1,182 @@
+import { followUps } from "../compaction/prompt.ts";
+import { sizeOf, type TokenMeter } from "../conversation/measure.ts";
+import { type InsertEdit, type Size, startSum } from "../conversation/plan.ts";
+import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
+import { PalimpsestError } from "../errors.ts";
+import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
+import type { ReadConversation } from "../formats/detect.ts";
+import { readLastResponse } from "../formats/last-response.ts";
+import type { LocaleName } from "../policy/names.ts";
+import type { Policy } from "../policy/schema.ts";
+
+/** What was done about the last answer. */
+export interface FollowUpReport {
+	/** Whether a request for a more concise answer was appended, behind the answer as far as it came. */
+	readonly appended: boolean;
+	/** Why it was not: the answer was not cut, a call of it can be run all the same, or the guard is turned off. */
+	readonly why?: "not_cut" | "has_usable_call" | "guard_off";
+	/** Calls of the answer whose arguments are not whole. They are never passed on. */
+	readonly broken_calls: number;
+}
+
+/** The follow-up of a last answer: what is appended, its size, and what is reported; none where no answer was given. */
+export interface FollowUp {
+	readonly edits: readonly InsertEdit[];
+	readonly size: Size;
+	readonly report: FollowUpReport | undefined;
+}
+
+/**
+ * Sees to an answer that was cut off (seed 4, task 5).
+ *
+ * @throws PalimpsestError `invalid_argument` for what is no answer, and for a recorded session.
+ */
+export function followUpOf(
+	lastResponse: unknown,
+	{ source, policy, meter }: { readonly source: ReadConversation; readonly policy: Policy; readonly meter: TokenMeter },
+): FollowUp {
+	const size = startSum();
+	if (lastResponse === undefined) return { edits: [], size: size.total(), report: undefined };
+	const response = readLastResponse(lastResponse);
+	const planned = planFollowUp({ source, response, locale: policy.locale, meter });
+	const { broken_calls } = planned;
+	if (planned.kind === "none") {
+		return { edits: [], size: size.total(), report: { appended: false, why: planned.why, broken_calls } };
+	}
+	if (!policy.guard.enabled) {
+		return { edits: [], size: size.total(), report: { appended: false, why: "guard_off", broken_calls } };
+	}
+	for (const { after } of planned.edits) size.add(after);
+	return { edits: planned.edits, size: size.total(), report: { appended: true, broken_calls } };
+}
+
+/** What is done about the answer to the last call. Broken calls are counted, never passed on. */
+export type FollowUpPlan = NoFollowUp | AppendedFollowUp;
+
+/** Nothing is to be done: the answer was not cut, or it was and a call of it can be run all the same. */
+export interface NoFollowUp {
+	readonly kind: "none";
+	readonly why: "not_cut" | "has_usable_call";
+	/** Calls whose arguments are not whole. */
+	readonly broken_calls: number;
+}
+
+/** The answer was cut before anything came of it: a more concise one is asked for. */
+export interface AppendedFollowUp {
+	readonly kind: "append";
+	/** In this order: the answer as far as it came, where it says something that is not there yet, and the request. */
+	readonly edits: readonly InsertEdit[];
+	/** Calls whose arguments are not whole, left out. */
+	readonly broken_calls: number;
+}
+
+/**
+ * Plans the follow-up of a cut answer (seed 4, task 5): the partial answer as an assistant message, then a user message
+ * that asks for a more concise one. Reasoning and calls of the answer are not appended; a call without a result would
+ * make the request invalid.
+ *
+ * `source` is the conversation as it was sent in the last call, with or without the text that came back.
+ *
+ * @throws PalimpsestError `invalid_argument` where the conversation is a recorded session, or where the answer was
+ * cut and the conversation already ends with calls that have no results.
+ */
+export function planFollowUp(given: {
+	readonly source: ReadConversation;
+	readonly response: LastResponse;
+	readonly locale: LocaleName;
+	readonly meter: TokenMeter;
+}): FollowUpPlan {
+	const { source, response, locale, meter } = given;
+	if (!source.format.write.appends) {
+		throw new PalimpsestError(
+			"invalid_argument",
+			`Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`,
+		);
+	}
+	const broken_calls = response.calls.filter((call) => !call.isUsable).length;
+	if (response.finishReason !== "length") return { kind: "none", why: "not_cut", broken_calls };
+	if (broken_calls < response.calls.length) return { kind: "none", why: "has_usable_call", broken_calls };
+	if (hasUnansweredCalls(source.transcript)) {
+		throw new PalimpsestError(
+			"invalid_argument",
+			"Expected with `last_response` the conversation as it was sent in the last call; its last message makes calls that have no results, and a message behind them would leave them without. Pass the conversation without that message.",
+		);
+	}
+	const last = source.transcript.messages.at(-1);
+	const isThere = last !== undefined && saysNothingBut(last, response.text);
+	const isSaid = response.text.trim() !== "" && !isThere;
+	const edits: InsertEdit[] = [];
+	if (isSaid) edits.push(writeAtEnd({ role: "assistant", text: response.text, behind: last?.role, source, meter }));
+	const behind = isSaid ? "assistant" : last?.role;
+	edits.push(writeAtEnd({ role: "user", text: followUps[locale], behind, source, meter }));
+	return { kind: "append", edits, broken_calls };
+}
+
+/** A text to be put at the end of a conversation. */
+interface TextAtEnd {
+	readonly role: "user" | "assistant";
+	readonly text: string;
+	/** The role of the message that stands before it; `undefined` where there is none. */
+	readonly behind: string | undefined;
+	readonly source: ReadConversation;
+	readonly meter: TokenMeter;
+}
+
+function writeAtEnd({ role, text, behind, source, meter }: TextAtEnd): InsertEdit {
+	const { located, transcript, format } = source;
+	const { part, message } = format.write;
+	const size = sizeOf(text, meter.countTokens);
+	const edit = { kind: "insert", reason: "append", before: { chars: 0, tokens: 0 } } as const;
+	const end = located.messages.length - 1;
+	const list = part && [...located.base, end, ...part.list];
+	const parts = list && valueAt(source.document, list);
+	// Where the API wants the roles in turn, a second message of one role is refused.
+	if (part && list && Array.isArray(parts) && behind === role) {
+		const path = [...list, parts.length];
+		const at = { path, message: transcript.messages.length - 1, inserts: "part" } as const;
+		return { ...edit, ...at, value: part.write(text), after: size };
+	}
+	const tokens = size.tokens + meter.messageOverhead;
+	return {
+		...edit,
+		path: [...located.base, end + 1],
+		message: transcript.messages.length,
+		inserts: "message",
+		value: message({ role, text }),
+		after: { chars: size.chars, tokens, fixed: meter.messageOverhead },
+	};
+}
+
+/**
+ * Whether a conversation ends with calls that wait for their results: those of its last message, or of one that only
+ * messages with results follow.
+ */
+function hasUnansweredCalls({ messages }: Transcript): boolean {
+	let results = 0;
+	const answered = new Set<string | undefined>();
+	for (const message of messages.toReversed()) {
+		results += message.results.length;
+		for (const { callId } of message.results) answered.add(callId);
+		if (message.calls.length > 0) {
+			// Calls without ids are paired by their number.
+			const hasIds = message.calls.every((call) => call.id !== undefined);
+			return hasIds ? !message.calls.every((call) => answered.has(call.id)) : results < message.calls.length;
+		}
+		if (message.results.length === 0) return false;
+	}
+	return false;
+}
+
+/** Whether an assistant message says a text and nothing else; its reasoning aside, and white space around the text. */
+function saysNothingBut(message: Message, text: string): boolean {
+	if (message.role !== "assistant" || message.calls.length > 0) return false;
+	const thoughts = message.thinking.map((block) => block.text);
+	const said = message.counted.filter((counted) => {
+		const thought = thoughts.indexOf(counted);
+		if (thought !== -1) thoughts.splice(thought, 1);
+		return thought === -1;
+	});
+	const isText = (one: string) => withoutThinkTag(one).trim() === text.trim();
+	// Formats count a speaker's name and what endpoints put beside the content as texts of their own.
+	return isText(said.join("")) || said.some(isText);
+}

@@ -1,0 +1,282 @@
+import type { Archive, Listing, Original } from "../archive/archive.ts";
+import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
+import type { Archiving } from "../conversation/report.ts";
+import {
+	editablePaths,
+	jsonPointer,
+	type Path,
+	type ToolCall,
+	type ToolResult,
+	valueAt,
+} from "../conversation/transcript.ts";
+import { groupMessages, pairResults } from "../conversation/turns.ts";
+import { compactJson } from "../engine/stringify.ts";
+import type { ReadConversation } from "../formats/detect.ts";
+import type { Policy } from "../policy/schema.ts";
+import type { Originals } from "../policy/wordings.ts";
+import { getIfThere, orderOf, type Place, type Places, parsePlaces, placesBut, placesKey } from "./find-original.ts";
+
+/** How values are spelled in the text of a conversation, where that is not compact JSON. */
+export type SpellingsOf = (paths: readonly Path[]) => ReadonlyMap<Path, string>;
+
+/** A group of messages that was dropped, and where it can be read again. */
+export interface ArchivedGroup {
+	readonly ref: string;
+	/** Indexes of its messages in the input. */
+	readonly messages: readonly number[];
+}
+
+/**
+ * Archives what a plan takes out, before it is applied: the texts of results, images as JSON, dropped groups and what
+ * a summary stands for as the JSON of their messages, and where a text alone could not bring back the very bytes, the places that it stood in.
+ *
+ * @throws PalimpsestError `archive_unavailable`; then nothing may be taken out.
+ */
+export async function archiveOriginals(what: {
+	readonly archive: Archive;
+	readonly source: ReadConversation;
+	readonly plan: Plan;
+	readonly spellingsOf?: SpellingsOf | undefined;
+}): Promise<readonly ArchivedGroup[]> {
+	const { archive, source, plan } = what;
+	const spellings = what.spellingsOf?.(plan.filter(isTakenOut).map(({ path }) => path)) ?? new Map<Path, string>();
+	const originals: Original[] = [];
+	const results = byResult(plan, source);
+	const needing = results.filter(({ main, edits }) => needsPlaces(main, edits, source, spellings));
+	const needed = new Set(needing.map(({ main }) => main.takenOut.ref));
+	const readPlaces = placesReader(archive);
+	const before = await placesBefore(archive, what.spellingsOf ? results.map(({ main }) => main.takenOut.ref) : needed);
+	for (const { main, edits } of results) {
+		const { takenOut, result } = main;
+		const { kind, text, ref } = takenOut;
+		const call = { toolCallId: result?.toolCallId, toolName: result?.toolName };
+		originals.push({ kind, text, ...call });
+		// The marker in a copy names the whole of the copy.
+		for (const copy of edits) {
+			if (copy !== main && isMain(copy))
+				originals.push({ kind: copy.takenOut.kind, text: copy.takenOut.text, ...call });
+		}
+		// Where the same text stood elsewhere in another spelling, that would be taken for this one's.
+		const earlier = before.get(ref) ?? [];
+		if (!needed.has(ref) && earlier.length === 0) continue;
+		const places: Places = {
+			record: Number(main.path[source.located.base.length]),
+			tool_call_id: result?.toolCallId,
+			places: placesOf(edits, source, spellings),
+		};
+		const latest = await makeLatest({ places, earlier, refOf: archive.refOf, read: readPlaces });
+		originals.push({ kind: "places", text: JSON.stringify(latest), toolCallId: placesKey(ref) });
+	}
+	for (const { takenOut } of plan) {
+		if (takenOut?.kind === "group") originals.push({ kind: "group", text: takenOut.text });
+	}
+	const groups = droppedGroups(source, plan);
+	originals.push(...groups.flatMap(({ originals: ofGroup }) => ofGroup));
+	if (originals.length > 0) await archive.put(originals);
+	return groups.map(({ text, messages }) => ({ ref: archive.refOf(text), messages }));
+}
+
+type TakenFromResult = TakenOut & { readonly kind: "result" | "media" };
+
+type MainEdit = Edit & { readonly kind: "replace"; readonly takenOut: TakenFromResult };
+
+/** A text that is taken out of a result. */
+interface ResultEdits {
+	readonly main: MainEdit;
+	/** The main edit and those of the copies that a record keeps beside it. */
+	readonly edits: readonly Edit[];
+}
+
+function isTakenOut(edit: Edit): boolean {
+	return edit.reason === "mask" || edit.reason === "truncate";
+}
+
+function isMain(edit: Edit): edit is MainEdit {
+	return edit.kind === "replace" && edit.takenOut !== undefined && edit.takenOut.kind !== "group";
+}
+
+/**
+ * What is taken out of each result, with the edits of the copies that its record keeps. They are told by where they
+ * stand: a guard may cut a text and mask its copy, and a copy that is cut short looks like none when it is read again.
+ */
+function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
+	const found: ResultEdits[] = [];
+	const editsOf = new Map(plan.filter(isTakenOut).map((edit) => [jsonPointer(edit.path), edit]));
+	const editsAt = (paths: readonly Path[]) => paths.flatMap((path) => editsOf.get(jsonPointer(path)) ?? []);
+	for (const message of new Set(plan.map((edit) => edit.message))) {
+		for (const result of transcript.messages[message]?.results ?? []) {
+			const copies = new Set(result.copies.map(({ path }) => jsonPointer(path)));
+			const all = [...new Set(editsAt(editablePaths(result)))];
+			const mains = all.filter(isMain).filter(({ path }) => !copies.has(jsonPointer(path)));
+			const ofCopies = all.filter((edit) => !mains.some((main) => main === edit));
+			// The copies go with the last text.
+			const last = mains.findLast(({ takenOut }) => takenOut.kind === "result") ?? mains.at(-1);
+			for (const main of mains) found.push({ main, edits: main === last ? [main, ...ofCopies] : [main] });
+		}
+	}
+	// No reference may name what is not kept, whatever a format says of the places of its results.
+	const settled = new Set(found.flatMap(({ edits }) => edits));
+	found.push(...plan.filter(isMain).flatMap((main) => (settled.has(main) ? [] : { main, edits: [main] })));
+	return found;
+}
+
+/** The places that are kept already, by the reference of their text. */
+async function placesBefore(
+	archive: Archive,
+	refs: Iterable<string>,
+): Promise<ReadonlyMap<string, readonly Listing[]>> {
+	const found = await Promise.all(
+		Array.from(new Set(refs), async (ref) => [ref, await archive.find(placesKey(ref))] as const),
+	);
+	return new Map(found);
+}
+
+/** Reads places once each: many results may have one text. */
+function placesReader(archive: Archive): (ref: string) => Promise<Places | undefined> {
+	const known = new Map<string, Promise<Places | undefined>>();
+	return (ref) => {
+		const read = known.get(ref) ?? getIfThere(archive, ref).then((stored) => stored && parsePlaces(stored.text));
+		known.set(ref, read);
+		return read;
+	};
+}
+
+/**
+ * Numbers places so that they are later than the ones that differ from them in spelling alone: the same session may be
+ * masked as one program writes it, then as another does, then as the first does again.
+ */
+async function makeLatest(what: {
+	readonly places: Places;
+	readonly earlier: readonly Listing[];
+	readonly refOf: Archive["refOf"];
+	readonly read: (ref: string) => Promise<Places | undefined>;
+}): Promise<Places> {
+	const { places, earlier, refOf, read } = what;
+	const own = refOf(JSON.stringify(places));
+	if (earlier.every(({ ref }) => ref === own)) return places;
+	const where = placesBut(places, "spelling");
+	let latest: Places | undefined;
+	for (const { ref } of earlier) {
+		const one = await read(ref);
+		if (one && placesBut(one, "spelling") === where && orderOf(one) >= orderOf(latest)) latest = one;
+	}
+	if (!latest) return places;
+	return placesBut(latest, "order") === placesBut(places, "order") ? latest : { ...places, order: orderOf(latest) + 1 };
+}
+
+/** Whether the text alone would not bring back what stood there, byte for byte. */
+function needsPlaces(
+	main: MainEdit,
+	edits: readonly Edit[],
+	{ document }: ReadConversation,
+	spellings: ReadonlyMap<Path, string>,
+): boolean {
+	if (edits.length > 1 || main.takenOut.kind === "media" || edits.some(({ path }) => spellings.has(path))) return true;
+	const before = valueAt(document, main.path);
+	// A list of one text part is brought back by its text.
+	return typeof before !== "string" && !(Array.isArray(before) && before.length === 1);
+}
+
+function placesOf(
+	edits: readonly Edit[],
+	{ document, located }: ReadConversation,
+	spellings: ReadonlyMap<Path, string>,
+): Place[] {
+	const depth = located.base.length;
+	const record = Number(edits[0]?.path[depth]);
+	return edits.flatMap((edit): Place[] => {
+		if (edit.kind !== "replace") return [];
+		const was = spellings.get(edit.path) ?? compactJson(valueAt(document, edit.path));
+		const isInText = edit.takenOut?.kind === "media" && edit.takenOut.text === was;
+		return [
+			{
+				offset: Number(edit.path[depth]) - record,
+				path: jsonPointer(edit.path.slice(depth + 1)),
+				is: edit.replacement,
+				...(isInText ? {} : { was }),
+			},
+		];
+	});
+}
+
+/** How the engine names originals of a document that go into an archive; `undefined` without one. */
+export function archivingOf(archive: Archive | undefined, document: unknown): Archiving | undefined {
+	if (!archive) return undefined;
+	return { refOf: archive.refOf, jsonAt: (path) => compactJson(valueAt(document, path)) };
+}
+
+/** A dropped group as it is archived. */
+export interface DroppedGroup {
+	/** The JSON of its values: a list of messages or records, as they stood in the document. */
+	readonly text: string;
+	readonly messages: readonly number[];
+	/** The group under each tool call that it holds, so that it is found by any of their ids. */
+	readonly originals: readonly Original[];
+}
+
+/**
+ * The groups that a plan drops, or that a summary stands for, oldest first. Of a group that goes in part, as a strategy
+ * of the user's own may write a result anew, what goes is archived message by message.
+ */
+export function droppedGroups(source: ReadConversation, plan: Plan): DroppedGroup[] {
+	const gone = goneMessages(source, plan);
+	if (gone.size === 0) return [];
+	const { transcript } = source;
+	return groupMessages(transcript, pairResults(transcript)).flatMap(({ messages }) => {
+		const parts = messages.every((index) => gone.has(index))
+			? [messages]
+			: messages.flatMap((index) => (gone.has(index) ? [[index]] : []));
+		return parts.map((part) => archived(source, part));
+	});
+}
+
+/** An edit names the first of the messages that its value holds. */
+function goneMessages({ transcript, located }: ReadConversation, plan: Plan): ReadonlySet<number> {
+	const gone = new Set<number>();
+	const values = new Set<string>();
+	const depth = located.base.length + 1;
+	for (const edit of plan) {
+		if (!takesMessageOut(edit)) continue;
+		if (edit.message >= 0) gone.add(edit.message);
+		if (edit.reason === "summary" && edit.path.length === depth) values.add(jsonPointer(edit.path));
+	}
+	if (values.size === 0) return gone;
+	transcript.messages.forEach(({ paths }, index) => {
+		if (paths.length > 0 && paths.every((path) => values.has(jsonPointer(path.slice(0, depth))))) gone.add(index);
+	});
+	return gone;
+}
+
+function archived({ document, transcript }: ReadConversation, messages: readonly number[]): DroppedGroup {
+	const members = messages.flatMap((index) => transcript.messages[index] ?? []);
+	const text = compactJson(members.flatMap(({ paths }) => paths.map((path) => valueAt(document, path))));
+	const calls = callsOf(members.flatMap((message) => message.calls));
+	const named = calls.length > 0 ? calls : resultsOf(members.flatMap((message) => message.results));
+	const original = { kind: "group", text } as const;
+	return { text, messages, originals: named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one })) };
+}
+
+type Named = Pick<Original, "toolCallId" | "toolName">;
+
+function callsOf(calls: readonly ToolCall[]): Named[] {
+	return calls.flatMap(({ id, name }) => (id === undefined ? [] : [{ toolCallId: id, toolName: name }]));
+}
+
+/** What goes without its call is found by what it answers. */
+function resultsOf(results: readonly ToolResult[]): Named[] {
+	return results.flatMap(({ callId }) => (callId === undefined ? [] : [{ toolCallId: callId }]));
+}
+
+/** What a request does with originals. */
+export interface KeepsOriginals {
+	/** Where what is taken out is kept; without one nothing is, and placeholders name no reference. */
+	readonly archive?: Archive | undefined;
+	/** Whether the agent that reads the conversation is offered `recall_original`; by default it is not. */
+	readonly recall?: "offered" | undefined;
+}
+
+/** What becomes of the originals of a request. */
+export function originalsOf({ archive, recall, policy }: KeepsOriginals & { readonly policy: Policy }): Originals {
+	if (!archive) return "not_archived";
+	return recall === "offered" && policy.archive.recall_hint ? "recallable" : "archived";
+}

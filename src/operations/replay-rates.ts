@@ -1,0 +1,78 @@
+import { PalimpsestError } from "../errors.ts";
+import type { CallTokens } from "../masking/history.ts";
+import type { Prices } from "../policy/schema.ts";
+import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
+
+/**
+ * What a model's provider charges in US dollars, as the bundled catalogue has it (no network). Where it lists no price of
+ * its own for reading from the cache or writing to it, that costs what input costs.
+ *
+ * @throws PalimpsestError `invalid_argument` where the catalogue has no prices for the model.
+ */
+export async function ratesOfModel(model: string): Promise<Rates> {
+	const listed = (await findInCatalogue(model))?.prices;
+	const input = listed?.input_mtok;
+	if (listed === undefined || input === undefined) {
+		throw new PalimpsestError(
+			"invalid_argument",
+			`The model catalogue knows no prices for ${JSON.stringify(model.slice(0, 80))}: give --prices READ,WRITE, such as 0.1,1.25.`,
+		);
+	}
+	const { cache_read_mtok: read = input, cache_write_mtok: write = input, output_mtok: output = 0 } = listed;
+	return {
+		prices: { input: at(input), cache_read: at(read), cache_write: at(write), output: at(output) },
+		unit: "us_dollars",
+		costOf: ({ input, cached }) => (cached * at(read, input) + (input - cached) * at(write, input)) / 1_000_000,
+	};
+}
+
+/** The price in a call with so much input. */
+function at(price: CataloguedPrice, input = 0): number {
+	if (typeof price === "number") return price;
+	return price.tiers.reduce((found, tier) => (input > tier.start && tier.start >= found.start ? tier : found), {
+		start: 0,
+		price: price.base,
+	}).price;
+}
+
+/** What the input of LLM calls is billed at. Output is not counted: masking does not change it. */
+export interface Rates {
+	/** What policies decide by: the ratios, or a model's prices below any size from which they rise. */
+	readonly prices: Prices;
+	readonly unit: "input_tokens" | "us_dollars";
+	/** What a call costs, in the unit. */
+	readonly costOf: (call: CallTokens) => number;
+}
+
+/** Rates in prices of one input token, as a policy has them; of one token where an input token costs nothing. */
+export function ratesOfPrices(prices: Prices): Rates {
+	const { cache_read, cache_write } = prices;
+	const one = prices.input > 0 ? prices.input : 1;
+	return {
+		prices,
+		unit: "input_tokens",
+		costOf: ({ input, cached }) => (cached * cache_read + (input - cached) * cache_write) / one,
+	};
+}
+
+const highest = 1_000_000;
+
+/**
+ * Prices from `READ,WRITE`, such as `0.1,1.25`: what reading a token from the provider's cache and writing it there cost,
+ * each as a multiple of the input price.
+ *
+ * @throws PalimpsestError `invalid_argument`.
+ */
+export function parsePrices(text: string, { output }: Prices): Prices {
+	const numbers = text.split(",").map((one) => (one.trim() === "" ? Number.NaN : Number(one)));
+	const [cache_read, cache_write] = numbers;
+	const isUsable = (price: number | undefined): price is number =>
+		price !== undefined && price >= 0 && price <= highest;
+	if (numbers.length !== 2 || !isUsable(cache_read) || !isUsable(cache_write)) {
+		throw new PalimpsestError(
+			"invalid_argument",
+			`Expected prices as READ,WRITE, two numbers of 0 or more such as 0.1,1.25; got ${JSON.stringify(text.slice(0, 80))}.`,
+		);
+	}
+	return { input: 1, cache_read, cache_write, output };
+}

@@ -1,0 +1,253 @@
+import type { ContextReport, PresetOutcome } from "./report.ts";
+
+/** How a report is written. */
+export interface ContextTextStyle {
+	/** Characters of a line at most; below 40 it is taken for 40. */
+	readonly columns: number;
+	readonly bars: BarStyle;
+}
+
+const narrowest = 40;
+
+/** Tools that are listed; the others are added up. */
+const mostTools = 12;
+
+/** A context report as text: what fills the window, the biggest results, and what each preset would do. */
+export function contextText(report: ContextReport, style: ContextTextStyle): string {
+	const how = { ...style, columns: Math.max(narrowest, style.columns) };
+	const { tokens, by_role, biggest_results } = report;
+	const largestRole = by_role[0]?.tokens ?? 0;
+	const blocks = [
+		summary(report, how),
+		textTable({
+			headings: ["By role", "tokens", "share", "messages"],
+			rows: by_role.map(({ role, tokens: own, messages }) => ({
+				cells: [role === "tool" ? "tool results" : role, whole(own), share(own / tokens), whole(messages)],
+				part: own / largestRole,
+			})),
+			...how,
+		}),
+	];
+	if (biggest_results.length > 0) blocks.push(toolTable(report, how), biggestTable(report, how));
+	blocks.push(presetTable(report, how), legend(report));
+	if (report.notes.length > 0) blocks.push(report.notes.join("\n"));
+	return `${blocks.join("\n\n")}\n`;
+}
+
+function summary(report: ContextReport, { columns, bars }: ContextTextStyle): string {
+	const { model, method, tokens, messages, tool_turns, context_window: window, budget_tokens: budget } = report;
+	const of = `${counted(messages, "message")}, ${counted(tool_turns, "tool turn")}`;
+	const about = method === "exact" ? "" : ` (${method})`;
+	const lines = [`${model === null ? "" : `${onOneLine(model)}: `}${whole(tokens)} tokens${about}, ${of}`];
+	if (window === null || budget === null) {
+		lines.push("The context window is not known: name the model, or give the window.");
+		return lines.join("\n");
+	}
+	const room = budget - tokens;
+	const left = room >= 0 ? `${whole(room)} left` : `${whole(-room)} too many`;
+	lines.push(`${share(tokens / window)} of a window of ${whole(window)}; budget ${whole(budget)}, ${left}`);
+	const width = Math.min(60, columns);
+	if (bars !== "none") {
+		const full = textBar(tokens / window, { width, style: bars });
+		lines.push(full + (bars === "blocks" ? "░" : ".").repeat(Math.max(0, width - full.length)));
+	}
+	return lines.join("\n");
+}
+
+function toolTable({ by_tool, tokens }: ContextReport, style: ContextTextStyle): string {
+	const [shown, others] = [by_tool.slice(0, mostTools), by_tool.slice(mostTools)];
+	const sum = (key: "tokens" | "results") => others.reduce((all, one) => all + one[key], 0);
+	const rest =
+		others.length === 0 ? [] : [{ tool: `${others.length} others`, tokens: sum("tokens"), results: sum("results") }];
+	const largest = by_tool[0]?.tokens ?? 0;
+	return textTable({
+		headings: ["By tool", "tokens", "share", "results"],
+		rows: [...shown, ...rest].map((one) => ({
+			cells: [one.tool ?? unknown, whole(one.tokens), share(one.tokens / tokens), whole(one.results)],
+			part: one.tokens / largest,
+		})),
+		...style,
+	});
+}
+
+function biggestTable({ biggest_results }: ContextReport, style: ContextTextStyle): string {
+	return textTable({
+		headings: ["Biggest results", "tokens", "age", "used", "stale", "message", "of"],
+		rows: biggest_results.map((one) => ({
+			cells: [
+				one.tool ?? unknown,
+				whole(one.tokens),
+				whole(one.age_turns),
+				yesOrNo(one.used_since),
+				yesOrNo(one.stale),
+				String(one.message),
+				one.target ?? onOneLine(one.call_id ?? ""),
+			],
+		})),
+		endsWithText: true,
+		...style,
+	});
+}
+
+function presetTable({ presets, tokens }: ContextReport, style: ContextTextStyle): string {
+	return textTable({
+		headings: ["Preset", "after", "freed", "fits", "rewritten", "pays after", "masked", "cut", "dropped"],
+		rows: presets.map((one) => ({
+			cells: [
+				one.preset,
+				whole(one.tokens_after),
+				whole(one.freed_tokens),
+				one.fits === null ? "–" : yesOrNo(one.fits),
+				whole(one.rewritten_tokens),
+				paysAfter(one),
+				whole(one.masked),
+				whole(one.truncated),
+				whole(one.dropped),
+			],
+			part: one.tokens_after / tokens,
+		})),
+		// The cost of rewriting is in the column after it, too.
+		spare: [4, 7, 6, 8],
+		...style,
+	});
+}
+
+function paysAfter({ freed_tokens, calls_to_break_even }: PresetOutcome): string {
+	if (calls_to_break_even === null) return freed_tokens === 0 ? "–" : "never";
+	return calls_to_break_even === 0 ? "at once" : counted(calls_to_break_even, "call");
+}
+
+function legend({ biggest_results }: ContextReport): string {
+	return [
+		...(biggest_results.length === 0
+			? []
+			: [
+					"age: tool turns since; stale: read again, edited or repeated since",
+					"used: an answer took something from it that stood nowhere else",
+				]),
+		"rewritten: tokens from the first change on, which the cache takes anew",
+		"pays after: calls until what is freed has paid for that",
+	].join("\n");
+}
+
+const unknown = "unknown";
+
+const yesOrNo = (value: boolean): string => (value ? "yes" : "no");
+
+/** A whole number, a space before each three digits. */
+function whole(value: number): string {
+	return String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, " ");
+}
+
+function counted(count: number, what: string): string {
+	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
+}
+
+/** Of nothing, nothing is a share. */
+function share(part: number): string {
+	return Number.isFinite(part) ? `${(100 * part).toFixed(1)} %` : "–";
+}
+
+/** Names and ids may hold what a terminal would take for a command. */
+function onOneLine(text: string): string {
+	return text
+		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
+		.trim()
+		.slice(0, 80);
+}
+
+/** A table as text. */
+export interface TextTable {
+	/** Headings of the columns; the first is what the table is about. */
+	readonly headings: readonly string[];
+	readonly rows: readonly TextRow[];
+	/** Characters of a line at most. */
+	readonly columns: number;
+	readonly bars: BarStyle;
+	/** The last column is text, which is cut to the room that is left; numbers stand to the right. */
+	readonly endsWithText?: boolean;
+	/** Columns that may be left out where lines would be too long, the first of them first. */
+	readonly spare?: readonly number[];
+}
+
+/** A row of a table. */
+export interface TextRow {
+	readonly cells: readonly string[];
+	/** From 0 to 1: the bar behind it. */
+	readonly part?: number;
+}
+
+const gap = "  ";
+
+const longestName = 32;
+
+/** Shorter bars say nothing; longer ones do not say more. */
+const bar = { shortest: 4, longest: 40 };
+
+/** Writes a table, a line each row. */
+export function textTable(table: TextTable): string {
+	const { headings, rows, columns, bars, endsWithText = false, spare = [] } = table;
+	const lines = [headings, ...rows.map(({ cells }) => cells)].map(([name = "", ...cells]) => [
+		endOf(name, longestName),
+		...cells,
+	]);
+	const widths = headings.map((_, index) => Math.max(...lines.map((cells) => cells[index]?.length ?? 0)));
+	const isText = (index: number) => index === 0 || (endsWithText && index === headings.length - 1);
+	const written = lines.map((cells) =>
+		cells
+			.map((cell, index) => (isText(index) ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)))
+			.join(gap),
+	);
+	if (endsWithText) return cutLast(written, { last: widths.at(-1) ?? 0, columns }).join("\n");
+	const length = written[0]?.length ?? 0;
+	const [least] = spare;
+	if (length > columns && least !== undefined) return textTable(withoutColumn(table, least));
+	const width = Math.min(bar.longest, columns - length - gap.length);
+	const drawn = written.map((line, index) => {
+		const part = rows[index - 1]?.part;
+		const isShown = part !== undefined && width >= bar.shortest;
+		return isShown ? line + gap + textBar(part, { width, style: bars }) : line;
+	});
+	return drawn.map((line) => line.trimEnd()).join("\n");
+}
+
+function withoutColumn(table: TextTable, column: number): TextTable {
+	const { headings, rows, spare = [] } = table;
+	return {
+		...table,
+		headings: headings.toSpliced(column, 1),
+		rows: rows.map((row) => ({ ...row, cells: row.cells.toSpliced(column, 1) })),
+		spare: spare.filter((one) => one !== column).map((one) => (one > column ? one - 1 : one)),
+	};
+}
+
+/** Names of tools and paths end with what tells them apart. */
+function endOf(text: string, longest: number): string {
+	return text.length <= longest ? text : `…${text.slice(1 - longest)}`;
+}
+
+/** Cuts what stands in the last column to the room that is left for it. */
+function cutLast(lines: readonly string[], { last, columns }: { readonly last: number; readonly columns: number }) {
+	return lines.map((line) => {
+		const start = line.length - last;
+		return (line.slice(0, start) + endOf(line.slice(start).trimEnd(), Math.max(2, columns - start))).trimEnd();
+	});
+}
+
+/** How bars are drawn: with Unicode blocks, an eighth of a character fine; with number signs; or not at all. */
+export type BarStyle = "blocks" | "ascii" | "none";
+
+const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
+
+/**
+ * A bar, as long as its part of `width` characters. What is above 0 shows at least a little.
+ *
+ * @param part from 0 to 1; what is outside is cut
+ */
+export function textBar(part: number, { width, style }: { readonly width: number; readonly style: BarStyle }): string {
+	const share = Math.min(1, Math.max(0, Number.isNaN(part) ? 0 : part));
+	if (style === "none" || share === 0) return "";
+	if (style === "ascii") return "#".repeat(Math.max(1, Math.round(share * width)));
+	const parts = Math.max(1, Math.round(share * width * 8));
+	return "█".repeat(parts >> 3) + (eighths[parts & 7] ?? "");
+}

@@ -1,0 +1,50 @@
+import { createRequire } from "node:module";
+import { stripVTControlCharacters } from "node:util";
+import type { TruncateOutputParameters } from "../engine/truncate/truncation-types.ts";
+
+const require = createRequire(import.meta.url);
+
+/** Elements within elements that are read at most. */
+const maxDepth = 200;
+
+/** Elements that may be open at once. The parser looks through all of them at each tag, so its time grows with both. */
+const mostOpen = 500;
+
+/** Characters of a page that is converted, which takes the library some seconds; a longer one is cut as text. */
+const longestPage = 4_000_000;
+
+/** Words keep their spelling: names are told apart by it. */
+const headings = ["h1", "h2", "h3", "h4", "h5", "h6"];
+
+/** The libraries that the truncation strategies use. That for HTML is loaded with the first page. */
+export const textLibraries = {
+	stripAnsi: stripVTControlCharacters,
+	htmlToText(html: string): string {
+		if (html.length > longestPage) throw new RangeError(`Expected a page of at most ${longestPage} characters.`);
+		checkNesting(html);
+		const { convert } = require("html-to-text") as { readonly convert: (html: string, options: object) => string };
+		return convert(html, {
+			wordwrap: false,
+			limits: { maxDepth, maxInputLength: longestPage },
+			selectors: [
+				{ selector: "a", options: { ignoreHref: true } },
+				{ selector: "img", format: "skip" },
+				...headings.map((selector) => ({ selector, options: { uppercase: false } })),
+			],
+		});
+	},
+} satisfies Pick<TruncateOutputParameters, "stripAnsi" | "htmlToText">;
+
+/** Reads a page with the parser of html-to-text, which has no limit of its own, and stops where it is nested too deeply. */
+function checkNesting(html: string): void {
+	const { Parser } = require("htmlparser2") as typeof import("htmlparser2");
+	let open = 0;
+	const onopentagname = () => {
+		open += 1;
+		if (open > mostOpen) throw new RangeError(`Expected a page with at most ${mostOpen} elements open at once.`);
+	};
+	const onclosetag = () => {
+		open -= 1;
+	};
+	new Parser({ onopentagname, onclosetag }).end(html);
+}

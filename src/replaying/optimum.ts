@@ -1,0 +1,100 @@
+import type { ReplayHistory } from "../masking/history.ts";
+import type { Schedule } from "../masking/replay.ts";
+import type { Prices } from "../policy/schema.ts";
+
+/** A moment at which the boundary between masked and whole turns advances. */
+interface Advance {
+	/** Index of the message whose call is the first to be sent with it. */
+	readonly moment: number;
+	/** Turns that are masked from then on. */
+	readonly boundary: number;
+	readonly before: Advance | undefined;
+}
+
+/**
+ * The cheapest of all schedules by which the boundary between masked and whole turns may advance where results go by age
+ * alone and those of the last `windowTurns` tool turns stay. Found by dynamic programming, knowing the whole history; of
+ * several the one that advances last. Time in proportion to calls × turns.
+ */
+export function optimalSchedule(history: ReplayHistory, windowTurns: number, prices: Prices): Schedule {
+	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
+	// From the last to the first, so that the first to mask a result is what stays.
+	for (let advance = lastAdvance(history, windowTurns, prices); advance; advance = advance.before) {
+		const { moment, boundary } = advance;
+		history.results.forEach(({ turn, saves }, place) => {
+			if (turn !== undefined && turn < boundary && saves > 0) schedule[place] = moment;
+		});
+	}
+	return schedule;
+}
+
+/** The last advance of the cheapest way; `undefined` where it masks nothing. */
+function lastAdvance(
+	history: ReplayHistory,
+	windowTurns: number,
+	{ cache_read: read, cache_write: write }: Prices,
+): Advance | undefined {
+	const { messageTokens, surroundingTokens, calls, opensTurn } = history;
+	const { saved, firstMaskable } = boundaries(history);
+	const before = [surroundingTokens];
+	for (const tokens of messageTokens) before.push((before.at(-1) as number) + tokens);
+
+	// What the calls so far cost at least, and how, by the boundary that the last of them was sent with.
+	const least = new Float64Array(saved.length).fill(Number.POSITIVE_INFINITY);
+	const ways = new Array<Advance | undefined>(saved.length);
+	least[0] = 0;
+	let previous: number | undefined;
+	let turns = 0;
+	let seen = 0;
+	for (const call of calls) {
+		for (; seen < call; seen += 1) turns += opensTurn[seen] as number;
+		const most = Math.min(saved.length - 1, Math.max(0, turns - windowTurns));
+		/** The least so far over boundaries that advance here, less what they find in the cache. */
+		let advancing = Number.POSITIVE_INFINITY;
+		let from: Advance | undefined;
+		for (let boundary = 0; boundary <= most; boundary += 1) {
+			// Masks no more than the boundary before it: to advance from there changes nothing, and leaves the cache as it is.
+			if (boundary > 0 && saved[boundary] === saved[boundary - 1]) continue;
+			const soFar = least[boundary] as number;
+			const way = ways[boundary];
+			const gone = saved[boundary] as number;
+			const input = (before[call] as number) - gone;
+			const kept = previous === undefined ? 0 : (before[previous] as number) - gone;
+			const staying = soFar - (write - read) * kept;
+			if (advancing < staying) ways[boundary] = { moment: call, boundary, before: from };
+			least[boundary] = Math.min(staying, advancing) + input * write;
+			const firstChanged = firstMaskable[boundary] as number;
+			const same = previous === undefined ? 0 : Math.min(kept, (before[Math.min(firstChanged, call)] as number) - gone);
+			if (soFar - (write - read) * same < advancing) {
+				advancing = soFar - (write - read) * same;
+				from = way;
+			}
+		}
+		previous = call;
+	}
+	let best = 0;
+	for (let boundary = 1; boundary < least.length; boundary += 1) {
+		if ((least[boundary] as number) < (least[best] as number)) best = boundary;
+	}
+	return ways[best];
+}
+
+/**
+ * For each boundary (a number of turns), what masking all turns before it saves, and the first message that masking
+ * more would change.
+ */
+function boundaries({ results, opensTurn, messageTokens }: ReplayHistory) {
+	const turns = opensTurn.reduce((sum, opens) => sum + opens, 0);
+	const saved = new Float64Array(turns + 1);
+	const firstMaskable = new Float64Array(turns + 1).fill(messageTokens.length);
+	for (const { turn, saves, message } of results) {
+		if (turn === undefined || saves === 0) continue;
+		saved[turn + 1] = (saved[turn + 1] as number) + saves;
+		firstMaskable[turn] = Math.min(firstMaskable[turn] as number, message);
+	}
+	for (let turn = 1; turn <= turns; turn += 1) saved[turn] = (saved[turn] as number) + (saved[turn - 1] as number);
+	for (let turn = turns - 1; turn >= 0; turn -= 1) {
+		firstMaskable[turn] = Math.min(firstMaskable[turn] as number, firstMaskable[turn + 1] as number);
+	}
+	return { saved, firstMaskable };
+}

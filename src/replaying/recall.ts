@@ -1,0 +1,162 @@
+import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
+import type { Schedule } from "../masking/replay.ts";
+import { findUses, type Taken } from "../masking/uses.ts";
+
+/**
+ * Strings that can be in view at most when they are used, for all calls together to be sent no more than `inputTokens`
+ * (whole ones and parts of one): what somebody would reach who knew the whole history and kept each result just as long
+ * as it pays. A result kept until a use costs its tokens at each call until then, so each offers a few bargains, strings
+ * for tokens, and the best are taken first, the last of them in part. A string that several results hold counts for the
+ * one for which keeping it until then costs the least.
+ */
+export function clairvoyantRecall(
+	history: ReplayHistory,
+	{ inputTokens, kind }: { readonly inputTokens: number; readonly kind: "identifiers" | "lines" },
+): number {
+	const { results, calls } = history;
+	const nextCall = callsAfter(history);
+	const gains = new Map<number, Map<number, number>>();
+	let inView = 0;
+	const uses = findUses(history.transcript)[kind];
+	let call = -1;
+	uses.forEach((ofMessage, message) => {
+		if (calls[call + 1] === message) call += 1;
+		for (const { holders } of ofMessage) {
+			const holder = cheapest(holders, results, (place) => call + 1 - (nextCall[place] as number));
+			if (holder === undefined) inView += 1;
+			else {
+				const ofHolder = gains.get(holder) ?? new Map<number, number>();
+				ofHolder.set(call, (ofHolder.get(call) ?? 0) + 1);
+				gains.set(holder, ofHolder);
+			}
+		}
+	});
+	let room = inputTokens - leastInput(history);
+	const bargains = Array.from(gains).flatMap(([place, ofResult]) => {
+		const { saves } = results[place] as ReplayResult;
+		return bargainsOf(ofResult, (at) => saves * (at + 1 - (nextCall[place] as number)));
+	});
+	for (const { tokens, strings } of bargains.sort((a, b) => b.strings / b.tokens - a.strings / a.tokens)) {
+		if (room <= 0) break;
+		inView += strings * Math.min(1, room / tokens);
+		room -= tokens;
+	}
+	return inView;
+}
+
+/** For each result, the place in `calls` of the first call that was sent it. */
+function callsAfter({ results, calls }: ReplayHistory): number[] {
+	let call = 0;
+	return results.map(({ message }) => {
+		while (call < calls.length && (calls[call] as number) <= message) call += 1;
+		return call;
+	});
+}
+
+function cheapest(holders: Taken["holders"], results: readonly ReplayResult[], age: (place: number) => number) {
+	let best: number | undefined;
+	let least = Number.POSITIVE_INFINITY;
+	for (const place of holders) {
+		const { saves } = results[place] as ReplayResult;
+		if (saves === 0) return undefined;
+		const tokens = saves * age(place);
+		if (tokens <= least) {
+			least = tokens;
+			best = place;
+		}
+	}
+	return best;
+}
+
+interface Bargain {
+	readonly tokens: number;
+	readonly strings: number;
+}
+
+/** What keeping a result on and on offers, each step the best there is from the one before (an upper hull). */
+function bargainsOf(gains: ReadonlyMap<number, number>, tokensUntil: (call: number) => number): Bargain[] {
+	const corners = [{ tokens: 0, strings: 0 }];
+	let strings = 0;
+	for (const [call, gain] of Array.from(gains).sort(([a], [b]) => a - b)) {
+		strings += gain;
+		const point = { tokens: tokensUntil(call), strings };
+		for (;;) {
+			const [a, b] = corners.slice(-2);
+			if (!a || !b) break;
+			const isAbove =
+				(b.strings - a.strings) * (point.tokens - b.tokens) > (point.strings - b.strings) * (b.tokens - a.tokens);
+			if (isAbove) break;
+			corners.pop();
+		}
+		corners.push(point);
+	}
+	return corners.slice(1).map((corner, index) => {
+		const from = corners[index] as Bargain;
+		return { tokens: corner.tokens - from.tokens, strings: corner.strings - from.strings };
+	});
+}
+
+/** Tokens of all calls where every result is masked from the start. */
+function leastInput({ calls, messageTokens, results, firstResult, surroundingTokens }: ReplayHistory): number {
+	let sum = 0;
+	let tokens = surroundingTokens;
+	let index = 0;
+	for (const call of calls) {
+		for (; index < call; index += 1) {
+			tokens += messageTokens[index] as number;
+			for (let place = firstResult[index] as number; place < (firstResult[index + 1] as number); place += 1) {
+				tokens -= (results[place] as ReplayResult).saves;
+			}
+		}
+		sum += tokens;
+	}
+	return sum;
+}
+
+/** How many of the strings that were used were in view when they were. */
+export interface RecallCount {
+	readonly used: number;
+	readonly inView: number;
+	/** Of those that were not: how many the placeholder of a masked result showed, in its digest. */
+	readonly inDigest: number;
+}
+
+/** Recall under a schedule: by identifiers, and by whole lines. */
+export interface Recall {
+	readonly identifiers: RecallCount;
+	readonly lines: RecallCount;
+}
+
+/**
+ * Counts the identifiers and whole lines that assistant messages use and that stood only in tool results until then
+ * (`findUses`), and those of them that the LLM call behind the message was still sent: in a result that was not masked
+ * when the call was made. What is an item of a placeholder's digest is counted apart; a part of an item is not shown.
+ */
+export function measureRecall(history: ReplayHistory, schedule: Schedule): Recall {
+	const uses = findUses(history.transcript);
+	return {
+		identifiers: countInView(history, schedule, uses.identifiers),
+		lines: countInView(history, schedule, uses.lines),
+	};
+}
+
+function countInView(
+	{ calls, results }: ReplayHistory,
+	schedule: Schedule,
+	uses: readonly (readonly Taken[])[],
+): RecallCount {
+	let used = 0;
+	let inView = 0;
+	let inDigest = 0;
+	let call = -1;
+	uses.forEach((ofMessage, message) => {
+		if (calls[call + 1] === message) call += 1;
+		const moment = calls[call] ?? 0;
+		for (const { text, holders } of ofMessage) {
+			used += 1;
+			if (holders.some((place) => (schedule[place] as number) > moment)) inView += 1;
+			else if (holders.some((place) => results[place]?.digest.includes(text))) inDigest += 1;
+		}
+	});
+	return { used, inView, inDigest };
+}

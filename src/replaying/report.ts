@@ -1,0 +1,163 @@
+import type { ContextParts } from "./bill.ts";
+
+/** How many strings of one kind were used, and how many of them were in view, in digests, or could have been in view. */
+export interface UseTotals {
+	readonly used: number;
+	readonly inView: number;
+	readonly inDigest: number;
+	/** Not a whole number: the last bargain is taken in part. */
+	readonly bound: number;
+}
+
+/** What the figures of a policy are made of: sums, which add up over conversations as the figures do not. */
+export interface PolicyTotals {
+	readonly conversations: number;
+	readonly calls: number;
+	readonly inputTokens: number;
+	readonly cachedTokens: number;
+	readonly billed: number;
+	/** The same of masking nothing. */
+	readonly raw: { readonly inputTokens: number; readonly billed: number };
+	/** Billed by the cheapest schedule of the same window; `null` where there is none to hold the policy against. */
+	readonly optimum: number | null;
+	/** The largest ratio of one conversation to masking nothing; `-Infinity` where none was billed. */
+	readonly worst: number;
+	readonly peakTokens: number;
+	readonly callsOverWindow: number;
+	readonly callsOfKnownWindow: number;
+	readonly maskedResults: number;
+	readonly identifiers: UseTotals;
+	readonly lines: UseTotals;
+}
+
+/** The totals of two sets of conversations together, under the same policy. */
+export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
+	return {
+		conversations: a.conversations + b.conversations,
+		calls: a.calls + b.calls,
+		inputTokens: a.inputTokens + b.inputTokens,
+		cachedTokens: a.cachedTokens + b.cachedTokens,
+		billed: a.billed + b.billed,
+		raw: { inputTokens: a.raw.inputTokens + b.raw.inputTokens, billed: a.raw.billed + b.raw.billed },
+		optimum: a.optimum === null || b.optimum === null ? null : a.optimum + b.optimum,
+		worst: Math.max(a.worst, b.worst),
+		peakTokens: Math.max(a.peakTokens, b.peakTokens),
+		callsOverWindow: a.callsOverWindow + b.callsOverWindow,
+		callsOfKnownWindow: a.callsOfKnownWindow + b.callsOfKnownWindow,
+		maskedResults: a.maskedResults + b.maskedResults,
+		identifiers: addUses(a.identifiers, b.identifiers),
+		lines: addUses(a.lines, b.lines),
+	};
+}
+
+function addUses(a: UseTotals, b: UseTotals): UseTotals {
+	return {
+		used: a.used + b.used,
+		inView: a.inView + b.inView,
+		inDigest: a.inDigest + b.inDigest,
+		bound: a.bound + b.bound,
+	};
+}
+
+/** The figures that totals come to. Ratios to what cost nothing are 1. */
+export function figuresOf(policy: string, totals: PolicyTotals): PolicyFigures {
+	const { raw, optimum, worst } = totals;
+	return {
+		policy,
+		conversations: totals.conversations,
+		llm_calls: totals.calls,
+		input_tokens: Math.round(totals.inputTokens),
+		cached_tokens: Math.round(totals.cachedTokens),
+		billed: totals.billed,
+		ratio_to_raw: ratio(totals.billed, raw.billed),
+		worst_ratio_to_raw: worst === Number.NEGATIVE_INFINITY ? 1 : worst,
+		ratio_to_optimum: optimum === null ? null : ratio(totals.billed, optimum),
+		average_context_ratio: ratio(totals.inputTokens, raw.inputTokens),
+		peak_context_tokens: Math.round(totals.peakTokens),
+		calls_over_window: totals.callsOverWindow,
+		calls_of_known_window: totals.callsOfKnownWindow,
+		masked_tool_results: totals.maskedResults,
+		recall: shares(totals, "inView"),
+		recall_in_digests: shares(totals, "inDigest"),
+		recall_bound: shares(totals, "bound"),
+	};
+}
+
+function ratio(a: number, b: number): number {
+	return b === 0 ? 1 : a / b;
+}
+
+function shares({ identifiers, lines }: PolicyTotals, what: "inView" | "inDigest" | "bound"): RecallShares {
+	const share = (uses: UseTotals) => (uses.used === 0 ? null : uses[what] / uses.used);
+	return { identifiers: share(identifiers), lines: share(lines) };
+}
+
+/** A share from 0 to 1 of the strings that assistant messages used; `null` where none was used. */
+export interface RecallShares {
+	readonly identifiers: number | null;
+	readonly lines: number | null;
+}
+
+/** What a policy would have cost and lost, over one conversation or several. Tokens are those of the counter. */
+export interface PolicyFigures {
+	/** As it was asked for: `window:8`, `balanced`, `./my.toml`. */
+	readonly policy: string;
+	readonly conversations: number;
+	readonly llm_calls: number;
+	/** Sum over the LLM calls. */
+	readonly input_tokens: number;
+	/** Those of them that were read from the provider's cache. */
+	readonly cached_tokens: number;
+	/** In prices of one input token; in US dollars where a model's prices were asked for. */
+	readonly billed: number;
+	readonly ratio_to_raw: number;
+	/** The largest of one conversation. */
+	readonly worst_ratio_to_raw: number;
+	/** Against the cheapest schedule of the same window; `null` where it was not computed. */
+	readonly ratio_to_optimum: number | null;
+	/** Input tokens against those of `raw`. */
+	readonly average_context_ratio: number;
+	/** Tokens of the largest call. */
+	readonly peak_context_tokens: number;
+	/** Calls whose input was over the model's context window. */
+	readonly calls_over_window: number;
+	/** Calls whose model's context window is known: those over it are among them. */
+	readonly calls_of_known_window: number;
+	readonly masked_tool_results: number;
+	/** In view when used: in a tool result that was not masked. */
+	readonly recall: RecallShares;
+	/** Not in view, but in the digest that a placeholder carries. */
+	readonly recall_in_digests: RecallShares;
+	/** The most that any choice of results could have kept in view in as many input tokens. */
+	readonly recall_bound: RecallShares;
+}
+
+/** The figures of seed 2's offline benchmark. Characters are UTF-16 code units; tokens are of the whole conversation. */
+export interface MaskingFigures {
+	readonly masked_tool_results: number;
+	readonly tool_chars_before: number;
+	readonly tool_chars_after: number;
+	readonly tokens_before: number;
+	readonly tokens_after: number;
+}
+
+/** What `palimpsest replay` found in one file. */
+export interface ReplayedFile extends MaskingFigures {
+	readonly file: string;
+	readonly policies: readonly PolicyFigures[];
+}
+
+/** What `palimpsest replay --json` prints. */
+export interface ReplayReport extends MaskingFigures {
+	readonly policies: readonly PolicyFigures[];
+	readonly files: readonly ReplayedFile[];
+}
+
+/** What the LLM calls of one conversation were sent under one policy, in order: what a plot over time is drawn from. */
+export interface ReplaySeries {
+	readonly file: string;
+	readonly policy: string;
+	readonly context: readonly ContextParts[];
+	/** Billed up to and with each call, in the unit of `PolicyFigures.billed`. */
+	readonly billed: readonly number[];
+}

@@ -1,0 +1,279 @@
+import crypto from "node:crypto";
+import type { CountTokens } from "../conversation/measure.ts";
+import { endOfBytes } from "./character-classes.ts";
+import type { EncodingName } from "./encodings.ts";
+import { createLongPieceCounter, createPieceMerger, type LongPieceCounter } from "./merge.ts";
+import {
+	type AsciiPieces,
+	cl100kPieceEnd,
+	createAsciiPieces,
+	createPieceBytes,
+	createPieceCache,
+	ended,
+	endedEarlier,
+	findLongPiece,
+	hashBytes,
+	hashThreeWords,
+	lastWordMask,
+	longestCachedPiece,
+	noLimit,
+	o200kPieceEnd,
+	type PieceCacheSize,
+	pieceCacheSize,
+	rememberLongPiece,
+	threeWords,
+	unclear,
+	undecided,
+} from "./pieces.ts";
+import { findToken, readTokenTable, type TableName, type TokenTable } from "./table.ts";
+
+const counters = new Map<TableName, Promise<CountTokens>>();
+
+// From a thousand characters on, a digest takes less than a third of the time that counting does. An entry is some 150
+// bytes, so that all of them together stay under 8 MB.
+const memoLimits = { entries: 50_000, shortText: 1024 };
+
+/**
+ * The counter of an encoding, one in a process. The first call for an encoding reads its table (some 30 ms and 15 MB for
+ * o200k_base); calls after that cost nothing.
+ *
+ * The counter is exact: it answers what tiktoken 1.0.22 makes of the text as ordinary text. Special tokens such as
+ * `<|endoftext|>` are spelled out, and lone surrogates count as U+FFFD. Its time grows with the length of the text alone.
+ */
+export function loadCounter(encoding: EncodingName): Promise<CountTokens> {
+	// They differ in their special tokens alone, and those are never special here.
+	const name = encoding === "o200k_harmony" ? "o200k_base" : encoding;
+	const loaded = counters.get(name);
+	if (loaded !== undefined) return loaded;
+	const loading = load(name);
+	counters.set(name, loading);
+	return loading;
+}
+
+async function load(name: TableName): Promise<CountTokens> {
+	const counter = createCounter(readEncoding(name));
+	return createCountMemo(counter.count, memoLimits).count;
+}
+
+export interface CountMemo {
+	count: CountTokens;
+	/** Counts remembered now. */
+	size(): number;
+}
+
+export interface CountMemoLimits {
+	/** Remembered counts; past that the oldest goes. */
+	entries: number;
+	/** Texts of at most this many UTF-16 code units are counted anew: that costs no more than the look-up. */
+	shortText: number;
+}
+
+/**
+ * Remembers counts under the text's length and SHA-256, so that it holds no caller's text alive and asks no map about
+ * long strings, which V8 hashes by their length only.
+ */
+export function createCountMemo(count: CountTokens, limits: CountMemoLimits): CountMemo {
+	const counts = new Map<string, number>();
+
+	function remember(text: string): number {
+		if (text.length <= limits.shortText) return count(text);
+		const key = `${text.length}:${digest(text)}`;
+		const known = counts.get(key);
+		if (known !== undefined) return known;
+		const counted = count(text);
+		if (counts.size >= limits.entries) {
+			for (const oldest of counts.keys()) {
+				counts.delete(oldest);
+				break;
+			}
+		}
+		counts.set(key, counted);
+		return counted;
+	}
+
+	return { count: remember, size: () => counts.size };
+}
+
+// Node has the quicker way in one call since 20.12.
+const digest =
+	typeof crypto.hash === "function"
+		? (text: string) => crypto.hash("sha256", text, "base64")
+		: (text: string) => crypto.createHash("sha256").update(text, "utf8").digest("base64");
+
+/** Reads an encoding's table (see `readTokenTable`) and puts its way of splitting beside it. */
+export function readEncoding(name: TableName): Encoding {
+	const table = readTokenTable(name);
+	return name === "o200k_base"
+		? { table, asciiPieces: createAsciiPieces(o200kPattern), pieceEnd: o200kPieceEnd }
+		: { table, asciiPieces: createAsciiPieces(cl100kPattern), pieceEnd: cl100kPieceEnd };
+}
+
+const o200kPattern = { splitsAtCapitals: true, contractsWords: true, slashesAfterLineEnds: true };
+
+const cl100kPattern = { splitsAtCapitals: false, contractsWords: false, slashesAfterLineEnds: false };
+
+/** One encoding: its tokens and how it splits a text into pieces. */
+export interface Encoding {
+	readonly table: TokenTable;
+	/** Splits plain pieces; the others are left to `pieceEnd`. */
+	readonly asciiPieces: AsciiPieces;
+	/** The end of the piece at `start`; see `undecided`. */
+	readonly pieceEnd: (bytes: Uint8Array, start: number, limit: number) => number;
+}
+
+export interface Counter {
+	count: CountTokens;
+	/** Bytes of the buffer and the cache, which are kept between calls. */
+	keptBytes(): number;
+	/** Steps taken for long pieces so far. */
+	longPieceSteps(): number;
+}
+
+// Room for 16 384 UTF-16 code units, whatever they are.
+const bufferBytes = 3 << 14;
+
+// Longer pieces are counted faster by the way that is made for long ones.
+const longestQuadratic = 16;
+
+/**
+ * A counter of one encoding: exact, in time that grows with the length of the text alone. It copies the text into bytes
+ * part by part and holds on to none of it; a piece that is longer than the buffer makes that grow for as long as it takes.
+ * What it remembers between calls are counts of pieces, in a cache of a fixed size, which change no answer.
+ */
+export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pieceCacheSize): Counter {
+	const { table, asciiPieces, pieceEnd } = encoding;
+	const cache = createPieceCache(cacheSize);
+	const mergePiece = createPieceMerger(table);
+	let longPieces: LongPieceCounter | undefined;
+	let buffer = createPieceBytes(bufferBytes);
+	let writer = Buffer.from(buffer.bytes.buffer);
+	let counted = 0;
+
+	function countPieces(filled: number, limit: number): number {
+		const { bytes, view } = buffer;
+		const { short } = cache;
+		const { pairs } = table;
+		const setMask = short.length / 8 - 1;
+		// V8 reads an imported constant from memory each time.
+		const endedState = ended;
+		const longestShort = threeWords;
+		const pieces = asciiPieces;
+		let total = 0;
+		let start = 0;
+		while (start < filled) {
+			let end = start;
+			let state = pieces[bytes[end] as number] as number;
+			while (state < endedState) state = pieces[state | (bytes[++end] as number)] as number;
+			if (state !== endedState) {
+				end = state < unclear ? endedEarlier(bytes, state, end) : pieceEnd(bytes, start, limit);
+				if (end === undecided) break;
+			}
+			const length = end - start;
+			if (length > longestShort) {
+				total += countLonger(view, start, length);
+				start = end;
+				continue;
+			}
+			// Every byte is a token, and so two bytes are one token or two.
+			if (length <= 2) {
+				total += length === 1 || (pairs[view.getUint16(start)] as number) >= 0 ? 1 : 2;
+				start = end;
+				continue;
+			}
+			let first = view.getInt32(start, true);
+			let second = 0;
+			let third = 0;
+			if (length <= 4) first &= lastWordMask(length);
+			else {
+				second = view.getInt32(start + 4, true);
+				if (length <= 8) second &= lastWordMask(length - 4);
+				else third = view.getInt32(start + 8, true) & lastWordMask(length - 8);
+			}
+			const hash = hashThreeWords(first, second, third, length);
+			const slot = (hash & setMask) << 3;
+			let known = short[slot + 3] as number;
+			if (known >>> 8 === length && short[slot] === first && short[slot + 1] === second && short[slot + 2] === third) {
+				total += known & 0xff;
+				start = end;
+				continue;
+			}
+			known = short[slot + 7] as number;
+			if (
+				known >>> 8 === length &&
+				short[slot + 4] === first &&
+				short[slot + 5] === second &&
+				short[slot + 6] === third
+			) {
+				total += known & 0xff;
+				start = end;
+				continue;
+			}
+			const tokens = findToken(table, view, start, length, hash) >= 0 ? 1 : mergePiece(view, start, length).tokens;
+			// `copyWithin` takes longer than this.
+			short[slot + 4] = short[slot] as number;
+			short[slot + 5] = short[slot + 1] as number;
+			short[slot + 6] = short[slot + 2] as number;
+			short[slot + 7] = short[slot + 3] as number;
+			short[slot] = first;
+			short[slot + 1] = second;
+			short[slot + 2] = third;
+			short[slot + 3] = (length << 8) | tokens;
+			total += tokens;
+			start = end;
+		}
+		counted += total;
+		return start;
+	}
+
+	function countLonger(view: DataView, start: number, length: number): number {
+		if (length > longestCachedPiece) return countLong(view, start, length);
+		const hash = hashBytes(view, start, length);
+		const known = findLongPiece(cache, view, start, length, hash);
+		if (known !== 0) return known;
+		let tokens = 1;
+		if (length > table.longest || findToken(table, view, start, length, hash) < 0) {
+			tokens = length <= longestQuadratic ? mergePiece(view, start, length).tokens : countLong(view, start, length);
+		}
+		rememberLongPiece(cache, { view, start, length, hash, tokens });
+		return tokens;
+	}
+
+	function countLong(view: DataView, start: number, length: number): number {
+		longPieces ??= createLongPieceCounter(table);
+		return longPieces.count(view, start, length);
+	}
+
+	function resize(capacity: number, kept: Uint8Array): void {
+		buffer = createPieceBytes(capacity);
+		buffer.bytes.set(kept);
+		writer = Buffer.from(buffer.bytes.buffer);
+	}
+
+	function count(text: string): number {
+		counted = 0;
+		let units = 0;
+		let filled = 0;
+		while (units < text.length) {
+			let next = units + Math.floor((buffer.capacity - filled) / 3);
+			if (next >= text.length) next = text.length;
+			else if ((text.charCodeAt(next - 1) & 0xfc00) === 0xd800) next--;
+			const part = units === 0 && next === text.length ? text : text.slice(units, next);
+			filled += writer.write(part, filled);
+			units = next;
+			buffer.bytes[filled] = endOfBytes;
+			const done = countPieces(filled, units === text.length ? noLimit : filled);
+			const rest = filled - done;
+			if (rest > buffer.capacity >> 1) resize(buffer.capacity * 2, buffer.bytes.subarray(done, filled));
+			else if (rest > 0) buffer.bytes.copyWithin(0, done, filled);
+			filled = rest;
+		}
+		if (buffer.capacity > bufferBytes) resize(bufferBytes, new Uint8Array(0));
+		return counted;
+	}
+
+	function keptBytes(): number {
+		return buffer.bytes.byteLength + cache.short.byteLength + cache.slots.byteLength + cache.entries.byteLength;
+	}
+
+	return { count, keptBytes, longPieceSteps: () => longPieces?.steps() ?? 0 };
+}

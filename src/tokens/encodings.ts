@@ -1,0 +1,47 @@
+import { chatModelParams, DEFAULT_ENCODING, modelToEncodingMap } from "gpt-tokenizer/mapping";
+
+/** The name of an encoding. */
+export type EncodingName = (typeof encodingNames)[number];
+
+/** The encodings counted here: those of OpenAI's chat models since GPT-3.5. */
+export const encodingNames = ["o200k_base", "cl100k_base", "o200k_harmony"] as const;
+
+const encodings = new Set<string>(encodingNames);
+
+/** Names that the mapping does not list: of both sizes, as Ollama has them (`gpt-oss:20b`), and Azure's of gpt-3.5-turbo. */
+const otherNames: readonly (readonly [string, EncodingName])[] = [
+	["gpt-oss", "o200k_harmony"],
+	["gpt-35-turbo", "cl100k_base"],
+];
+
+const modelEncodings = readModelEncodings();
+
+/**
+ * The encoding of an OpenAI model, or `undefined` for every other model (and for those of an older encoding).
+ *
+ * Accepts a provider before the name (`openai/gpt-4o`, Bedrock's `openai.gpt-oss-120b-1:0`), a fine-tune
+ * (`ft:gpt-4o:acme::id`) and a suffix that is not listed, such as a later snapshot (`gpt-4o-2025-01-01`): the longest
+ * listed name before a `-` or `:` decides.
+ */
+export function encodingForModel(model: string): EncodingName | undefined {
+	const name = model
+		.slice(model.lastIndexOf("/") + 1)
+		.trim()
+		.toLowerCase()
+		.replace(/^(?:ft:|(?:[a-z-]+\.)?openai\.)/, "");
+	for (let end = name.length; end > 0; end = Math.max(name.lastIndexOf("-", end - 1), name.lastIndexOf(":", end - 1))) {
+		const encoding = modelEncodings.get(name.slice(0, end));
+		if (encoding !== undefined) return isEncodingName(encoding) ? encoding : undefined;
+	}
+	return undefined;
+}
+
+function isEncodingName(name: string): name is EncodingName {
+	return encodings.has(name);
+}
+
+function readModelEncodings(): Map<string, string> {
+	// The mapping leaves out the models of its default encoding; the list of chat models has them.
+	const defaults = Object.keys(chatModelParams).map((model): [string, string] => [model, DEFAULT_ENCODING]);
+	return new Map([...defaults, ...otherNames, ...Object.entries(modelToEncodingMap)]);
+}

@@ -1,0 +1,415 @@
+import { isToken, rankOf, type TokenTable } from "./table.ts";
+
+export interface LongPieceCounter {
+	/** The tokens of the piece of `length` bytes at `start`, which is no token as a whole. */
+	count(view: DataView, start: number, length: number): number;
+	/** Tokens tried so far, over all pieces. */
+	steps(): number;
+}
+
+/** Words of 32 places: pieces up to 64 kB share their working memory, and what a longer one took is given up after it. */
+const sharedWords = 1 << 11;
+
+/**
+ * Byte-pair encoding in steps that grow with the length alone, after the backtracking encoder of GitHub's crate `bpe`
+ * (github.com/github/rust-gems): at each place the longest token that may stand behind the one before it; where none
+ * may, a step back and a shorter one.
+ *
+ * Two tokens may stand side by side where merging the bytes of both leaves these two, and a row of tokens whose
+ * neighbours all may is what merging the whole row leaves. So there is one such row up to each place, and a place from
+ * which it does not go on is never tried again. The memory is two bits for each byte, and nothing for each token.
+ *
+ * That rests on a table in which merging the bytes of each token leaves that token, as in those that training made.
+ */
+export function createLongPieceCounter(table: TokenTable): LongPieceCounter {
+	const { starts } = table;
+	const longestTokens = createLongestTokens(table);
+	const findNeighbour = createFindNeighbour(table, longestTokens.within);
+	let dead = new Int32Array(sharedWords);
+	let ends = new Int32Array(sharedWords);
+	let steps = 0;
+
+	function prepare(length: number): void {
+		const words = (length >>> 5) + 1;
+		if (words > dead.length || dead.length > sharedWords) {
+			dead = new Int32Array(Math.max(words, sharedWords));
+			ends = new Int32Array(Math.max(words, sharedWords));
+			return;
+		}
+		dead.fill(0, 0, words);
+		ends.fill(0, 0, words);
+	}
+
+	/** The nearest end of a token before `place`, or 0. */
+	function previousEnd(place: number): number {
+		let end = place - 1;
+		while (end > 0 && !has(ends, end)) end--;
+		return end;
+	}
+
+	function count(view: DataView, start: number, length: number): number {
+		prepare(length);
+		let counted = 0;
+		let place = 0;
+		let before = -1;
+		let token = longestTokens.at(view, start, length);
+		while (place < length) {
+			steps++;
+			if (before >= 0 && token >= 0) token = findNeighbour(view, start + place, before, token);
+			if (token < 0) {
+				// The row up to here does not go on, so its last token was too long.
+				set(dead, place);
+				flip(ends, place);
+				counted--;
+				token = longestTokens.within(before);
+				place -= lengthOf(before);
+				const previous = previousEnd(place);
+				before = place === 0 ? -1 : rankOf(table, view, start + previous, place - previous);
+				continue;
+			}
+			const end = place + lengthOf(token);
+			if (has(dead, end)) {
+				token = longestTokens.within(token);
+				continue;
+			}
+			flip(ends, end);
+			counted++;
+			place = end;
+			before = token;
+			if (place < length) token = longestTokens.at(view, start + place, length - place);
+		}
+		return counted;
+	}
+
+	function lengthOf(token: number): number {
+		return (starts[token + 1] as number) - (starts[token] as number);
+	}
+
+	return { count, steps: () => steps };
+}
+
+function has(places: Int32Array, place: number): boolean {
+	return (((places[place >>> 5] as number) >>> (place & 31)) & 1) !== 0;
+}
+
+function set(places: Int32Array, place: number): void {
+	places[place >>> 5] = (places[place >>> 5] as number) | (1 << (place & 31));
+}
+
+function flip(places: Int32Array, place: number): void {
+	places[place >>> 5] = (places[place >>> 5] as number) ^ (1 << (place & 31));
+}
+
+export interface LongestTokens {
+	/** Rank of the longest token of at most `room` bytes (at least one) that stands at `start`. */
+	at(view: DataView, start: number, room: number): number;
+	/** Rank of the longest token that a token starts with, other than itself; -1 for a single byte. */
+	within(rank: number): number;
+}
+
+const shortestMasked = 4;
+
+const longestMasked = 34;
+
+const longerBit = 31;
+
+const prefixBits = 18;
+
+/** Finds the longest token at a place by asking, longest first, for each length that a token with its first bytes has. */
+export function createLongestTokens(table: TokenTable): LongestTokens {
+	const { starts, tokens, singles, pairs, size } = table;
+	const lengthMasks = new Int32Array(1 << prefixBits);
+	const longTokens = new Map<number, number[]>();
+	// Rank + 1; 0 where not asked for yet.
+	const shorter = new Int32Array(size);
+
+	for (let rank = 0; rank < size; rank++) {
+		const start = starts[rank] as number;
+		const length = lengthOf(rank);
+		if (length < shortestMasked) continue;
+		const slot = prefixSlot(tokens.view, start);
+		const bit = length > longestMasked ? longerBit : length - shortestMasked;
+		lengthMasks[slot] = (lengthMasks[slot] as number) | (1 << bit);
+		if (length > longestMasked) longTokens.set(slot, [...(longTokens.get(slot) ?? []), rank]);
+	}
+	for (const ranks of longTokens.values()) ranks.sort((one, other) => lengthOf(other) - lengthOf(one));
+
+	function lengthOf(rank: number): number {
+		return (starts[rank + 1] as number) - (starts[rank] as number);
+	}
+
+	function at(view: DataView, start: number, room: number): number {
+		if (room >= shortestMasked) {
+			const slot = prefixSlot(view, start);
+			const mask = lengthMasks[slot] as number;
+			const found = mask < 0 ? longToken(slot, view, start, room) : -1;
+			if (found >= 0) return found;
+			const fitting = room > longestMasked ? mask & ~(1 << longerBit) : mask & ((1 << (room - shortestMasked + 1)) - 1);
+			for (let left = fitting; left !== 0; ) {
+				const bit = 31 - Math.clz32(left);
+				const rank = rankOf(table, view, start, bit + shortestMasked);
+				if (rank >= 0) return rank;
+				left ^= 1 << bit;
+			}
+		}
+		const three = room >= 3 ? rankOf(table, view, start, 3) : -1;
+		if (three >= 0) return three;
+		const two = room >= 2 ? (pairs[view.getUint16(start)] as number) : -1;
+		return two >= 0 ? two : (singles[view.getUint8(start)] as number);
+	}
+
+	function longToken(slot: number, view: DataView, start: number, room: number): number {
+		for (const rank of longTokens.get(slot) ?? []) {
+			const length = lengthOf(rank);
+			if (length <= room && isToken(table, rank, view, start, length)) return rank;
+		}
+		return -1;
+	}
+
+	function within(rank: number): number {
+		const known = shorter[rank] as number;
+		if (known !== 0) return known - 1;
+		const length = lengthOf(rank);
+		if (length === 1) return -1;
+		const found = at(tokens.view, starts[rank] as number, length - 1);
+		shorter[rank] = found + 1;
+		return found;
+	}
+
+	return { at, within };
+}
+
+function prefixSlot(view: DataView, start: number): number {
+	return Math.imul(view.getInt32(start, true), 0x9e3779b1) >>> (32 - prefixBits);
+}
+
+/** Tokens of a text at least and at most, whichever of the encodings counts it. */
+export interface TokenBounds {
+	readonly least: number;
+	readonly most: number;
+}
+
+/** Length of the longest token of o200k_base and of cl100k_base in bytes. */
+export const longestTokenBytes = 128;
+
+const chunk = 1 << 14;
+
+const writer = Buffer.alloc(3 * chunk + 4);
+
+const view = new DataView(writer.buffer, writer.byteOffset, writer.length);
+
+/**
+ * Certain bounds of a text's token count without counting it, for a small part of the time; see `leastTokens` and
+ * `mostTokens`.
+ */
+export function tokenBounds(text: string): TokenBounds {
+	const most = mostTokens(text);
+	return { least: Math.max(Math.ceil(most / longestTokenBytes), countStarts(text)), most };
+}
+
+/** The text's bytes in UTF-8, three for a lone surrogate: no token is shorter than a byte. */
+export function mostTokens(text: string): number {
+	return Buffer.byteLength(text, "utf8");
+}
+
+/**
+ * The text's bytes by the longest token's, or the number of words and numbers of ASCII that start the text or stand
+ * behind another character of ASCII (an apostrophe aside, which may join two parts of a word): no piece of either
+ * pattern holds two of them.
+ */
+export function leastTokens(text: string): number {
+	return tokenBounds(text).least;
+}
+
+function countStarts(text: string): number {
+	let starts = 0;
+	for (let from = 0; from < text.length; from += chunk) {
+		const bytes = writer.write(from === 0 && text.length <= chunk ? text : text.slice(from, from + chunk));
+		// No ASCII, so that nothing starts here, and the next chunk has nothing before it.
+		writer.fill(0xff, bytes, bytes + 4);
+		starts += countChunkStarts(bytes, from === 0);
+	}
+	return starts;
+}
+
+/** Four bytes at a time: each step works on the highest bit of every byte, which the bytes of ASCII leave free. */
+function countChunkStarts(bytes: number, startsText: boolean): number {
+	let starts = 0;
+	let lettersBefore = 0;
+	let digitsBefore = 0;
+	let joinsNotBefore = startsText ? 0x80 : 0;
+	for (let at = 0; at < bytes; at += 4) {
+		const word = view.getInt32(at, true);
+		const ascii = ~word & 0x80808080;
+		const low = word & 0x7f7f7f7f;
+		const folded = low | 0x20202020;
+		const letters = (folded + 0x1f1f1f1f) & ~(folded + 0x05050505) & ascii;
+		const digits = (low + 0x50505050) & ~(low + 0x46464646) & ascii;
+		const joinsNot = ((low ^ 0x27272727) + 0x7f7f7f7f) & ascii;
+		const first = (letters & ~((letters << 8) | lettersBefore)) | (digits & ~((digits << 8) | digitsBefore));
+		const started = first & ((joinsNot << 8) | joinsNotBefore);
+		starts += Math.imul(started >>> 7, 0x01010101) >>> 24;
+		lettersBefore = letters >>> 24;
+		digitsBefore = digits >>> 24;
+		joinsNotBefore = joinsNot >>> 24;
+	}
+	return starts;
+}
+
+/**
+ * The longest token that may stand at `place` behind the token `before`, out of the token `longest` and those that it
+ * starts with; -1 where none may. Two tokens may stand side by side where merging the bytes of both leaves these two.
+ */
+export type FindNeighbour = (view: DataView, place: number, before: number, longest: number) => number;
+
+const answerBits = 16;
+
+/**
+ * Undoes the merges of both tokens, the last one first, and asks each time whether the parts that touch would have been
+ * merged before what came next. Which two parts make a token is worked out once, when first asked for.
+ */
+export function createFindNeighbour(table: TokenTable, within: (token: number) => number): FindNeighbour {
+	const { starts, tokens, size } = table;
+	const merge = createPieceMerger(table);
+	// Rank + 1 of the two parts whose merge makes the token, or its own for a single byte; 0 where not asked for yet.
+	const firstParts = new Int32Array(size);
+	const secondParts = new Int32Array(size);
+
+	function split(rank: number): void {
+		const start = starts[rank] as number;
+		const length = (starts[rank + 1] as number) - start;
+		if (length === 1) {
+			firstParts[rank] = rank + 1;
+			secondParts[rank] = rank + 1;
+			return;
+		}
+		const { tokens: left, lastSplit } = merge(tokens.view, start, length);
+		if (left !== 1) throw new Error(`no merges make token ${rank} of the table: install gpt-tokenizer again`);
+		firstParts[rank] = rankOf(table, tokens.view, start, lastSplit) + 1;
+		secondParts[rank] = rankOf(table, tokens.view, start + lastSplit, length - lastSplit) + 1;
+	}
+
+	function firstPart(rank: number): number {
+		if (firstParts[rank] === 0) split(rank);
+		return (firstParts[rank] as number) - 1;
+	}
+
+	function secondPart(rank: number): number {
+		if (secondParts[rank] === 0) split(rank);
+		return (secondParts[rank] as number) - 1;
+	}
+
+	// Answers given lately: 18 bits for each of the three tokens, the answer's + 1.
+	const answers = new Int32Array(2 << answerBits);
+
+	function findNeighbour(view: DataView, place: number, before: number, longest: number): number {
+		const slot = 2 * (Math.imul(before ^ Math.imul(longest, 0x9e3779b1), 0x85ebca6b) >>> (32 - answerBits));
+		const known = answers[slot + 1] as number;
+		if (answers[slot] === ((before + 1) | (longest << 18)) && (known & 0xf) === longest >>> 14)
+			return (known >>> 4) - 1;
+		let token = longest;
+		while (token >= 0 && !mayTouch(view, place, before, token)) token = within(token);
+		answers[slot] = (before + 1) | (longest << 18);
+		answers[slot + 1] = (longest >>> 14) | ((token + 1) << 4);
+		return token;
+	}
+
+	function mayTouch(view: DataView, place: number, before: number, after: number): boolean {
+		let left = before;
+		let right = after;
+		// Only merges of a lower rank than this come before the ones undone so far.
+		let limit = size;
+		for (;;) {
+			const from = place - ((starts[left + 1] as number) - (starts[left] as number));
+			const to = place + ((starts[right + 1] as number) - (starts[right] as number));
+			const together = rankOf(table, view, from, to - from);
+			if (together >= 0 && together < limit) return false;
+			// Of equal ranks the left one is merged first, and so undone last.
+			const leftFirst = left > right;
+			const undoneLeft = secondPart(left);
+			const undoneRight = firstPart(right);
+			if (leftFirst ? undoneLeft !== left : undoneRight === right) {
+				if (undoneLeft === left) return true;
+				limit = left;
+				left = undoneLeft;
+			} else {
+				if (undoneRight === right) return true;
+				limit = right + 1;
+				right = undoneRight;
+			}
+		}
+	}
+
+	return findNeighbour;
+}
+
+/** The longest piece, in bytes, that `createPieceMerger` is made for: its steps grow with the square of the length. */
+export const longestMergedPiece = 128;
+
+const noRank = 2 ** 31 - 1;
+
+export interface PieceMerge {
+	/** Number of tokens that byte-pair merging leaves. */
+	readonly tokens: number;
+	/** Where the second of the last two parts that were merged started, from the start of the piece; 0 without merges. */
+	readonly lastSplit: number;
+}
+
+/** Merges the bytes of a short piece as the definition says: the pair of lowest rank first, leftmost among equals. */
+export type MergePiece = (view: DataView, start: number, length: number) => PieceMerge;
+
+/** A merger with its working memory; the result it returns is the same object each time. */
+export function createPieceMerger(table: TokenTable): MergePiece {
+	const starts = new Int32Array(longestMergedPiece + 2);
+	const ranks = new Int32Array(longestMergedPiece + 2);
+	const merge = { tokens: 0, lastSplit: 0 };
+
+	function mergePiece(view: DataView, start: number, length: number): PieceMerge {
+		const { pairs } = table;
+		let best = noRank;
+		let at = 0;
+		for (let part = 0; part < length; part++) {
+			starts[part] = start + part;
+			const rank = part + 1 < length ? (pairs[view.getUint16(start + part)] as number) : -1;
+			ranks[part] = rank < 0 ? noRank : rank;
+			if (rank >= 0 && rank < best) {
+				best = rank;
+				at = part;
+			}
+		}
+		starts[length] = start + length;
+		let parts = length;
+		let lastSplit = 0;
+		while (best !== noRank) {
+			lastSplit = (starts[at + 1] as number) - start;
+			parts--;
+			for (let part = at + 1; part < parts; part++) {
+				starts[part] = starts[part + 1] as number;
+				ranks[part] = ranks[part + 1] as number;
+			}
+			starts[parts] = starts[parts + 1] as number;
+			ranks[at] = pairRank(view, at, parts);
+			if (at > 0) ranks[at - 1] = pairRank(view, at - 1, parts);
+			best = noRank;
+			for (let part = 0; part < parts; part++) {
+				const rank = ranks[part] as number;
+				if (rank < best) {
+					best = rank;
+					at = part;
+				}
+			}
+		}
+		merge.tokens = parts;
+		merge.lastSplit = lastSplit;
+		return merge;
+	}
+
+	function pairRank(view: DataView, part: number, parts: number): number {
+		if (part + 2 > parts) return noRank;
+		const start = starts[part] as number;
+		const rank = rankOf(table, view, start, (starts[part + 2] as number) - start);
+		return rank < 0 ? noRank : rank;
+	}
+
+	return mergePiece;
+}

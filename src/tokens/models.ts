@@ -1,0 +1,370 @@
+import type { TokenScale } from "../conversation/measure.ts";
+import type { EncodingName } from "./encodings.ts";
+
+/** The context window of a model. */
+export interface ModelWindow {
+	readonly tokens: number;
+	/** What a reader of the number should know, in English sentences: empty unless the window is assumed. */
+	readonly notes: readonly string[];
+}
+
+/**
+ * The context window of a model. The first of these sources that knows it decides:
+ *
+ * 1. the name itself: Claude Code writes `[1m]` behind a model that is used with a window of a million tokens;
+ * 2. the bundled price catalogue (no network);
+ * 3. the maker's documentation, for models that the catalogue lists without a window and that nobody else serves;
+ * 4. the nearest model of the same family, with a note that says so.
+ *
+ * `undefined` for a name of no known family. A fine-tune of OpenAI's (`ft:gpt-4o:acme::id`) has the window of the model
+ * that was tuned.
+ * The first call loads the catalogue (some 70 ms).
+ */
+export async function contextWindowOfModel(model: string): Promise<ModelWindow | undefined> {
+	if (/[^/\s]\[1m\]\s*$/i.test(model)) return { tokens: 1_000_000, notes: [] };
+	const name = /(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model;
+	const known = (await findInCatalogue(name))?.contextWindow ?? documentedWindow(name);
+	if (known !== undefined) return { tokens: known, notes: [] };
+	const relative = await nearestRelative(name, documentedWindow);
+	if (relative === undefined) return undefined;
+	const note = `No context window is known for ${JSON.stringify(model.slice(0, 80))}, so that of ${relative.name} is assumed: ${relative.tokens} tokens. Where that is wrong, give the right one, or set guard.context_window_override in the policy.`;
+	return { tokens: relative.tokens, notes: [note] };
+}
+
+/** Makers' documentation, for models that the catalogue lists without a window and that nobody else serves. */
+const documentedWindows: readonly { readonly model: RegExp; readonly tokens: number }[] = [
+	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
+	{ model: /^gemini-(?:2\.5|3)-pro(?:-|$)/, tokens: 1_048_576 },
+];
+
+function documentedWindow(model: string): number | undefined {
+	const name = model.trim().toLowerCase().split("/").at(-1) ?? "";
+	return documentedWindows.find((documented) => documented.model.test(name))?.tokens;
+}
+
+/** Parts of model names, each with the family that it stands for; the first that matches decides. */
+const parts: readonly (readonly [RegExp, FamilyName])[] = [
+	[/claude/, "claude"],
+	[/gemini|gemma|learnlm|palm-|bison/, "gemini"],
+	[/llama-?3|llama3/, "llama-3"],
+	[/llama/, "unmeasured"],
+	[/mi[sx]tral|ministral|codestral|devstral|magistral|pixtral|voxtral/, "mistral"],
+	[/qwen|qwq/, "qwen"],
+	[/deepseek|r1-1776/, "deepseek"],
+	[/command|cohere|aya-/, "command"],
+	[/grok|kimi|moonshot|glm|nova|minimax|gpt-|\bo\d|codex/, "unmeasured"],
+];
+
+/** What the makers that the catalogue knows call their models, where the name itself does not tell. */
+const providers: Readonly<Record<string, FamilyName>> = {
+	anthropic: "claude",
+	google: "gemini",
+	mistral: "mistral",
+	deepseek: "deepseek",
+	cohere: "command",
+	"x-ai": "unmeasured",
+	moonshotai: "unmeasured",
+	openai: "unmeasured",
+};
+
+/**
+ * The family of a model whose tokens are not counted here, by its name, else by the provider under which the bundled
+ * catalogue lists it. Never fails: a name that nobody knows is `unknown`.
+ */
+export async function familyOfModel(model: string): Promise<FamilyName> {
+	const name = model.trim().toLowerCase();
+	// A distilled model has the tokenizer of the model that it was distilled into.
+	const own = name.slice(name.indexOf("distill") + 1);
+	const named = parts.find(([part]) => part.test(own))?.[1];
+	const provider = named === undefined ? (await findInCatalogue(model))?.provider : undefined;
+	const family =
+		named ?? (provider !== undefined && Object.hasOwn(providers, provider) ? providers[provider] : undefined);
+	if (family === undefined) return "unknown";
+	return family === "claude" && !isEarlyClaude(name) ? "claude-4.7" : family;
+}
+
+/** Whether a name says a version of Claude before 4.7. */
+function isEarlyClaude(name: string): boolean {
+	const version = versionOfClaude(name);
+	return /claude-instant/.test(name) || (version !== undefined && version < 4.7);
+}
+
+/**
+ * The version in a name of a Claude model, such as 4.5 in `claude-sonnet-4-5-20250929` or 3.5 in `claude-3-5-sonnet`;
+ * `undefined` where the name says none.
+ */
+export function versionOfClaude(model: string): number | undefined {
+	// Eight digits are a date, no version.
+	const version = /claude-(?:[a-z]+-)?v?(\d{1,2})(?!\d)(?:[.-](\d)(?!\d))?/.exec(model.toLowerCase());
+	return version ? Number(`${version[1]}.${version[2] ?? 0}`) : undefined;
+}
+
+/** Models that share a tokenizer which is not counted here, and what is known of it. */
+export interface ModelFamily {
+	readonly encoding: EncodingName;
+	/** Tokens of theirs for each of `encoding`. */
+	readonly scale: TokenScale;
+}
+
+/**
+ * How many tokens the tokenizers of other makers need for each of the nearest encoding that is counted here. Measured
+ * with the makers' public tokenizers on 173 recorded agent conversations in 13 formats and on prose, code, JSON and
+ * Chinese; the numbers stand in `docs/tokens.md`. `factor` is the mean over conversations but where another source is
+ * named, `low` and `high` the least and the largest of the 1st and 99th percentiles of conversations, the 5th and 95th
+ * of their tool results and the means of the other kinds.
+ */
+export const modelFamilies = {
+	/**
+	 * Claude up to 4.6. No tokenizer is public. Two sources agree: the encoding `claude` of ai-tokenizer 1.0.6 with its
+	 * multiplier of 1.1, which its author fitted to the API's counts (1.18 in the mean), and the usage that the API itself
+	 * reported in 22 recorded sessions of Opus and Sonnet 4.5 and 4.6 (1.12 to 1.43, mean 1.21, delimiters included).
+	 */
+	claude: { encoding: "o200k_base", scale: { low: 1.05, factor: 1.2, high: 1.55 } },
+	/**
+	 * Claude from Opus 4.7 on, whose tokenizer makes about 30 % more tokens than the one before ("Token counting",
+	 * platform.claude.com; 1.0 to 1.35 times as many by "What's new in Claude Opus 4.7"). By the API's own counter others
+	 * measured 1.325 over real sessions, 1.46 on English prose and 1.0 on Chinese.
+	 */
+	"claude-4.7": { encoding: "o200k_base", scale: { low: 1.05, factor: 1.56, high: 1.95 } },
+	/** Gemini, by the tokenizer of Gemma 3, which is that of Gemini 2.0 ("Gemma 3 Technical Report", "Tokenizer"). */
+	gemini: { encoding: "o200k_base", scale: { low: 0.84, factor: 1.16, high: 1.34 } },
+	/** Llama 3, whose vocabulary is cl100k_base with 28 000 tokens added for languages other than English. */
+	"llama-3": { encoding: "cl100k_base", scale: { low: 0.75, factor: 1, high: 1.01 } },
+	/** Mistral, by the tokenizer of Mistral Nemo (Tekken). */
+	mistral: { encoding: "o200k_base", scale: { low: 1.01, factor: 1.12, high: 1.3 } },
+	qwen: { encoding: "o200k_base", scale: { low: 0.86, factor: 1.08, high: 1.26 } },
+	/** DeepSeek V3; the API's usage in 6 recorded sessions was 1.07 to 1.18, since calls cost more than their text. */
+	deepseek: { encoding: "o200k_base", scale: { low: 0.79, factor: 1.1, high: 1.22 } },
+	/** Command R+. */
+	command: { encoding: "o200k_base", scale: { low: 0.88, factor: 1.15, high: 1.34 } },
+	/**
+	 * Grok, Kimi, GLM, Nova, MiniMax and models of OpenAI that are newer than the tables here: not measured. The band is
+	 * that of all public tokenizers that were.
+	 */
+	unmeasured: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.1, high: 1.34 } },
+	/** A model of which nothing is known: the band of all families. */
+	unknown: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.2, high: 1.95 } },
+} as const satisfies Readonly<Record<string, ModelFamily>>;
+
+export type FamilyName = keyof typeof modelFamilies;
+
+/** Whose models are offered to those who type a name; any other name is taken as well. */
+const makers = ["anthropic", "openai", "google", "x-ai", "mistral", "deepseek", "moonshotai"] as const;
+
+/** Names of models in the bundled catalogue that begin as typed, sorted. The first call loads the catalogue. */
+export async function modelNames(typed: string): Promise<string[]> {
+	const { findProvider } = await import("@pydantic/genai-prices");
+	const begin = typed.trim().toLowerCase();
+	const names = makers.flatMap((providerId) => findProvider({ providerId })?.models.map(({ id }) => id) ?? []);
+	return [...new Set(names)].filter((name) => name.toLowerCase().startsWith(begin)).sort();
+}
+
+/** A model that another one is taken to be like. */
+export interface Relative {
+	readonly name: string;
+	/** Its context window. */
+	readonly tokens: number;
+}
+
+interface Family {
+	/** Finds the family's name at the start of a model's name. What stands behind it says the version and the tier. */
+	readonly pattern: RegExp;
+	/** The catalogue's providers whose models are the relatives: the makers, or else those that serve most of them. */
+	readonly listedBy: readonly string[];
+}
+
+/** Families of models whose later versions are named after the earlier ones. The first pattern that matches decides. */
+const families: readonly Family[] = [
+	{ pattern: /claude/, listedBy: ["anthropic"] },
+	{ pattern: /gpt-oss/, listedBy: ["openai"] },
+	{ pattern: /(?:chat)?gpt/, listedBy: ["openai"] },
+	{ pattern: /o(?=[1-9](?:$|[-.:]))/, listedBy: ["openai"] },
+	{ pattern: /gemini/, listedBy: ["google"] },
+	{ pattern: /gemma/, listedBy: ["google", "aws", "openrouter"] },
+	{ pattern: /grok/, listedBy: ["x-ai"] },
+	{ pattern: /deepseek[-.]r(?=\d)/, listedBy: ["aws", "openrouter"] },
+	{ pattern: /deepseek/, listedBy: ["deepseek"] },
+	{ pattern: /qwen/, listedBy: ["openrouter", "aws"] },
+	{ pattern: /llama/, listedBy: ["aws", "groq", "openrouter"] },
+	{ pattern: /codestral/, listedBy: ["mistral"] },
+	{ pattern: /devstral/, listedBy: ["mistral"] },
+	{ pattern: /ministral/, listedBy: ["mistral"] },
+	{ pattern: /mistral/, listedBy: ["mistral", "openrouter", "aws"] },
+	{ pattern: /kimi/, listedBy: ["moonshotai"] },
+	{ pattern: /glm/, listedBy: ["openrouter"] },
+	{ pattern: /minimax/, listedBy: ["openrouter"] },
+	{ pattern: /nova/, listedBy: ["aws"] },
+	{ pattern: /command-[ar]/, listedBy: ["cohere", "openrouter"] },
+];
+
+/** Words that tell models of one version apart by size or purpose. Other words, such as `preview`, are passed over. */
+const tierWords =
+	/^(?:opus|sonnet|haiku|fable|instant|premier|ultra|pro|flash|lite|nano|micro|mini|tiny|small|medium|large|max|plus|turbo|light|air|fast|heavy|coder?|codex|scout|maverick|4o)$/;
+
+/** What is no chat model, or has a window of its own kind: such models neither give nor take a window. */
+const specialWords =
+	/^(?:image|audio|tts|realtime|live|transcribe|embed(?:ding)?s?|ocr|guard|safeguard|vision|vl|voice|sonic|search|omni|distill|extended|\d+(?:\.\d+)?v)$/;
+
+interface ModelName {
+	readonly family: Family;
+	/** 4.5 of `claude-sonnet-4-5`; `undefined` where the name says none. */
+	readonly version: number | undefined;
+	/** The tier words, sorted. */
+	readonly tier: readonly string[];
+	readonly isLatest: boolean;
+}
+
+/**
+ * The nearest model of the same family that the bundled catalogue, or else `documented`, knows a window of. The same tier
+ * (`pro`, `mini`, `opus` …) counts first, then the version, where a later version is never taken for an earlier one: windows
+ * have grown. Of several that are as near it is the one with the smallest window. `undefined` where there is none.
+ */
+export async function nearestRelative(
+	model: string,
+	documented: (name: string) => number | undefined,
+): Promise<Relative | undefined> {
+	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
+	if (!asked) return undefined;
+	const listed = (await Promise.all(asked.family.listedBy.map(modelsOfProvider))).flat();
+	const relatives = listed.flatMap(({ name, contextWindow }) => {
+		const tokens = contextWindow ?? documented(name);
+		// A name that holds the family's in its middle is somebody else's model, made of one of the family's.
+		const parsed = tokens === undefined ? undefined : parseName(withoutProvider(name), /^(?:[a-z-]+\.)*/);
+		return tokens !== undefined && parsed?.family === asked.family ? [{ name, tokens, ...parsed }] : [];
+	});
+	const sameTier = relatives.filter(({ tier }) => tier.join() === asked.tier.join());
+	const likeTier = relatives.filter(({ tier }) => tier.some((word) => asked.tier.includes(word)));
+	for (const candidates of [sameTier, likeTier, relatives]) {
+		const nearest = smallestWindow(nearestVersions(candidates, asked));
+		if (nearest) return nearest;
+	}
+	return undefined;
+}
+
+/** `undefined` where a name is of no family, or of one but no model that could be known, such as `gpt-nope`. */
+function parseName(name: string, before: RegExp): ModelName | undefined {
+	const family = families.find(({ pattern }) => startOf(pattern, before).test(name));
+	if (!family) return undefined;
+	const rest = withoutDates(name.replace(startOf(family.pattern, before), "\0").replace(/^.*\0/s, ""));
+	const words = rest.split(/[-_:. ]+/).filter((word) => word !== "");
+	if (rest.split(/[-_: ]+/).some((word) => specialWords.test(word))) return undefined;
+	const version = versionIn(rest);
+	const tier = words.filter((word) => tierWords.test(word)).sort();
+	const isLatest = words.includes("latest");
+	const saysSize = words.some((word) => /^\d+b$/.test(word));
+	const isKnown = version !== undefined || tier.length > 0 || isLatest || saysSize || words.length === 0;
+	return isKnown ? { family, version, tier, isLatest } : undefined;
+}
+
+function startOf(pattern: RegExp, before: RegExp): RegExp {
+	return new RegExp(`${before.source}(?:${pattern.source})(?![a-z]{2})`);
+}
+
+/** Without providers before the name, and without what Bedrock, OpenRouter and Claude Code write behind it. */
+function withoutProvider(model: string): string {
+	const last = model.trim().toLowerCase().split("/").at(-1) ?? "";
+	// Claude Code names models by their tier alone.
+	const name = last.replace(/^(?=(?:opus|sonnet|haiku)(?:\[|$))/, "claude-");
+	return name.replace(/\[\w*\]$/, "").replace(/(?:-v?\d+:\d+|:(?!\d+b)[a-z]+)$/, "");
+}
+
+/** Days and months of a release are no versions. */
+function withoutDates(rest: string): string {
+	return rest.replace(/-(?:20\d\d-\d\d-\d\d|\d\d-20\d\d|0\d-\d\d|\d{4,8})(?![\dbk])/g, "");
+}
+
+/** The first number that is no size: 4.5 of `-sonnet-4-5`, 3.1 of `-v3p1-8b`, 2.5 of `-k2.5`. */
+function versionIn(rest: string): number | undefined {
+	const azure = /^-35-/.exec(rest);
+	if (azure) return 3.5;
+	const version = /(?:^|[-.])[vkm]?([1-9]\d?)(?:[.p-](\d{1,2})(?![\dbkp]))?(?![\dbk])/.exec(rest);
+	return version ? Number(`${version[1]}.${version[2] ?? 0}`) : undefined;
+}
+
+function nearestVersions<Named extends ModelName>(models: readonly Named[], asked: ModelName): readonly Named[] {
+	if (asked.version === undefined && !asked.isLatest) return models;
+	const most = asked.version ?? Number.POSITIVE_INFINITY;
+	const versions = models.flatMap(({ version }) => (version !== undefined && version <= most ? [version] : []));
+	const nearest = Math.max(...versions);
+	return models.filter(({ version }) => version === nearest);
+}
+
+function smallestWindow(models: readonly Relative[]): Relative | undefined {
+	const tokens = Math.min(...models.map((model) => model.tokens));
+	const name = models.find((model) => model.tokens === tokens)?.name;
+	return name === undefined ? undefined : { name, tokens };
+}
+
+/** US dollars for a million tokens; those of a call that is larger than a tier's start all cost what the tier says. */
+export type CataloguedPrice =
+	| number
+	| { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
+
+/** What the bundled price catalogue says of a model. */
+export interface CataloguedModel {
+	/** The catalogue's id of the provider, such as `anthropic` or `x-ai`; of whoever serves the model, not its maker. */
+	readonly provider: string;
+	/** Tokens; `undefined` where it is listed without. */
+	readonly contextWindow: number | undefined;
+	/** By the catalogue's names, such as `input_mtok` and `cache_read_mtok`. */
+	readonly prices: Readonly<Record<string, CataloguedPrice | undefined>>;
+}
+
+/**
+ * Looks a model up in the bundled price catalogue (no network). `undefined` where it has none of that name.
+ *
+ * Accepts a provider before the name (`openai/gpt-4o`, `openrouter/anthropic/claude-sonnet-4.5`) and Bedrock's names
+ * (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`). The first call loads the catalogue (some 70 ms).
+ */
+export async function findInCatalogue(model: string): Promise<CataloguedModel | undefined> {
+	if (model.trim() === "") return undefined;
+	const { calcPrice } = await import("@pydantic/genai-prices");
+	for (const { name, provider } of spellings(model.trim().toLowerCase())) {
+		const options = provider === undefined ? {} : { providerId: provider };
+		const found = calcPrice({ input_tokens: 1 }, name, options);
+		// A model that is found decides, even without a window: another provider's may differ.
+		if (found !== null) {
+			const contextWindow = positiveInteger(found.model.context_window);
+			return { provider: found.provider.id, contextWindow, prices: found.model_price };
+		}
+	}
+	return undefined;
+}
+
+interface Spelling {
+	name: string;
+	provider?: string;
+}
+
+function* spellings(model: string): Generator<Spelling> {
+	yield { name: model };
+	const segments = model.split("/");
+	const last = segments.at(-1) ?? model;
+	const provider = segments.at(-2);
+	if (provider !== undefined) {
+		yield { name: last, provider };
+		yield { name: last };
+	}
+	yield { name: last.replaceAll(".", "-") };
+	// Bedrock's names hold a dot after the maker; the catalogue knows them, but takes none for Amazon's by itself.
+	if (last.includes(".")) yield { name: last, provider: "aws" };
+}
+
+function positiveInteger(value: number | undefined): number | undefined {
+	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
+}
+
+/** A model as a provider of the catalogue lists it. */
+export interface ListedModel {
+	/** The provider's own name of it. */
+	readonly name: string;
+	/** Tokens; `undefined` where it is listed without. */
+	readonly contextWindow: number | undefined;
+}
+
+/** Every model that a provider of the catalogue lists; none for a provider that it does not know. */
+export async function modelsOfProvider(providerId: string): Promise<readonly ListedModel[]> {
+	const { findProvider } = await import("@pydantic/genai-prices");
+	const models = findProvider({ providerId })?.models ?? [];
+	return models.map(({ id, context_window }) => ({ name: id, contextWindow: positiveInteger(context_window) }));
+}

@@ -1,0 +1,476 @@
+import {
+	blocksEnd,
+	byteClasses,
+	caseless,
+	classAt,
+	endOfBytes,
+	letter,
+	lineEnd,
+	lower,
+	mark,
+	number,
+	space,
+	symbol,
+	upper,
+	white,
+	widthAt,
+} from "./character-classes.ts";
+
+/**
+ * Splits plain pieces of ASCII one table look-up for each byte: the entry at a state plus a byte is the next state. The
+ * state `ended` says that the piece ended before that byte, and those above it that it ended elsewhere or that this table
+ * cannot tell: see `endedEarlier`.
+ */
+export type AsciiPieces = Uint16Array;
+
+export const ended = 0xff00;
+
+const endedOneBefore = ended + 1;
+
+const endedTwoBefore = ended + 2;
+
+const endedAtLine = ended + 3;
+
+/** At a byte that is not ASCII or is `endOfBytes`, and at contractions that stand alone. */
+export const unclear = ended + 4;
+
+/** The end of the piece that came to a state between `ended` and `unclear` at the byte at `end`. */
+export function endedEarlier(bytes: Uint8Array, state: number, end: number): number {
+	if (state !== endedAtLine) return end - (state - ended);
+	// White space up to its last line end, which is left to look for: another might have followed.
+	let line = end - 1;
+	while (((byteClasses[bytes[line - 1] as number] as number) & lineEnd) === 0) line--;
+	return line;
+}
+
+/** What the patterns of the two encodings differ in, as far as plain pieces go. */
+export interface AsciiPattern {
+	/** A capital behind a small letter starts a new piece. */
+	readonly splitsAtCapitals: boolean;
+	/** An apostrophe behind a word may be part of its piece. */
+	readonly contractsWords: boolean;
+	/** Slashes go on with the line ends behind symbols. */
+	readonly slashesAfterLineEnds: boolean;
+}
+
+// A state is the place of its 256 entries; pieces start in the first.
+const start = 0 << 8;
+
+const blank = 1 << 8;
+
+const otherSpace = 2 << 8;
+
+const firstSymbol = 3 << 8;
+
+const symbols = 4 << 8;
+
+const lineEnds = 5 << 8;
+
+const capitals = 6 << 8;
+
+const smallLetters = 7 << 8;
+
+const oneDigit = 8 << 8;
+
+const twoDigits = 9 << 8;
+
+const threeDigits = 10 << 8;
+
+const spaces = 11 << 8;
+
+const whiteLine = 12 << 8;
+
+const whiteAfterLine = 13 << 8;
+
+const contraction = 14 << 8;
+
+const contractionOfE = 15 << 8;
+
+const contractionOfL = 16 << 8;
+
+const wholeContraction = 17 << 8;
+
+const end = 18 << 8;
+
+const apostrophe = 0x27;
+
+const slash = 0x2f;
+
+// 's, 't, 'm, 'd, 're, 've and 'll.
+const contractions = [
+	[contraction, 0x73, wholeContraction],
+	[contraction, 0x74, wholeContraction],
+	[contraction, 0x6d, wholeContraction],
+	[contraction, 0x64, wholeContraction],
+	[contraction, 0x72, contractionOfE],
+	[contraction, 0x76, contractionOfE],
+	[contraction, 0x6c, contractionOfL],
+	[contractionOfE, 0x65, wholeContraction],
+	[contractionOfL, 0x6c, wholeContraction],
+] as const;
+
+export function createAsciiPieces(pattern: AsciiPattern): AsciiPieces {
+	const next = new Uint16Array(end).fill(unclear);
+	for (let byte = 0; byte < 128; byte++) {
+		const kind = byteClasses[byte] as number;
+		const word = (kind & upper) !== 0 ? capitals : (kind & lower) !== 0 ? smallLetters : undefined;
+		const row = (kind & lineEnd) !== 0 ? lineEnds : undefined;
+		const run = (kind & symbol) !== 0 ? symbols : undefined;
+		const digit = (kind & number) !== 0;
+		const whiteRun = (kind & space) !== 0 ? spaces : row === undefined ? undefined : whiteLine;
+		const afterLine = whiteRun === spaces ? whiteAfterLine : whiteRun;
+		const afterWord = byte === apostrophe && pattern.contractsWords ? contraction : ended;
+		const alone = byte === apostrophe && !pattern.contractsWords ? unclear : firstSymbol;
+		const first = (kind & symbol) !== 0 ? alone : byte === 32 ? blank : row === undefined ? otherSpace : whiteLine;
+
+		next[start | byte] = word ?? (digit ? oneDigit : first);
+		next[blank | byte] = word ?? run ?? whiteRun ?? ended;
+		next[otherSpace | byte] = word ?? whiteRun ?? ended;
+		next[spaces | byte] = whiteRun ?? endedOneBefore;
+		next[whiteLine | byte] = afterLine ?? ended;
+		next[whiteAfterLine | byte] = afterLine ?? endedAtLine;
+		next[firstSymbol | byte] = word ?? run ?? row ?? ended;
+		next[symbols | byte] = run ?? row ?? ended;
+		next[lineEnds | byte] = row ?? (byte === slash && pattern.slashesAfterLineEnds ? lineEnds : ended);
+		next[capitals | byte] = word ?? afterWord;
+		next[smallLetters | byte] = word === capitals && pattern.splitsAtCapitals ? ended : (word ?? afterWord);
+		next[oneDigit | byte] = digit ? twoDigits : ended;
+		next[twoDigits | byte] = digit ? threeDigits : ended;
+		next[contraction | byte] = endedOneBefore;
+		next[contractionOfE | byte] = endedTwoBefore;
+		next[contractionOfL | byte] = endedTwoBefore;
+	}
+	for (const [state, byte, after] of contractions) {
+		next[state | byte] = after;
+		next[state | (byte - 32)] = after;
+	}
+	return next.fill(ended, threeDigits, spaces).fill(ended, wholeContraction);
+}
+
+const apostropheCode = 0x27;
+
+// No byte of UTF-8 is: this pattern takes no slashes after the line ends.
+const noSlash = -1;
+
+// V8 reads an imported constant from memory each time, and this one is of the loop.
+const inCl100kWord = letter;
+
+/**
+ * The end of the piece that starts at `start`, as cl100k_base's pattern splits; or `undecided`.
+ *
+ *     (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}
+ *     | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ *
+ * Later versions of tiktoken for Python put `\s++$` before the line ends, which leaves line ends at the end of the text
+ * and spaces behind them in one piece; this is the pattern of tiktoken 1.0.22 for JavaScript.
+ */
+export function cl100kPieceEnd(bytes: Uint8Array, start: number, limit: number): number {
+	const first = classAt(bytes, start);
+	if ((first & letter) !== 0) return lettersEnd(bytes, start, limit);
+	if ((first & number) !== 0) return numberEnd(bytes, start, limit);
+	if (bytes[start] === apostropheCode) {
+		const end = contractionEnd(bytes, start, limit);
+		if (end !== start) return end;
+	}
+	if ((first & (space | symbol | mark)) !== 0) {
+		const next = start + widthAt(bytes, start);
+		const second = classAt(bytes, next);
+		if ((second & letter) !== 0) return lettersEnd(bytes, next, limit);
+		if ((first & space) === 0) return symbolsEnd(bytes, start, limit, noSlash);
+		if ((second & (symbol | mark)) !== 0 && bytes[start] === 0x20) return symbolsEnd(bytes, next, limit, noSlash);
+		if ((second & white) === 0 && second !== 0) return next;
+	}
+	return whiteEnd(bytes, start, limit);
+}
+
+function lettersEnd(bytes: Uint8Array, start: number, limit: number): number {
+	let end = blocksEnd(bytes, start, inCl100kWord);
+	while ((classAt(bytes, end) & inCl100kWord) !== 0) end = blocksEnd(bytes, end + widthAt(bytes, end), inCl100kWord);
+	return end >= limit ? undecided : end;
+}
+
+const slashCode = 0x2f;
+
+// V8 reads imported constants from memory each time, and these are of the loops.
+const capital = upper;
+
+const inO200kWord = letter | mark;
+
+const beforeSmall = upper | caseless | mark;
+
+const fromSmall = lower | caseless | mark;
+
+/**
+ * The end of the piece that starts at `start`, as o200k_base's pattern splits; or `undecided`.
+ *
+ *     [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+ *     |[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+ *     |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+ *
+ * A mark at the start belongs to the word behind it whether it is taken as the first character or as one of the word's.
+ */
+export function o200kPieceEnd(bytes: Uint8Array, start: number, limit: number): number {
+	const first = classAt(bytes, start);
+	if ((first & inO200kWord) !== 0) return wordEnd(bytes, start, limit);
+	if ((first & number) !== 0) return numberEnd(bytes, start, limit);
+	if ((first & (space | symbol)) !== 0) {
+		const next = start + widthAt(bytes, start);
+		const second = classAt(bytes, next);
+		if ((second & inO200kWord) !== 0) return wordEnd(bytes, next, limit);
+		if ((first & symbol) !== 0) return symbolsEnd(bytes, start, limit, slashCode);
+		if ((second & symbol) !== 0 && bytes[start] === 0x20) return symbolsEnd(bytes, next, limit, slashCode);
+		if ((second & white) === 0 && second !== 0) return next;
+	}
+	return whiteEnd(bytes, start, limit);
+}
+
+/**
+ * Capitals and caseless letters as far as they go, then small and caseless ones. Where no small letter follows the
+ * first run, the pattern steps back until a caseless letter can start the second, which is then that letter alone.
+ */
+function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
+	let end = start;
+	let caselessEnd = undecided;
+	end = blocksEnd(bytes, end, caseless);
+	if (end !== start) caselessEnd = end;
+	let kind = classAt(bytes, end);
+	for (; (kind & beforeSmall) !== 0; kind = classAt(bytes, end)) {
+		end += widthAt(bytes, end);
+		if ((kind & capital) === 0) caselessEnd = end;
+	}
+	if ((kind & lower) !== 0) {
+		for (; (kind & fromSmall) !== 0; kind = classAt(bytes, end)) end += widthAt(bytes, end);
+	} else if (caselessEnd !== undecided) {
+		return end >= limit ? undecided : contractionEnd(bytes, caselessEnd, limit);
+	}
+	return contractionEnd(bytes, end, limit);
+}
+
+/**
+ * What is known of pieces counted before: their own bytes and their counts, in typed arrays of a fixed size. It holds no
+ * string and never grows; a count is found only where every byte is the same.
+ */
+export interface PieceCache {
+	/** Four words for each piece of at most `threeWords` bytes: its bytes, then length << 8 | tokens; 0 where free. */
+	readonly short: Int32Array;
+	/** Where in `entries` the entry of a longer piece starts, and above that the bits of its hash; 0 where free. */
+	readonly slots: Int32Array;
+	/** Entries of longer pieces, one behind the other: length << 16 | tokens, then the bytes. */
+	readonly entries: Int32Array;
+	/** Words of `entries` in use. */
+	used: number;
+	/** Slots in use. */
+	filled: number;
+	/** Longer pieces that found no room since the cache was full. */
+	refused: number;
+}
+
+/** Numbers of entries, each a power of two, and so is that of the words for longer pieces. */
+export interface PieceCacheSize {
+	readonly short: number;
+	readonly slots: number;
+	readonly words: number;
+}
+
+/** 2 MB for short pieces and 4.5 MB for longer ones, for each encoding in use. */
+export const pieceCacheSize: PieceCacheSize = { short: 1 << 17, slots: 1 << 17, words: 1 << 20 };
+
+/** The longest piece, in bytes, that is remembered. */
+export const longestCachedPiece = 1024;
+
+export function createPieceCache(size: PieceCacheSize): PieceCache {
+	return {
+		short: new Int32Array(size.short * 4),
+		slots: new Int32Array(size.slots),
+		entries: new Int32Array(size.words),
+		used: 1,
+		filled: 0,
+		refused: 0,
+	};
+}
+
+/** The count of a piece of more than `threeWords` bytes, or 0 where it is not known. */
+export function findLongPiece(cache: PieceCache, view: DataView, start: number, length: number, hash: number): number {
+	const { slots, entries } = cache;
+	const mask = slots.length - 1;
+	const place = entries.length - 1;
+	let slot = hash & mask;
+	for (let entry = slots[slot] as number; entry !== 0; entry = slots[slot] as number) {
+		// Another piece's entry is hardly ever read: it would come from far away in memory.
+		if (((entry ^ hash) & ~place) === 0) {
+			const head = entries[entry & place] as number;
+			if (head >>> 16 === length && isPiece(entries, (entry & place) + 1, view, start, length)) return head & 0xffff;
+		}
+		slot = (slot + 1) & mask;
+	}
+	return 0;
+}
+
+/**
+ * Remembers the count of a piece that `findLongPiece` does not know. A full cache turns away as many as it holds before
+ * it forgets those: a text that is read again and is somewhat too large for it still finds most of its pieces.
+ */
+export function rememberLongPiece(
+	cache: PieceCache,
+	piece: { view: DataView; start: number; length: number; hash: number; tokens: number },
+): void {
+	const { slots, entries } = cache;
+	const { view, start, length, hash, tokens } = piece;
+	const words = 1 + ((length + 3) >> 2);
+	if (words >= entries.length) return;
+	if (cache.used + words > entries.length || cache.filled * 4 >= slots.length * 3) {
+		if (++cache.refused < cache.filled) return;
+		slots.fill(0);
+		cache.used = 1;
+		cache.filled = 0;
+		cache.refused = 0;
+	}
+	const mask = slots.length - 1;
+	let slot = hash & mask;
+	while (slots[slot] !== 0) slot = (slot + 1) & mask;
+	slots[slot] = cache.used | (hash & -entries.length);
+	cache.filled++;
+	entries[cache.used++] = (length << 16) | tokens;
+	let offset = 0;
+	for (; offset + 4 < length; offset += 4) entries[cache.used++] = view.getInt32(start + offset, true);
+	entries[cache.used++] = view.getInt32(start + offset, true) & lastWordMask(length - offset);
+}
+
+function isPiece(entries: Int32Array, entry: number, view: DataView, start: number, length: number): boolean {
+	let word = entry;
+	let offset = 0;
+	for (; offset + 4 < length; offset += 4) {
+		if (entries[word++] !== view.getInt32(start + offset, true)) return false;
+	}
+	return ((entries[word] as number) ^ (view.getInt32(start + offset, true) & lastWordMask(length - offset))) === 0;
+}
+
+/** Bytes that can be read in words of four, also past the last byte: what stands there is masked off. */
+export interface PieceBytes {
+	readonly bytes: Uint8Array;
+	readonly view: DataView;
+	/** Number of bytes that may be used. */
+	readonly capacity: number;
+}
+
+/** The longest piece, in bytes, that `PieceCache` and the hash treat as three words. */
+export const threeWords = 12;
+
+const padding = 16;
+
+export function createPieceBytes(capacity: number): PieceBytes {
+	const bytes = new Uint8Array(capacity + padding);
+	return { bytes, view: new DataView(bytes.buffer), capacity };
+}
+
+/** Leaves the first `length` bytes (1 to 4) of a word. */
+export function lastWordMask(length: number): number {
+	return -1 >>> (32 - 8 * length);
+}
+
+/** Hash of the `length` bytes (at least one) from `start` on. */
+export function hashBytes(view: DataView, start: number, length: number): number {
+	let hash = length;
+	let offset = 0;
+	for (; offset + 4 < length; offset += 4) hash = addWord(hash, view.getInt32(start + offset, true));
+	return finish(addWord(hash, view.getInt32(start + offset, true) & lastWordMask(length - offset)));
+}
+
+/** The hash of up to `threeWords` bytes, which are these words; those past the last byte are 0. */
+export function hashThreeWords(first: number, second: number, third: number, length: number): number {
+	let hash = addWord(length, first);
+	if (length > 4) hash = addWord(hash, second);
+	if (length > 8) hash = addWord(hash, third);
+	return finish(hash);
+}
+
+function addWord(hash: number, word: number): number {
+	const mixed = Math.imul(hash ^ word, 0x9e3779b1);
+	return mixed ^ (mixed >>> 15);
+}
+
+function finish(hash: number): number {
+	const mixed = Math.imul(hash, 0x85ebca6b);
+	return mixed ^ (mixed >>> 13);
+}
+
+/**
+ * Returned in place of a piece's end where the bytes at hand do not decide it: more have to be read first. Every
+ * function here takes `limit`, the end of the bytes at hand, or `noLimit` once the text ends there.
+ */
+export const undecided = -1;
+
+export const noLimit = 2 ** 31 - 1;
+
+/** `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` in any case, which takes in U+017F, the long s. */
+const longestContraction = 3;
+
+// V8 reads imported constants from memory each time, and these are of the loops.
+const inWhite = white;
+
+const atLineEnd = lineEnd;
+
+const inSymbols = symbol;
+
+const inSymbolsWithMarks = symbol | mark;
+
+/** `\p{N}{1,3}` */
+export function numberEnd(bytes: Uint8Array, start: number, limit: number): number {
+	let end = start;
+	for (let digits = 0; digits < 3; digits++) {
+		if ((classAt(bytes, end) & number) === 0) return end >= limit ? undecided : end;
+		end += widthAt(bytes, end);
+	}
+	return end;
+}
+
+/** `[^\s\p{L}\p{N}]+` and then line ends, and slashes among them where `slash` is that byte. */
+export function symbolsEnd(bytes: Uint8Array, start: number, limit: number, slash: number): number {
+	let end = start;
+	for (;;) {
+		while (((byteClasses[bytes[end] as number] as number) & inSymbols) !== 0) end++;
+		if ((bytes[end] as number) < 0x80 || (classAt(bytes, end) & inSymbolsWithMarks) === 0) break;
+		end += widthAt(bytes, end);
+	}
+	for (let byte = bytes[end] as number; byte === 10 || byte === 13 || byte === slash; byte = bytes[end] as number)
+		end++;
+	return end >= limit ? undecided : end;
+}
+
+/**
+ * `\s*[\r\n]+|\s+(?!\S)|\s+`: up to the last line end of the run; without one, up to the last character, which is left
+ * to what follows it; all of it at the end of the text or where it is one character.
+ */
+export function whiteEnd(bytes: Uint8Array, start: number, limit: number): number {
+	let end = start;
+	let last = start;
+	let lineEnded = undecided;
+	for (let kind = classAt(bytes, end); (kind & inWhite) !== 0; kind = classAt(bytes, end)) {
+		last = end;
+		end += widthAt(bytes, end);
+		if ((kind & atLineEnd) !== 0) lineEnded = end;
+	}
+	if (end >= limit) return undecided;
+	if (lineEnded !== undecided) return lineEnded;
+	return last === start || bytes[end] === endOfBytes ? end : last;
+}
+
+/** The end of the contraction that starts at `start`, or `start` where none does. */
+export function contractionEnd(bytes: Uint8Array, start: number, limit: number): number {
+	if (bytes[start] !== 0x27) return start >= limit ? undecided : start;
+	if (start + longestContraction >= limit) return undecided;
+	const first = bytes[start + 1] as number;
+	switch (first | 0x20) {
+		case 0x73:
+		case 0x74:
+		case 0x6d:
+		case 0x64:
+			return start + 2;
+		case 0x72:
+		case 0x76:
+			return ((bytes[start + 2] as number) | 0x20) === 0x65 ? start + 3 : start;
+		case 0x6c:
+			return ((bytes[start + 2] as number) | 0x20) === 0x6c ? start + 3 : start;
+	}
+	return first === 0xc5 && bytes[start + 2] === 0xbf ? start + 3 : start;
+}

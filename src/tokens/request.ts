@@ -1,0 +1,159 @@
+import type { CountTokens } from "../conversation/measure.ts";
+import { PalimpsestError } from "../errors.ts";
+import { encodingForModel } from "./encodings.ts";
+import { versionOfClaude } from "./models.ts";
+
+/** Where providers put the number of input tokens, and whether the cached ones stand beside it. */
+const fields = [
+	// Anthropic, and Bedrock's Converse: what was read from or written to a cache is not part of the number. OpenAI's
+	// Responses and Vercel's AI SDK use the same names for all of it, and have none of the names beside it.
+	{ name: "input_tokens", beside: ["cache_read_input_tokens", "cache_creation_input_tokens"] },
+	{ name: "inputTokens", beside: ["cacheReadInputTokens", "cacheWriteInputTokens"] },
+	// OpenAI's Chat Completions and all that speak it, and Gemini, whose Python SDK has its own spelling: of all.
+	{ name: "prompt_tokens", beside: [] },
+	{ name: "promptTokenCount", beside: [] },
+	{ name: "prompt_token_count", beside: [] },
+] as const;
+
+/**
+ * The input tokens in a provider's `usage`, as a whole: Anthropic's, OpenAI's, Gemini's or Bedrock's, or just
+ * `{input_tokens}`.
+ *
+ * @throws PalimpsestError `invalid_argument` where it holds no such number.
+ */
+export function inputTokensOf(usage: unknown): number {
+	if (typeof usage === "object" && usage !== null) {
+		const numbers = usage as Readonly<Record<string, unknown>>;
+		const field = fields.find(({ name }) => Object.hasOwn(numbers, name));
+		const values = field ? [numbers[field.name], ...field.beside.map((name) => numbers[name] ?? 0)] : [];
+		if (values.length > 0 && values.every(isCount)) return values.reduce((sum, value) => sum + value, 0);
+	}
+	throw new PalimpsestError(
+		"invalid_argument",
+		"Expected `usage` to hold `input_tokens`, a whole number of tokens, or to be the usage object of an answer by Anthropic, OpenAI, Gemini or Bedrock.",
+	);
+}
+
+function isCount(value: unknown): value is number {
+	return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+/** A request to a model, with what it carries beside its messages. */
+export interface RequestParts {
+	readonly model: string;
+	/** The tool schemas sent along. */
+	readonly tools: unknown;
+	/** Tokens of those schemas as JSON, which are counted already. */
+	readonly toolTokens: number;
+	readonly countTokens: CountTokens;
+}
+
+/**
+ * Tokens of the system prompt that Anthropic adds to a request with tools, with `tool_choice` auto, which is the default.
+ * Source: platform.claude.com, "Tool use with Claude", "Pricing"; those of Claude 3 from its earlier versions.
+ */
+const toolPrompts: readonly (readonly [RegExp, number])[] = [
+	[/haiku-3|3-5-haiku|3-haiku/, 264],
+	[/opus-3|3-opus/, 530],
+	[/3-sonnet/, 159],
+	[/3[.-][57]/, 346],
+	[/opus-4-8/, 290],
+	[/opus-4-7/, 675],
+];
+
+/** Those of Claude 4 and 4.1, of 4.5 and 4.6, and of Sonnet 5, which later models are taken to be like. */
+const toolPromptByVersion = { before45: 313, before47: 497, later: 354 } as const;
+
+/**
+ * What the model's provider documents that a request costs beside its texts and its messages' delimiters, in tokens;
+ * 0 where it documents nothing. Negative where function schemas cost less than the JSON that was
+ * counted for them. The 3 tokens that prime each reply of OpenAI's models are left to the reserve for the answer.
+ */
+export function requestOverhead(request: RequestParts): number {
+	const { model, tools } = request;
+	if (!hasTools(tools)) return 0;
+	const encoding = encodingForModel(model);
+	if (encoding !== undefined) return openaiTools(request, encoding);
+	return /claude/i.test(model) ? anthropicToolPrompt(model) : 0;
+}
+
+function openaiTools({ tools, toolTokens, countTokens }: RequestParts, encoding: string): number {
+	if (encoding === "o200k_harmony") return 0;
+	const tokens = functionTokens(tools, { countTokens, functionStart: encoding === "cl100k_base" ? 10 : 7 });
+	return tokens === undefined ? 0 : tokens - toolTokens;
+}
+
+function anthropicToolPrompt(model: string): number {
+	const name = model.toLowerCase().replaceAll(".", "-");
+	const listed = toolPrompts.find(([part]) => part.test(name))?.[1];
+	if (listed !== undefined) return listed;
+	const version = versionOfClaude(model) ?? Number.POSITIVE_INFINITY;
+	if (version < 4.5) return toolPromptByVersion.before45;
+	return version < 4.7 ? toolPromptByVersion.before47 : toolPromptByVersion.later;
+}
+
+function hasTools(tools: unknown): boolean {
+	return typeof tools === "object" && tools !== null && Object.keys(tools).length > 0;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/**
+ * Tokens of function schemas as OpenAI's models get them, where all of them are flat: functions whose parameters are no
+ * objects themselves. Else `undefined`: nothing is documented of those.
+ *
+ * Source: OpenAI Cookbook, "How to count tokens with tiktoken", 7, whose numbers are those of GPT-4o (`functionStart` 7)
+ * and of GPT-4 (10), and agree with what the API counts.
+ */
+export function functionTokens(
+	tools: unknown,
+	{ countTokens, functionStart }: { readonly countTokens: CountTokens; readonly functionStart: 7 | 10 },
+): number | undefined {
+	if (!Array.isArray(tools)) return undefined;
+	let tokens = 0;
+	for (const tool of tools as unknown[]) {
+		const schema = flatFunction(tool);
+		if (!schema) return undefined;
+		tokens += functionStart + countTokens(`${schema.name}:${withoutStop(schema.description)}`);
+		const properties = Object.entries(schema.properties);
+		if (properties.length > 0) tokens += 3;
+		for (const [name, { type, description, enum: values }] of properties) {
+			tokens += 3 + countTokens(`${name}:${textOf(type)}:${withoutStop(textOf(description))}`);
+			if (!Array.isArray(values)) continue;
+			tokens += values.reduce((sum: number, value) => sum + 3 + countTokens(textOf(value)), -3);
+		}
+		tokens += 12;
+	}
+	return tokens;
+}
+
+interface FlatFunction {
+	readonly name: string;
+	readonly description: string;
+	readonly properties: Readonly<Record<string, JsonObject>>;
+}
+
+/** A function as Chat Completions wraps it or as Responses has it. */
+function flatFunction(tool: unknown): FlatFunction | undefined {
+	if (!isObject(tool) || tool.type !== "function") return undefined;
+	const { name, description, parameters = {} } = isObject(tool.function) ? tool.function : tool;
+	if (typeof name !== "string" || !isObject(parameters)) return undefined;
+	const { properties = {} } = parameters;
+	if (!isObject(properties)) return undefined;
+	const isFlat = (property: unknown) =>
+		isObject(property) && ["string", "number", "integer", "boolean"].includes(textOf(property.type));
+	if (!Object.values(properties).every(isFlat)) return undefined;
+	return { name, description: textOf(description), properties: properties as FlatFunction["properties"] };
+}
+
+function isObject(value: unknown): value is JsonObject {
+	return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function textOf(value: unknown): string {
+	return typeof value === "string" ? value : "";
+}
+
+function withoutStop(text: string): string {
+	return text.endsWith(".") ? text.slice(0, -1) : text;
+}

@@ -1,0 +1,129 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
+import { createSubstringFinder, lostIdentifiers, textsOfMessages } from "../../src/compaction/lost-identifiers.ts";
+import { findIdentifiers } from "../../src/masking/uses.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
+
+const lost = (texts: readonly string[], summary: string, limit?: number) =>
+	lostIdentifiers({ texts, summary, ...(limit === undefined ? {} : { limit }) }).lost.map(({ text }) => text);
+
+describe("identifiers", () => {
+	it.each([
+		["see https://example.com/a?b=c#d.", "url", "https://example.com/a?b=c#d"],
+		["open src/engine/groups.ts:42:7, please", "path", "src/engine/groups.ts"],
+		["in /etc/passwd", "path", "/etc/passwd"],
+		["(../lib/x_test.go)", "path", "../lib/x_test.go"],
+		["C:\\Users\\me\\notes.txt", "path", "C:\\Users\\me\\notes.txt"],
+		["in package.json there", "path", "package.json"],
+		["the colour themeOf.fg is", "name", "themeOf.fg"],
+		["commit 71e72fb now", "hash", "71e72fb"],
+		["id 123e4567-e89b-12d3-a456-426614174000", "hash", "123e4567-e89b-12d3-a456-426614174000"],
+		["ENOENT: no such file", "error_code", "ENOENT"],
+		["error TS2345:", "error_code", "TS2345"],
+		["ERR_MODULE_NOT_FOUND", "error_code", "ERR_MODULE_NOT_FOUND"],
+		["JIRA-1234 is open", "error_code", "JIRA-1234"],
+		["call groupMessages() first", "name", "groupMessages"],
+		["a max_tokens of", "name", "max_tokens"],
+		["class PalimpsestError extends", "name", "PalimpsestError"],
+		["fs.readFileSync(x)", "name", "fs.readFileSync"],
+		["order 4711002 shipped", "number", "4711002"],
+		["issue #33245", "number", "#33245"],
+	] as const)("%s has a %s", (text, kind, identifier) => {
+		expect(findIdentifiers(text)).toContainEqual({ text: identifier, kind });
+	});
+
+	it.each([
+		"The quick brown fox, e.g. this one, and/or that; 42 times in 2024.",
+		"It works. Really... yes/no? 50% of 1,000 - done!",
+		"deadbeef facade 2024/01/02 12:34:56",
+		`${"a".repeat(5000)}_${"b".repeat(5000)}`,
+		'{"file_path": 1, "newString" : [], "x": "{\\"inner_key\\":2}"}',
+		"",
+	])("%s has none", (text) => {
+		expect(findIdentifiers(text)).toEqual([]);
+	});
+});
+
+describe("lost identifiers", () => {
+	it("are those that the summary does not have", () => {
+		const texts = ["src/a/main.ts calls parseOrder", "ENOENT for order 4711002"];
+		expect(lost(texts, "In src/a/main.ts, parseOrder fails with ENOENT for 4711002.")).toEqual([]);
+		expect(lost(texts, "Something fails.").toSorted()).toEqual(["4711002", "ENOENT", "parseOrder", "src/a/main.ts"]);
+	});
+
+	it("a path is kept by its last two parts", () => {
+		expect(lost(["/home/me/project/src/main.ts"], "src/main.ts")).toEqual([]);
+		expect(lost(["C:\\project\\src\\main.ts"], "src/main.ts")).toEqual([]);
+		expect(lost(["/home/me/project/src/main.ts"], "main.ts")).toEqual(["/home/me/project/src/main.ts"]);
+	});
+
+	it("a hash is kept by its first seven characters, a name not by a part of a longer one", () => {
+		expect(lost(["71e72fb0a1b2c3d4e5f6"], "commit 71e72fb")).toEqual([]);
+		expect(lost(["71e72fb0a1b2c3d4e5f6"], "commit 71e72f")).toEqual(["71e72fb0a1b2c3d4e5f6"]);
+		expect(lost(["name_1 and parseOrder"], "name_12, reparseOrder")).toEqual(["name_1", "parseOrder"]);
+	});
+
+	it("come by how many texts have them and how late, each once", () => {
+		const texts = ["oldOnce everyWhere", "everyWhere everyWhere", "everyWhere", "newOnce everyWhere"];
+		expect(lost(texts, "")).toEqual(["everyWhere", "newOnce", "oldOnce"]);
+		expect(lostIdentifiers({ texts, summary: "" }).lost[0]).toEqual({ text: "everyWhere", kind: "name", texts: 4 });
+	});
+
+	it("are listed up to a limit, and counted all", () => {
+		const texts = Array.from({ length: 100 }, (_, index) => `name_${index}`);
+		const found = lostIdentifiers({ texts, summary: "name_99", limit: 5 });
+		expect(found.lost.map(({ text }) => text)).toEqual(["name_98", "name_97", "name_96", "name_95", "name_94"]);
+		expect([found.found, found.lostCount]).toEqual([100, 99]);
+		expect(lost(texts, "").length).toBe(20);
+	});
+
+	it("are looked for in texts and results, not in reasoning", () => {
+		const thinking = [{ path: [], text: "secretThought", bound: true }];
+		const transcript = transcriptOf(
+			messageOf({ counted: ["secretThought", "saidText"], thinking }),
+			messageOf({ role: "tool", results: [resultOf("a", "resultText")] }),
+		);
+		expect(textsOfMessages(transcript, [0, 1])).toEqual(["saidText", "resultText"]);
+	});
+
+	test.prop([fc.array(fc.string({ maxLength: 60 }), { maxLength: 8 })])(
+		"a summary that is the texts loses none",
+		(texts) => {
+			expect(lost(texts, texts.join("\n"))).toEqual([]);
+		},
+	);
+});
+
+const letters = fc.string({ unit: fc.constantFrom("a", "b", "/", "é", "\ud83d\ude00"), minLength: 20, maxLength: 40 });
+
+describe("createSubstringFinder", () => {
+	const held = { some: 0, none: 0 };
+
+	test.prop([letters, fc.string({ unit: fc.constantFrom("a", "b", "/"), maxLength: 9 }), fc.nat(12), fc.nat(12)])(
+		"tells what a search of the text would",
+		(text, other, start, length) => {
+			const holds = createSubstringFinder(text);
+			for (const part of [other, text.slice(start, start + length), `${text.slice(start, start + length)}b`]) {
+				expect(holds(part)).toBe(text.includes(part));
+				if (part.length > 6) held[text.includes(part) ? "some" : "none"] += 1;
+			}
+		},
+	);
+
+	afterAll(() => {
+		expect(Math.min(held.some, held.none)).toBeGreaterThan(20);
+	});
+});
+
+describe("identifiers of a very long range", () => {
+	it("are told from a long summary without searching it for each of them", () => {
+		const paths = Array.from({ length: 3_000 }, (_, index) => `/srv/part${index % 7}/file_${index}_x.ts`);
+		const summary = `${"The files of /srv/part1 are read, file_ by file_. ".repeat(400)} ${paths[5]}`;
+		const searches = [vi.spyOn(String.prototype, "indexOf"), vi.spyOn(String.prototype, "includes")];
+		const { found, lostCount } = lostIdentifiers({ texts: [paths.join(" ")], summary });
+		const long = searches.flatMap(({ mock }) => mock.contexts).filter((text) => String(text).length >= summary.length);
+		vi.restoreAllMocks();
+		expect({ found, lostCount }).toEqual({ found: 3_000, lostCount: 2_999 });
+		expect(long.length).toBeLessThan(100);
+	});
+});

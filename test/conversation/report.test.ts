@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { exactScale, measure } from "../../src/conversation/measure.ts";
+import type { ReplaceEdit } from "../../src/conversation/plan.ts";
+import { economicsOf, reportOf } from "../../src/conversation/report.ts";
+import { planTruncate } from "../../src/engine/strategies/truncate.ts";
+import { planDrop } from "../../src/guarding/drop.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { outputOf, textOfLength } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+
+const parts = [
+	{ type: "text", text: textOfLength(900) },
+	{ type: "text", text: textOfLength(800) },
+];
+
+const transcript = transcriptFrom({
+	tools: [{ name: "ls" }],
+	messages: openaiMessages(user("Go."), toolTurn("a", outputOf("a")), toolTurn("b", parts), user("Well?")),
+});
+
+const measurementOfReport = measure(transcript, { countTokens: roughCount, messageOverhead: 4 });
+
+describe("reportOf", () => {
+	it("an empty plan changes nothing", () => {
+		const report = reportOf(transcript, measurementOfReport, []);
+		const characters = outputOf("a").length + 1_700;
+		expect(report).toMatchObject({
+			format: "openai-chat",
+			changed: false,
+			messages: { before: 6, after: 6 },
+			tool_turns: 2,
+			tool_results: 2,
+			tool_chars: { before: characters, after: characters },
+		});
+		expect(report.tokens.before).toBe(measurementOfReport.total.tokens);
+		expect(report.tokens.after).toBe(report.tokens.before);
+		expect(report.chars.after).toBe(report.chars.before);
+	});
+
+	it("counts a result of which two texts were cut once", () => {
+		const limits = { maxChars: 100, headChars: 10, tailChars: 10, marker: "<cut>" };
+		const plan = planTruncate({ transcript, limits, countTokens: roughCount });
+		const report = reportOf(transcript, measurementOfReport, plan);
+		expect(plan).toHaveLength(3);
+		expect(report).toMatchObject({ changed: true, truncated_tool_results: 2, tool_chars: { after: 75 } });
+		expect(report.chars.before - report.chars.after).toBe(report.tool_chars.before - 75);
+	});
+
+	it("counts dropped messages, and their results as gone", () => {
+		const { guard } = policyOf({ guard: { pin_task: false } });
+		const { edits: plan } = planDrop({
+			transcript,
+			policy: guard,
+			measurement: measurementOfReport,
+			fits: () => false,
+		});
+		const report = reportOf(transcript, measurementOfReport, plan);
+		expect(report).toMatchObject({
+			dropped_messages: 5,
+			messages: { before: 6, after: 1 },
+			tool_chars: { after: 0 },
+			chars: { after: "Well?".length + '[{"name":"ls"}]'.length },
+		});
+		expect(report.tokens.after).toBe(4 + roughCount("Well?") + roughCount('[{"name":"ls"}]'));
+	});
+});
+
+const prices = { input: 1, cache_read: 0.1, cache_write: 1.25, output: 5 };
+
+const size = (tokens: number) => ({ chars: 4 * tokens, tokens });
+
+const messages = [100, 1_000, 50, 800, 50].map(size);
+
+const measurement = { messages, surroundingTokens: 200, total: size(2_200) };
+
+const edit = (message: number, before: number, after: number): ReplaceEdit => ({
+	kind: "replace",
+	reason: "mask",
+	path: [message],
+	message,
+	replacement: "",
+	before: size(before),
+	after: size(after),
+});
+
+describe("economicsOf", () => {
+	it("says what is kept, rewritten and saved, and when that has paid", () => {
+		const plan = [edit(1, 1_000, 20), edit(3, 800, 20)];
+		expect(economicsOf(plan, { measurement, prices, scale: exactScale })).toEqual({
+			first_changed_message: 1,
+			prefix_kept_tokens: 300,
+			rewritten_tokens: 140,
+			saved_tokens_per_call: 1_760,
+			// 140 × 1.15 = 161, at 176 a call.
+			calls_to_break_even: 1,
+		});
+		expect(economicsOf([edit(1, 1_000, 980)], { measurement, prices, scale: exactScale })).toMatchObject({
+			rewritten_tokens: 1_880,
+			calls_to_break_even: 1_081,
+		});
+	});
+
+	it("has nothing to say of a plan that changes nothing that is sent", () => {
+		const none = { first_changed_message: null, saved_tokens_per_call: 0, calls_to_break_even: null };
+		const context = { measurement, prices, scale: exactScale };
+		expect(economicsOf([], context)).toMatchObject({ ...none, prefix_kept_tokens: 2_200, rewritten_tokens: 0 });
+		expect(economicsOf([{ ...edit(1, 1_000, 0), unsent: true }], context)).toMatchObject(none);
+	});
+
+	it("costs nothing where writing to the cache is no dearer than reading, and never pays where nothing is saved", () => {
+		const flat = { ...prices, cache_read: 1, cache_write: 1 };
+		const context = { measurement, scale: exactScale };
+		expect(economicsOf([edit(1, 100, 20)], { ...context, prices: flat }).calls_to_break_even).toBe(0);
+		expect(economicsOf([edit(1, 20, 20)], { ...context, prices }).calls_to_break_even).toBeNull();
+	});
+});

@@ -1,0 +1,194 @@
+import { describe, expect, it } from "vitest";
+import { messageParts } from "../../src/compaction/range.ts";
+import type { Message } from "../../src/conversation/transcript.ts";
+import { callArguments, groupMessages, pairResults, toolTurns } from "../../src/conversation/turns.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
+
+const named = (...names: (string | undefined)[]) => names.map((name, index) => ({ id: `c${index}`, name }));
+
+describe("callArguments", () => {
+	it("finds the arguments behind the names, in the order of the calls", () => {
+		const counted = ["I look.", "ls", '{"path":"a"}', "read", '{"path":"b"}', "ls", "{}"];
+		expect(callArguments(messageOf({ calls: named("ls", "read", "ls"), counted }))).toEqual([
+			'{"path":"a"}',
+			'{"path":"b"}',
+			"{}",
+		]);
+	});
+
+	it("knows none of a call that the format counts otherwise", () => {
+		const counted = ["read", "{}", "opaque"];
+		expect(callArguments(messageOf({ calls: named("search", "read"), counted }))).toEqual([undefined, "{}"]);
+		expect(callArguments(messageOf({ calls: named("read", "search"), counted }))).toEqual(["{}", undefined]);
+		expect(callArguments(messageOf({ calls: named("ls"), counted: ["ls"] }))).toEqual([undefined]);
+		expect(callArguments(messageOf({ counted }))).toEqual([]);
+	});
+
+	it("takes a call without a name for one with an empty name", () => {
+		expect(callArguments(messageOf({ calls: named(undefined), counted: ["", "{}"] }))).toEqual(["{}"]);
+	});
+
+	it("does not take arguments that read like a name for a call", () => {
+		const counted = ["ls", "ls", "ls", "-a"];
+		expect(callArguments(messageOf({ calls: named("ls", "ls"), counted }))).toEqual(["ls", "-a"]);
+	});
+
+	it("takes a message of very many calls and texts", () => {
+		const names = Array.from({ length: 100_000 }, (_, index) => `tool${index % 7}`);
+		const counted = [...names.map(() => "a text"), ...names.flatMap((name, index) => [name, `${index}`])];
+		const found = callArguments(messageOf({ calls: named(...names), counted }));
+		expect(found.filter((text, index) => text === `${index}`)).toHaveLength(100_000);
+	});
+
+	it("serves what a summary's prompt shows, where a call is shown by its name alone", () => {
+		const counted = ["I look.", "read", "{}", "opaque"];
+		const parts = messageParts(messageOf({ calls: named("search", "read", "list"), counted }), []);
+		expect(parts.map(({ kind, label, text }) => [kind, label, text])).toEqual([
+			["text", "", "I look."],
+			["text", "", "opaque"],
+			["call", "search", ""],
+			["call", "read", "{}"],
+			["call", "list", ""],
+		]);
+	});
+});
+
+const calling = (...ids: (string | undefined)[]) => messageOf({ calls: ids.map((id) => ({ id, name: "ls" })) });
+
+const answering = (...ids: (string | undefined)[]) =>
+	messageOf({ role: "tool", results: ids.map((id) => resultOf(id)) });
+
+const plain = messageOf({ role: "user" });
+
+function groups(...messages: readonly Message[]): (readonly number[])[] {
+	const transcript = transcriptOf(...messages);
+	return groupMessages(transcript, pairResults(transcript)).map((group) => group.messages);
+}
+
+describe("groupMessages", () => {
+	it("a plain message is a group of its own", () => {
+		expect(groups(plain, plain)).toEqual([[0], [1]]);
+	});
+
+	it("a message with calls goes with all its results", () => {
+		expect(groups(plain, calling("a", "b"), answering("b"), answering("a"), plain)).toEqual([[0], [1, 2, 3], [4]]);
+	});
+
+	it("results that stand apart are joined, oldest group first by its first message", () => {
+		expect(groups(calling("a", "b"), answering("a"), plain, answering("b"))).toEqual([[0, 1, 3], [2]]);
+	});
+
+	it("a message that answers two turns joins both", () => {
+		expect(groups(calling("a"), calling("b"), answering("b", "a"), plain)).toEqual([[0, 1, 2], [3]]);
+	});
+
+	it("a chain of joined turns is one group, whatever the order of joining", () => {
+		expect(groups(calling("a"), calling("b"), calling("c"), answering("b", "c"), answering("a", "b"))).toEqual([
+			[0, 1, 2, 3, 4],
+		]);
+	});
+
+	it("reused ids make separate groups", () => {
+		expect(groups(calling("a"), answering("a"), calling("a"), answering("a"))).toEqual([
+			[0, 1],
+			[2, 3],
+		]);
+	});
+
+	it("an orphan is a group of its own", () => {
+		expect(groups(calling("a"), answering("ghost"), answering("a"))).toEqual([[0, 2], [1]]);
+	});
+
+	it("a result without an id goes with the nearest preceding message that made calls", () => {
+		expect(
+			groups(calling(undefined), answering(undefined), calling("a"), answering("a"), answering(undefined)),
+		).toEqual([
+			[0, 1],
+			[2, 3, 4],
+		]);
+		expect(groups(answering(undefined), calling("a"))).toEqual([[0], [1]]);
+	});
+
+	it("every message is in exactly one group", () => {
+		const all = groups(plain, calling("a"), answering("a", "b"), answering(undefined), calling("b"), plain).flat();
+		expect(all.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4, 5]);
+	});
+});
+
+const callingOfPairing = (...ids: (string | undefined)[]) =>
+	messageOf({ calls: ids.map((id, index) => ({ id, name: `${id}-${index}` })) });
+
+const answeringOfPairing = (...ids: (string | undefined)[]) =>
+	messageOf({ role: "tool", results: ids.map((id) => resultOf(id)) });
+
+const callers = (...messages: readonly Message[]) =>
+	pairResults(transcriptOf(...messages)).map(({ message, caller }) => [message, caller]);
+
+describe("pairResults", () => {
+	it("pairs each result with the call of its id, in order of appearance", () => {
+		expect(callers(callingOfPairing("a", "b"), answeringOfPairing("b"), answeringOfPairing("a"))).toEqual([
+			[1, 0],
+			[2, 0],
+		]);
+	});
+
+	it("an id that is used again belongs to the nearest preceding message", () => {
+		expect(
+			callers(
+				callingOfPairing("a"),
+				answeringOfPairing("a"),
+				callingOfPairing("a"),
+				answeringOfPairing("a"),
+				answeringOfPairing("a"),
+			),
+		).toEqual([
+			[1, 0],
+			[3, 2],
+			[4, 2],
+		]);
+	});
+
+	it("never pairs with a later call", () => {
+		expect(callers(answeringOfPairing("a"), callingOfPairing("a"))).toEqual([[0, undefined]]);
+	});
+
+	it("leaves orphans and results without an id unpaired", () => {
+		expect(callers(callingOfPairing("a", undefined), answeringOfPairing("ghost", undefined))).toEqual([
+			[1, undefined],
+			[1, undefined],
+		]);
+	});
+
+	it("gives the call itself, the right one of parallel ones", () => {
+		const [paired] = pairResults(transcriptOf(callingOfPairing("a", "b"), answeringOfPairing("b")));
+		expect(paired?.call).toEqual({ id: "b", name: "b-1" });
+	});
+
+	it("treats ids such as `__proto__` as any other", () => {
+		expect(
+			callers(
+				answeringOfPairing("__proto__"),
+				callingOfPairing("__proto__", "constructor"),
+				answeringOfPairing("__proto__"),
+			),
+		).toEqual([
+			[0, undefined],
+			[2, 1],
+		]);
+	});
+});
+
+describe("toolTurns", () => {
+	it("are the assistant messages with at least one call that has an id", () => {
+		const userCall = { ...callingOfPairing("u"), role: "user" as const };
+		const transcript = transcriptOf(
+			callingOfPairing("a"),
+			answeringOfPairing("a"),
+			callingOfPairing(undefined),
+			callingOfPairing(undefined, "b"),
+			messageOf(),
+			userCall,
+		);
+		expect(toolTurns(transcript)).toEqual([0, 3]);
+	});
+});

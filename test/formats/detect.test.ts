@@ -1,0 +1,142 @@
+import { describe, expect, it } from "vitest";
+import { formats, readConversation } from "../../src/formats/detect.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { toolTurn, writeMessages } from "../support/script.ts";
+
+function messageOfError(document: unknown): string {
+	try {
+		readConversation(document);
+	} catch (error) {
+		expect(error).toMatchObject({ code: "not_a_conversation" });
+		return (error as Error).message;
+	}
+	throw new Error("Expected an error.");
+}
+
+describe("readConversation: what is no conversation", () => {
+	it.each([
+		["a string", "hello", "a string"],
+		["null", null, "null"],
+		["a number", 7, "a number"],
+		["nothing", undefined, "nothing"],
+		["an object without messages", { model: "m" }, "an object without `messages`"],
+		["a message", { role: "user", content: "Hi" }, "one message, which is to stand in a list"],
+	])("%s", (_, document, kind) => {
+		expect(messageOfError(document)).toBe(
+			`Expected a list of messages, or an object that holds one as \`messages\`; got ${kind}.`,
+		);
+	});
+
+	it.each([
+		[{ messages: {} }, "an object without `messages`"],
+		[{ messages: "x" }, "a string"],
+		[{ messages: null }, "null"],
+	])("%j", (document, kind) => {
+		expect(messageOfError(document)).toBe(`Expected \`messages\` to be a list; got ${kind}.`);
+	});
+
+	it("a prompt that is a text", () => {
+		expect(messageOfError({ model: "m", input: "Hi" })).toBe("Expected `input` to be a list; got a string.");
+	});
+
+	it.each([
+		["bodies", [{ messages: [{ role: "user", content: "Hi" }] }, { messages: [{ role: "user", content: "Ho" }] }]],
+		["lists", [[{ role: "user", content: "Hi" }], [{ role: "user", content: "Ho" }]]],
+	])("several conversations as %s are told from one", (_, document) => {
+		expect(messageOfError(document)).toMatch(/^Each item of the list holds a conversation of its own: pass them one/);
+	});
+
+	it("two lists of which either could be meant", () => {
+		const messages = [{ role: "user", content: "Hi" }];
+		expect(messageOfError({ request: { messages }, response: { messages } })).toMatch(/got an object without/);
+		expect(messageOfError({ before: messages, after: messages })).toMatch(/got an object without/);
+	});
+
+	it("an inherited `messages` is none", () => {
+		expect(() => readConversation(Object.create({ messages: [] }))).toThrow();
+	});
+});
+
+describe("readConversation: messages that fit no format", () => {
+	it("names what was looked for, in which message it failed, and what was expected there", () => {
+		const message = messageOfError([
+			{ role: "user", content: "Hi" },
+			{ role: "model", parts: [] },
+			{ speaker: "x", text: "secret" },
+		]);
+		expect(message).toMatch(/^The 3 messages fit no format\. Looked for:\n/);
+		expect(message).toContain("- Anthropic Messages (");
+		expect(message).toContain("message 2 does not fit, expected an object with a string `role`");
+		expect(message).toContain("OpenAI Chat Completions (message 1)");
+		for (const { title } of formats) expect(message).toContain(title.split(" ")[0]);
+		expect(message).toMatch(/Messages are numbered from 0\.$/);
+	});
+
+	it("never quotes conversation text", () => {
+		expect(messageOfError([{ speaker: "secret", text: "secret" }])).not.toContain("secret");
+	});
+
+	it("a mixture of two formats fits none", () => {
+		const mixed = [
+			...writeMessages("openai-chat", toolTurn("a", "x")),
+			...writeMessages("anthropic-messages", toolTurn("b", "x")),
+		];
+		const message = messageOfError(mixed);
+		expect(message).toMatch(/OpenAI.*: message 2 does not fit/);
+		expect(message).toMatch(/Anthropic Messages \(message 0\)/);
+	});
+});
+
+describe("readConversation: what fits several formats", () => {
+	it("texts alone are read as Chat Completions", () => {
+		expect(readConversation([{ role: "user", content: "Hello" }]).format.name).toBe("openai-chat");
+	});
+
+	it("an empty list is a conversation without messages", () => {
+		expect(readConversation([]).transcript.messages).toEqual([]);
+		expect(readConversation({ messages: [] }).transcript.messages).toEqual([]);
+	});
+});
+
+describe("readConversation: bodies in other objects", () => {
+	const messages = writeMessages("openai-chat", [...toolTurn("a", outputOf("a")), ...toolTurn("b", "ok")]);
+	const body = { model: "gpt-4o", tools: [{ type: "function", function: { name: "ls" } }], messages };
+
+	it.each([
+		["a batch", { custom_id: "1", method: "POST", body }, "/body/messages"],
+		["a log", { request: body, response: { choices: [] } }, "/request/messages"],
+		["a JSON-RPC call", { jsonrpc: "2.0", id: 1, method: "m", params: body }, "/params/messages"],
+		["a trajectory", { trajectory: [{ action: "ls" }], history: messages }, "/history"],
+	])("reads %s, masks in it and leaves the rest", async (_, document, place) => {
+		const { transcript } = readConversation(document);
+		expect(transcript.format).toBe("openai-chat");
+		expect(transcript.surroundings).toHaveLength(place === "/history" ? 0 : 1);
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const { conversation, edits, report } = await maskConversation({ conversation: document, policy });
+		expect(report.masked_tool_results).toBe(1);
+		expect(edits.map(({ path }) => path)).toEqual([`${place}/1/content`]);
+		expect({ ...(conversation as object), [place.split("/")[1] as string]: undefined }).toEqual({
+			...document,
+			[place.split("/")[1] as string]: undefined,
+		});
+	});
+
+	it("drops from it, and counts by its model", async () => {
+		const document = { request: body };
+		const policy = policyOf({ guard: { ladder: ["drop"], reserve_tokens: 0 } });
+		const outcome = await guardConversation({ conversation: document, policy, contextWindow: 100 });
+		expect(outcome.report).toMatchObject({ fits: true, dropped_messages: 2 });
+		expect(outcome.conversation).toEqual({ request: { ...body, messages: messages.slice(2) } });
+		const whole = await guardConversation({ conversation: document, policy });
+		expect(whole.report.context_window).toBe(128_000);
+	});
+
+	it("an `input` in a body is one of the Responses API", () => {
+		expect(readConversation({ body: { input: [{ role: "user", content: "Hi" }] } }).format.name).toBe(
+			"openai-responses",
+		);
+	});
+});

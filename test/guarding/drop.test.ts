@@ -1,0 +1,114 @@
+import { describe, expect, it } from "vitest";
+import type { Measurement } from "../../src/conversation/measure.ts";
+import { addSizes, type Size } from "../../src/conversation/plan.ts";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import { planDrop } from "../../src/guarding/drop.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
+
+const plain = (role: "system" | "user" | "assistant") => messageOf({ role });
+
+const calling = (...ids: string[]) => messageOf({ calls: ids.map((id) => ({ id, name: "ls" })) });
+
+const answering = (...ids: string[]) => messageOf({ role: "tool", results: ids.map((id) => resultOf(id)) });
+
+function measured(messages: readonly Size[]): Measurement {
+	return { messages, surroundingTokens: 0, total: messages.reduce(addSizes) };
+}
+
+function dropped(transcript: Transcript, excessTokens: number, guard: PolicyLayer["guard"] = {}): number[] {
+	const sizes = transcript.messages.map(() => ({ chars: 40, tokens: 10 }));
+	const policy = policyOf({ guard: { pin_task: false, ...guard } }).guard;
+	const measurement = measured(sizes);
+	const fits = ({ tokens }: Size) => measurement.total.tokens - tokens >= excessTokens;
+	const { edits } = planDrop({ transcript, policy, measurement, fits });
+	return edits.map((edit) => edit.message);
+}
+
+const conversation = transcriptOf(
+	plain("system"),
+	plain("user"),
+	calling("a", "b"),
+	answering("a"),
+	answering("b"),
+	plain("assistant"),
+	calling("c"),
+	answering("c"),
+);
+
+describe("planDrop", () => {
+	it("drops the oldest whole groups until enough is gone", () => {
+		expect(dropped(conversation, 0)).toEqual([]);
+		expect(dropped(conversation, 10)).toEqual([1]);
+		expect(dropped(conversation, 11)).toEqual([1, 2, 3, 4]);
+		expect(dropped(conversation, 41)).toEqual([1, 2, 3, 4, 5]);
+	});
+
+	it("never drops system messages, nor the group of the newest message", () => {
+		expect(dropped(conversation, 1_000)).toEqual([1, 2, 3, 4, 5]);
+	});
+
+	it("keeps the groups of the last `keep_last_messages`, system messages aside", () => {
+		expect(dropped(conversation, 1_000, { keep_last_messages: 4 })).toEqual([1]);
+		expect(dropped(conversation, 1_000, { keep_last_messages: 100 })).toEqual([]);
+		const withSystem = { ...conversation, messages: [...conversation.messages, { ...plain("system"), paths: [[8]] }] };
+		expect(dropped(withSystem, 1_000)).toEqual([1, 2, 3, 4, 5]);
+	});
+
+	it("pins the first user message where the policy or the format wants it", () => {
+		expect(dropped(conversation, 1_000, { pin_task: true })).toEqual([2, 3, 4, 5]);
+		expect(dropped({ ...conversation, opensWithUser: true }, 1_000)).toEqual([2, 3, 4, 5]);
+	});
+
+	it("leaves user and assistant in turn where the format wants them so", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const chat = transcriptOf(ask, reply, ask, reply, calling("a"), answering("a"), ask, reply);
+		const inTurn = { ...chat, opensWithUser: true, inTurn: true };
+		expect(dropped({ ...chat, opensWithUser: true }, 10)).toEqual([1]);
+		expect(dropped(inTurn, 10)).toEqual([1, 2]);
+		expect(dropped(inTurn, 21)).toEqual([1, 2, 3]);
+		expect(dropped(inTurn, 31)).toEqual([1, 2, 3, 4, 5, 6]);
+		// The last question has to stay, and an answer before it.
+		expect(dropped(inTurn, 31, { keep_last_messages: 2 })).toEqual([1, 2, 3]);
+		expect(dropped(inTurn, 0)).toEqual([]);
+	});
+
+	it("minds no turns that were none before", () => {
+		const [ask, reply] = [plain("user"), plain("assistant")];
+		const inTurn = { ...transcriptOf(ask, ask, ask, reply), opensWithUser: true, inTurn: true };
+		expect(dropped(inTurn, 10)).toEqual([1]);
+		expect(dropped(inTurn, 10, { keep_last_messages: 2 })).toEqual([1]);
+	});
+
+	it("without a user message there is nothing to pin", () => {
+		expect(dropped(transcriptOf(plain("assistant"), plain("assistant")), 100, { pin_task: true })).toEqual([0]);
+	});
+
+	it("counts what earlier edits took as gone already", () => {
+		const sizes = conversation.messages.map(() => ({ chars: 400, tokens: 100 }));
+		const currentSizes = sizes.map((size, index) => (index === 1 ? { chars: 4, tokens: 1 } : size));
+		const { guard: policy } = policyOf({ guard: { pin_task: false } });
+		const measurement = measured(sizes);
+		const fits = ({ tokens }: Size) => tokens <= 701 - 2;
+		const { edits } = planDrop({ transcript: conversation, policy, measurement, sizes: currentSizes, fits });
+		expect(edits.map((edit) => edit.message)).toEqual([1, 2, 3, 4]);
+		expect(edits[0]).toMatchObject({ before: { tokens: 100 }, after: { chars: 0, tokens: 0 } });
+	});
+
+	it("removes every value that makes up a message, and counts its size once", () => {
+		const twoRecords = { ...plain("user"), paths: [[0], [1]] };
+		const transcript = { ...conversation, messages: [twoRecords, { ...plain("user"), paths: [[2]] }] };
+		const sizes = [
+			{ chars: 40, tokens: 10 },
+			{ chars: 40, tokens: 10 },
+		];
+		const { guard: policy } = policyOf({ guard: { pin_task: false } });
+		const fits = ({ tokens }: Size) => tokens <= 20 - 5;
+		const { edits } = planDrop({ transcript, policy, measurement: measured(sizes), fits });
+		expect(edits.map(({ path, before }) => [path, before.tokens])).toEqual([
+			[[0], 10],
+			[[1], 0],
+		]);
+	});
+});

@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import { hosts, serverStart } from "../../src/hosts/hosts.ts";
+import { enterServer, hasServer, isWritable, removeServer, type WritableHost } from "../../src/hosts/install.ts";
+
+const start = serverStart({ preset: "balanced", platform: "linux" });
+
+const hostOf = (name: string) => hosts.find((host) => host.name === name) as WritableHost;
+
+const [claude, codex] = [hostOf("claude-desktop"), hostOf("codex")];
+
+const json = `{
+    // the servers that I use
+    "mcpServers": {
+        "files": {"command": "npx", "args": ["-y", "files"]}, // keep this
+    },
+    "theme": "dark",
+}
+`;
+
+const toml = `# my own settings
+model = "gpt-5" # the large one
+
+[mcp_servers.docs]
+command = "docs" # keep this
+args = []
+
+[tui]
+theme = "dark"
+`;
+
+describe.each([
+	["JSON", claude, json],
+	["TOML", codex, toml],
+])("a server entered into %s", (_, host, text) => {
+	it("is there, and every line that was there stays", () => {
+		const entered = enterServer(text, host, start);
+		expect([hasServer(text, host), hasServer(entered, host)]).toEqual([false, true]);
+		const lines = entered.split("\n");
+		expect(text.split("\n").filter((line) => !lines.includes(line))).toEqual([]);
+	});
+
+	it("is taken out again without a trace", () => {
+		const removed = removeServer(enterServer(text, host, start), host);
+		expect(removed.trimEnd()).toBe(text.trimEnd());
+		expect(removeServer(text, host)).toBe(text);
+	});
+
+	it("is entered once, and anew where it was another", () => {
+		const other = enterServer(text, host, serverStart({ preset: "context-trim", locale: "zh", platform: "linux" }));
+		const again = enterServer(other, host, start);
+		expect(again).toContain("balanced");
+		expect(again).not.toMatch(/context-trim|zh/);
+		expect(enterServer(again, host, start)).toBe(again);
+	});
+
+	it("makes a file of its own where there was none, and leaves nothing in it afterwards", () => {
+		const entered = enterServer("", host, start);
+		expect(hasServer(entered, host)).toBe(true);
+		expect(removeServer(entered, host).replace(/\s/g, "").replace("{}", "")).toBe("");
+	});
+
+	it("keeps the ends of lines as they are", () => {
+		const windows = text.replaceAll("\n", "\r\n");
+		const entered = enterServer(windows, host, start);
+		expect(entered.replaceAll("\r\n", "")).not.toContain("\n");
+	});
+
+	it("refuses what is no such file, and says that nothing was changed", () => {
+		for (const broken of ["{", "= 1", "[", '"a'])
+			expect(() => enterServer(broken, host, start)).toThrow(/cannot be changed: .*left as it is/);
+	});
+});
+
+describe("what stands on the lines of a server that goes", () => {
+	const own = '"palimpsest": {"command": "npx"}';
+	it.each([
+		[
+			"another behind it, below a comment",
+			`{"mcpServers": {\n  // mine\n  ${own}, "other": {"command": "y"}\n}}\n`,
+			'"other"',
+		],
+		["the end of the list, behind a comment", `{"mcpServers": {\n  "other": {}, // mine\n  ${own} }\n}\n`, '"other"'],
+		["another before its comma", `{"mcpServers": {"other": {} // mine\n , ${own}\n}}\n`, '"other"'],
+		[
+			"a comment on the next table",
+			`[mcp_servers.palimpsest]\ncommand = "x"\n\n# mine\n\n[mcp_servers.other]\na = 1\n`,
+			"# mine\n\n[",
+		],
+		["a comment at the end", '[mcp_servers.palimpsest]\ncommand = "x"\n# mine\n', "# mine"],
+	])("stays: %s", (_, text, kept) => {
+		const host = text.startsWith("{") ? claude : codex;
+		const removed = removeServer(text, host);
+		expect(hasServer(removed, host)).toBe(false);
+		expect(removed).toContain("mine");
+		expect(removed).toContain(kept);
+	});
+
+	it("is left alone where the servers are there twice, of which the host reads the last and we find the first", () => {
+		const first = '{"mcpServers": {"a": {}}, "mcpServers": {"b": {}}}';
+		const second = `{"mcpServers": {"a": {}}, "mcpServers": {${own}}}`;
+		for (const text of [first, second])
+			expect(() => enterServer(text, claude, start)).toThrow(/cannot be changed: .*left as it is/);
+		expect(() => removeServer(second, claude)).toThrow(/cannot be changed: .*left as it is/);
+	});
+});
+
+describe("what stands in the way", () => {
+	it("is not overwritten: servers that are no object", () => {
+		expect(() => enterServer('{"mcpServers": ["a"]}', claude, start)).toThrow("`mcpServers` is no object");
+	});
+
+	it("is not torn apart: an inline table, or a header within a text", () => {
+		for (const text of [
+			'mcp_servers = { other = { command = "x" } }\n',
+			'mcp_servers = { palimpsest = { command = "x" } }\n',
+			'[mcp_servers]\npalimpsest = { command = "x" }\n',
+			'mcp_servers.palimpsest.command = "x"\n',
+		])
+			expect(() => enterServer(text, codex, start), text).toThrow(
+				/cannot be changed: `mcp_servers`, or what stands in it, is written as an inline table .* headers such as \[mcp_servers\.name\]/,
+			);
+		const text = 'notes = """\n[mcp_servers.palimpsest]\n"""\n';
+		expect(() => enterServer(text, codex, start)).toThrow("cannot be changed");
+	});
+
+	it("is found under quotes and spaces", () => {
+		const text = '[mcp_servers . "palimpsest"]\ncommand = "x"\n[mcp_servers.palimpsest.env]\nA = "1"\n';
+		expect(hasServer(text, codex)).toBe(true);
+		expect(removeServer(text, codex)).toBe("");
+	});
+});
+
+describe("the hosts", () => {
+	const everywhere = (["darwin", "win32", "linux"] as const).map((platform) => ({
+		platform,
+		homeFolder: "/home/me",
+		environment: {},
+	}));
+
+	it("are thirteen, each with a file on each platform", () => {
+		expect(hosts).toHaveLength(13);
+		expect(new Set(hosts.map(({ name }) => name)).size).toBe(13);
+		for (const where of everywhere)
+			for (const host of hosts) expect(host.file(where)?.startsWith("/home/me"), host.name).toBe(true);
+	});
+
+	it("have a file in a project, or none at all", () => {
+		const [where] = everywhere;
+		const inProject = hosts.map((host) =>
+			host.file({ ...where, platform: "linux", homeFolder: "/h", environment: {}, projectFolder: "/p" }),
+		);
+		expect(inProject.filter((file) => file !== undefined).length).toBeGreaterThan(6);
+		expect(inProject.filter((file) => file !== undefined && !file.startsWith("/p"))).toEqual([]);
+	});
+
+	it.each(hosts.filter(isWritable).map((host) => [host.name, host] as const))("%s takes the entry", (_, host) => {
+		const entered = enterServer("", host, start);
+		expect(hasServer(entered, host)).toBe(true);
+		expect(entered).toMatch(/npx/);
+	});
+
+	it("start npx through a shell on Windows, where it is a script", () => {
+		expect(serverStart({ platform: "win32" })).toEqual({
+			command: "cmd",
+			args: ["/c", "npx", "-y", "palimpsest-mcp"],
+			env: {},
+		});
+	});
+});

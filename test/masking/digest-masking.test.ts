@@ -1,0 +1,60 @@
+import { describe, expect, it } from "vitest";
+import type { PairedResult } from "../../src/conversation/turns.ts";
+import { maskResult } from "../../src/masking/mask-result.ts";
+import { wordings } from "../../src/policy/wordings.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { resultOf } from "../support/transcripts.ts";
+
+const policy = policyOf({ locale: "en" });
+
+const countTokens = (text: string) => text.length;
+
+const pairedOf = (text: string): PairedResult => ({
+	result: { ...resultOf("c1", text), whole: { path: ["content"], write: (written) => written } },
+	message: 1,
+	caller: 0,
+	call: { id: "c1", name: "bash" },
+});
+
+const mask = (text: string, more: Partial<Parameters<typeof maskResult>[1]> = {}) =>
+	maskResult(pairedOf(text), {
+		policy: policy.mask,
+		media: "keep",
+		wording: wordings(policy),
+		isPlaceholder: () => false,
+		countTokens,
+		...more,
+	});
+
+const written = (outcome: ReturnType<typeof mask>) => (typeof outcome === "string" ? outcome : outcome[0]?.replacement);
+
+const plain = "[Observation masked: old tool result (tool_call_id=c1, tool=bash, chars=200)]";
+
+describe("maskResult with a digest", () => {
+	it("puts it into the placeholder", () => {
+		const outcome = mask("x".repeat(200), { digest: ({ call }) => `exit 1, ${call?.name}.ts` });
+		expect(written(outcome)).toBe(plain.replace(")]", ", mentions=exit 1, bash.ts)]"));
+	});
+
+	it("writes the placeholder as ever without one", () => {
+		expect(written(mask("x".repeat(200)))).toBe(plain);
+		expect(written(mask("x".repeat(200), { digest: () => "" }))).toBe(plain);
+	});
+
+	it("goes without where only that makes the result smaller", () => {
+		expect(written(mask("x".repeat(100), { digest: () => "aName" }))).toContain("mentions=aName");
+		expect(written(mask("x".repeat(100), { digest: () => "aLongerName".repeat(5) }))).toBe(plain.replace("200", "100"));
+		expect(written(mask("x".repeat(70), { digest: () => "aName" }))).toBe("not_smaller");
+	});
+});
+
+describe("maskResult with another rule for errors", () => {
+	it("keeps what that takes for an error, where errors are kept", () => {
+		const source = `setTimeout(run, 5); ${"x".repeat(200)}`;
+		expect(written(mask(source))).toBe("error");
+		expect(written(mask(source, { isError: () => false }))).toContain("chars=220");
+		expect(written(mask("x".repeat(200), { isError: () => true }))).toBe("error");
+		const keepNone = { policy: { ...policy.mask, keep_errors: false }, isError: () => true };
+		expect(written(mask("x".repeat(200), keepNone))).toBe(plain);
+	});
+});

@@ -1,0 +1,142 @@
+import { test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
+import { readConversation } from "../../src/formats/detect.ts";
+import { planMask } from "../../src/masking/mask.ts";
+import { replay } from "../../src/masking/replay.ts";
+import { placeholdersOf } from "../../src/operations/find-original.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { wordings } from "../../src/policy/wordings.ts";
+import { meterSchedule } from "../../src/replaying/bill.ts";
+import { conversations, maskSettings } from "../support/conversation-arbitrary.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { historyOf, turnsOf } from "../support/replay-history.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+
+const output = (turn: number, size = 400) => `output of turn ${turn} `.padEnd(size, ".");
+
+const outputs = (count: number, size?: number) => Array.from({ length: count }, (_, turn) => output(turn, size));
+
+/** The moments at which the results of a conversation are masked; -1 for those that are not. */
+function moments(messages: unknown[], mask: PolicyLayer["mask"], more: { budget?: number; prices?: object } = {}) {
+	const policy = policyOf({ mask: { keep_errors: false, ...mask }, prices: more.prices ?? {} });
+	const history = historyOf(transcriptFrom(messages), policy);
+	const schedule = replay(history, { mask: policy.mask, prices: policy.prices, budget: more.budget });
+	return Array.from(schedule, (moment) => (moment === Number.POSITIVE_INFINITY ? -1 : moment));
+}
+
+describe("cadences", () => {
+	test.prop([conversations, maskSettings], { numRuns: 200 })(
+		"every turn and by age, the last state is what the seeds' masking plans",
+		({ document }, { windowTurns, keepErrors, keepLastK }) => {
+			const { transcript } = readConversation(document);
+			const policy = policyOf({
+				mask: { window_turns: windowTurns, keep_errors: keepErrors, keep_last_k_per_tool: keepLastK },
+			});
+			const history = historyOf(transcript, policy);
+			const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+			const replayed = history.results.flatMap(({ outcome }, place) =>
+				schedule[place] === Number.POSITIVE_INFINITY || typeof outcome === "string" ? [] : outcome,
+			);
+			const { edits } = planMask({
+				transcript,
+				policy: policy.mask,
+				media: policy.media,
+				wording: wordings(policy),
+				isPlaceholder: placeholdersOf(policy),
+				countTokens: roughCount,
+				replaying: { meter: { countTokens: roughCount, messageOverhead: 4 }, prices: policy.prices },
+			});
+			expect(replayed).toEqual(edits);
+		},
+	);
+
+	it("stride masks what is older than the window every so many turns", () => {
+		// Message 2t + 2 makes the call of turn t, 2t + 3 answers it.
+		const acted = moments(turnsOf(outputs(12)), { window_turns: 2, cadence: "stride", stride_turns: 4 });
+		expect(acted).toEqual([14, 14, 14, 14, 22, 22, 22, 22, -1, -1, -1, -1]);
+	});
+
+	it("break_even acts rarely, and then masks all that may go", () => {
+		const acted = moments(turnsOf(outputs(60)), { window_turns: 4, cadence: "break_even" });
+		const times = [...new Set(acted.filter((moment) => moment !== -1))];
+		expect(times.length).toBeGreaterThan(1);
+		expect(times.length).toBeLessThan(12);
+		expect(acted.slice(0, 30)).not.toContain(-1);
+	});
+
+	it("break_even with reading as dear as writing is every_turn", () => {
+		const prices = { cache_read: 1, cache_write: 1 };
+		const document = turnsOf(outputs(30));
+		const patient = moments(document, { window_turns: 3, cadence: "break_even" }, { prices });
+		expect(patient).toEqual(moments(document, { window_turns: 3 }));
+	});
+
+	it("break_even never bills more than 1.05 × doing nothing two calls after it has acted", () => {
+		const policy = policyOf({ mask: { window_turns: 3, cadence: "break_even", patience: 0 } });
+		for (let turns = 22; turns < 60; turns += 1) {
+			const history = historyOf(transcriptFrom(turnsOf(outputs(turns, 300 + 40 * turns))), policy);
+			const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+			const last = Math.max(...Array.from(schedule, (moment) => (moment === Number.POSITIVE_INFINITY ? 0 : moment)));
+			if (last > history.messageTokens.length - 6) continue;
+			const never = history.results.map(() => Number.POSITIVE_INFINITY);
+			const raw = meterSchedule(history, never, policy.prices).billed;
+			expect(meterSchedule(history, schedule, policy.prices).billed).toBeLessThanOrEqual(1.05 * raw);
+		}
+	});
+
+	it("acts at once where the context would pass the budget, whatever the cadence", () => {
+		const mask = { window_turns: 2, cadence: "stride", stride_turns: 1_000 } as const;
+		expect(moments(turnsOf(outputs(12)), mask)).toEqual(Array(12).fill(-1));
+		const acted = moments(turnsOf(outputs(12)), mask, { budget: 700 });
+		expect(acted[0]).toBeGreaterThan(6);
+		expect(acted[0]).toBeLessThan(18);
+	});
+});
+
+describe("selections", () => {
+	it("keep_tokens keeps the newest by age", () => {
+		const acted = moments(turnsOf(outputs(8)), { window_turns: 2, keep_tokens: 400 });
+		const kept = acted.filter((moment) => moment === -1).length;
+		expect(kept).toBeGreaterThan(2);
+		expect(acted.slice(8 - kept)).toEqual(Array(kept).fill(-1));
+	});
+
+	it("by use, what was come back to stays and what was not goes", () => {
+		const words = Array.from({ length: 10 }, (_, turn) => `Now handleTurnZero, step ${turn}.`);
+		const texts = outputs(10).map((text, turn) => (turn === 0 ? `function handleTurnZero() {} ${text}` : text));
+		const mask = { window_turns: 2, selection: "use", keep_tokens: 400 } as const;
+		expect(moments(turnsOf(texts, words), mask)[0]).toBe(-1);
+		expect(moments(turnsOf(texts), mask)[0]).not.toBe(-1);
+	});
+
+	it("by use, a result that stands again later goes first, however much is kept", () => {
+		const texts = outputs(8).map((text, turn) => (turn === 5 ? output(0) : text));
+		const acted = moments(turnsOf(texts), { window_turns: 2, selection: "use", keep_tokens: 1_000_000 });
+		expect(acted.map((moment) => moment !== -1)).toEqual([true, ...Array(7).fill(false)]);
+	});
+
+	it("follows the rules for single tools", () => {
+		const document = turnsOf(outputs(8));
+		expect(moments(document, { window_turns: 2, tools: { read: "never" } })).toEqual(Array(8).fill(-1));
+		expect(moments(document, { window_turns: 6, tools: { read: "always" } }).slice(0, 3)).toEqual([6, 8, 10]);
+		const lastThree = moments(document, { window_turns: 1, tools: { read: { keep_last: 3 } } });
+		expect(lastThree.map((moment) => moment === -1)).toEqual([...Array(5).fill(false), true, true, true]);
+		expect(moments(document, { window_turns: 7, tools: JSON.parse('{"constructor": "never"}') })[0]).toBe(18);
+	});
+
+	it("keeps a structural error until the same call has succeeded", () => {
+		const failing = JSON.parse(JSON.stringify(turnsOf(outputs(8)))) as { content: string }[];
+		const error = `Exit code 1\n${output(0)}`;
+		const retried = (turn: number, of: number) => {
+			const made = failing[2 * turn + 2] as unknown as { tool_calls: { function: { arguments: string } }[] };
+			const call = made.tool_calls[0];
+			if (call) call.function.arguments = JSON.stringify({ path: `src/file-${of}.ts` });
+		};
+		for (const turn of [0, 1]) (failing[2 * turn + 3] as { content: string }).content = error + turn;
+		retried(4, 0);
+		const acted = moments(failing, { window_turns: 1, keep_errors: true, error_detection: "structural" });
+		expect(acted[0]).toBe(12);
+		expect(acted[1]).toBe(-1);
+	});
+});

@@ -1,0 +1,122 @@
+import { describe, expect, it } from "vitest";
+import { findStale } from "../../src/masking/staleness.ts";
+import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
+import { bash, type Called, called, edit, read } from "./called.ts";
+
+/** For each call `n`, as in `called`: why its result is out of date, and by which later call. */
+const staleOf = (...all: Called[]) =>
+	findStale(transcriptOf(...called(...all))).map((one) => one && [one.reason, (one.from - 1) / 2]);
+
+describe("findStale", () => {
+	it("finds a file read whole again", () => {
+		expect(staleOf(read("/a", "first text"), read("/b"), read("/a", "another text"))).toEqual([
+			["reread", 2],
+			undefined,
+			undefined,
+		]);
+		expect(staleOf(read("/a", "x".repeat(60), [5, 9]), bash("cat ./b; cat /a", "y".repeat(60)))).toEqual([
+			["reread", 1],
+			undefined,
+		]);
+	});
+
+	it("finds lines that a later read holds", () => {
+		const reads = [
+			read("/a", "lines 5-9", [5, 9]),
+			read("/a", "lines 10-12", [10, 12]),
+			read("/a", "lines 1-11", [1, 11]),
+		];
+		expect(staleOf(...reads)).toEqual([["covered", 2], undefined, undefined]);
+		expect(staleOf(read("/a", "all of it"), read("/a", "lines 1-9", [1, 9]))).toEqual([undefined, undefined]);
+	});
+
+	it("finds a file written since, and what earlier edits showed of it", () => {
+		expect(staleOf(read("/a"), edit("/a", "first"), edit("/a", "second"), edit("/b"))).toEqual([
+			["edited", 1],
+			["edited", 2],
+			undefined,
+			undefined,
+		]);
+		expect(staleOf(read("/a"), bash("sed -i s/x/y/ /a"))[0]).toEqual(["edited", 1]);
+	});
+
+	it("finds the same text in a later result, before all else", () => {
+		expect(staleOf(bash("x", "same"), bash("y", "other"), bash("z", "same"), bash("x", "same"))).toEqual([
+			["identical", 2],
+			undefined,
+			["identical", 3],
+			undefined,
+		]);
+		expect(staleOf(read("/a", "same"), read("/a", "same"))[0]).toEqual(["identical", 1]);
+		expect(staleOf(bash("x", ""), bash("y", ""))).toEqual([undefined, undefined]);
+	});
+
+	it("tells equal texts from texts of equal length, however long", () => {
+		const long = (end: string) => `${"x".repeat(40_000)}${end}`;
+		expect(staleOf(bash("x", long("a")), bash("y", long("b")), bash("z", long("a")))).toEqual([
+			["identical", 2],
+			undefined,
+			undefined,
+		]);
+	});
+
+	it("finds a command that was run again, but no page turned and no poll", () => {
+		expect(staleOf(bash("npm test", "1 failed"), bash("npm test", "all passed"))[0]).toEqual(["repeated", 1]);
+		expect(staleOf(bash("open a.py", "page 1"), bash("goto 9", "page 2"), bash("goto 9", "page 2 now"))).toEqual([
+			undefined,
+			undefined,
+			undefined,
+		]);
+		const poll = (text: string) => ({ name: "read_output", given: { id: 5 }, text });
+		expect(staleOf(poll("a"), poll("b"))).toEqual([undefined, undefined]);
+	});
+
+	it("waits until all files of a result are out of date", () => {
+		expect(staleOf(bash("cat /a /b"), read("/a"), bash("ls"), read("/b"))[0]).toEqual(["reread", 3]);
+	});
+
+	it("does not take a failed call for a read or an edit, nor its error for a newer state", () => {
+		const refused = { ...edit("/a"), text: "<tool_use_error>String to replace not found in file.</tool_use_error>" };
+		expect(staleOf(read("/a"), { ...read("/a", "x".repeat(60)), isError: true }, refused)[0]).toBeUndefined();
+		expect(staleOf(bash("npm test", "fine"), { ...bash("npm test", "aborted"), isError: true })[0]).toBeUndefined();
+	});
+
+	it("does not take a notice in the place of the content for the content", () => {
+		const notice = "File unchanged since last read.";
+		expect(staleOf(read("/a", "content ".repeat(20)), read("/a", notice))[0]).toBeUndefined();
+	});
+
+	it("knows parallel calls: with the message that holds both", () => {
+		const calls = ["c1", "c2"].map((id) => ({ id, name: "read" }));
+		const counted = calls.flatMap(({ name }) => [name, '{"path":"/a"}']);
+		const transcript = transcriptOf(
+			messageOf({ calls, counted }),
+			messageOf({ role: "tool", results: [resultOf("c1", "same"), resultOf("c2", "same")] }),
+		);
+		expect(findStale(transcript)).toEqual([{ from: 1, reason: "identical" }, undefined]);
+	});
+
+	it("knows nothing of orphans but their text", () => {
+		const orphan = (text: string) => messageOf({ role: "tool", results: [resultOf(undefined, text)] });
+		expect(findStale(transcriptOf(orphan("a"), orphan("b"), orphan("a")))).toEqual([
+			{ from: 2, reason: "identical" },
+			undefined,
+			undefined,
+		]);
+	});
+
+	it("takes no result for out of date by one that came as a placeholder, of which only edits can be known", () => {
+		const reasons = (masked: number, ...all: Called[]) =>
+			findStale(transcriptOf(...called(...all)), new Set([masked])).map((one) => one?.reason);
+		expect(reasons(1, read("/a"), read("/a", "[masked]"))).toEqual(["edited", undefined]);
+		expect(reasons(1, bash("ls /x"), bash("ls /x", "[masked]"))).toEqual([undefined, undefined]);
+		expect(reasons(1, bash("ls /x"), bash("ls /x", "[masked]"), bash("ls /x"))).toEqual([
+			"identical",
+			"repeated",
+			undefined,
+		]);
+		// The file was edited in between, so the later read shows another state of it.
+		const both = bash("cat /a /b", "x".repeat(60));
+		expect(reasons(1, both, edit("/a", "[masked]"), read("/b", "y".repeat(60)))[0]).toBe("edited");
+	});
+});

@@ -1,0 +1,167 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { placeholderReader } from "../../src/masking/placeholder.ts";
+import {
+	fillTemplate,
+	matchTemplate,
+	templateFinder,
+	templateParts,
+	templatePattern,
+	waysToDivide,
+} from "../../src/masking/template.ts";
+import { locales } from "../../src/policy/wordings.ts";
+
+describe("fillTemplate", () => {
+	it("fills every occurrence and does not fill what a value brings", () => {
+		expect(fillTemplate("{a}-{b}-{a}", { a: "{b}", b: 2 })).toBe("{b}-2-{b}");
+	});
+
+	it("takes no value from a prototype", () => {
+		expect(fillTemplate("{constructor}", {})).toBe("{constructor}");
+	});
+
+	it("takes replacement patterns literally", () => {
+		expect(fillTemplate("<{a}>", { a: "$& $1" })).toBe("<$& $1>");
+	});
+});
+
+const grammar = { name: "[ab😀]{0,3}", size: "\\d{1,2}", ref: "[a-c1]{1,4}" };
+
+/** The same by a regular expression, for templates in which each variable stands once. */
+function byExpression(template: string): RegExp {
+	const source = template.replaceAll(/\{(\w+)\}/g, (_, name: keyof typeof grammar) => `(?<${name}>${grammar[name]})`);
+	return new RegExp(`^${source}$`, "u");
+}
+
+describe("matchTemplate", () => {
+	it("finds the values that a regular expression finds", () => {
+		const variables = fc
+			.subarray(["{name}", "{size}", "{ref}"])
+			.chain((chosen) => fc.shuffledSubarray(chosen, { minLength: chosen.length }));
+		const literal = fc.string({ unit: fc.constantFrom("a", "b", "1", "-", "😀"), maxLength: 2 });
+		const template = fc
+			.tuple(variables, fc.array(literal, { minLength: 4, maxLength: 4 }))
+			.map(([names, texts]) => texts.map((text, index) => text + (names[index] ?? "")).join(""));
+		const text = fc.string({ unit: fc.constantFrom("a", "b", "c", "1", "2", "-", "😀", "\uD83D"), maxLength: 8 });
+		let [matched, missed] = [0, 0];
+		const one = (given: string, value: string) => {
+			const expected = byExpression(given).exec(value);
+			const found = matchTemplate(templateParts(given, grammar), value);
+			expect(found, `${given} in ${JSON.stringify(value)}`).toEqual(expected ? { ...expected.groups } : undefined);
+			if (expected) matched += 1;
+			else missed += 1;
+		};
+		fc.assert(
+			fc.property(template, text, fc.array(text, { minLength: 3, maxLength: 3 }), (given, any, values) => {
+				one(given, any);
+				// One that a template gives as a rule.
+				let index = 0;
+				one(
+					given,
+					given.replaceAll(/\{\w+\}/g, () => values[index++]?.slice(0, 2) ?? ""),
+				);
+			}),
+			{ numRuns: 3_000 },
+		);
+		expect(matched).toBeGreaterThan(300);
+		expect(missed).toBeGreaterThan(1_000);
+	});
+
+	it("goes through a text once for each part, however many ways there are to divide it", () => {
+		const long = { one: "[^x]{0,2000}", two: "[^x]{0,64}", three: "[^x]{0,64}", four: "\\d+" };
+		const parts = templateParts("{one}{two}{three}{four}!", long);
+		expect(waysToDivide(parts)).toBe(2_000 * 64 * 64);
+		expect(matchTemplate(parts, "1".repeat(2_100))).toBeUndefined();
+		expect(matchTemplate(parts, `${"1".repeat(2_100)}!`)).toEqual({
+			one: "1".repeat(2_000),
+			two: "1".repeat(64),
+			three: "1".repeat(35),
+			four: "1",
+		});
+	});
+});
+
+describe("waysToDivide", () => {
+	it.each([
+		["{name} {size}", 1],
+		["{name}a{size}", 3],
+		["{name}ab{size}", 2],
+		["{name}a {size}", 1],
+		["{size}{ref}", 2],
+		["{name}{ref}{size}", 12],
+		["{name}-{name}{name}", 1],
+		["nothing", 1],
+	])("of %s is %i", (template, ways) => {
+		expect(waysToDivide(templateParts(template, grammar))).toBe(ways);
+	});
+
+	it("of every wording of ours is few, so that each is read by a regular expression", () => {
+		const value = "[^\\[\\](){}<>\\r\\n]{0,128}";
+		const own = {
+			tool_call_id: value,
+			tool_name: value,
+			digest: value,
+			media: value,
+			original_chars: "\\d{1,16}",
+			ref: "[A-Za-z0-9-]{1,40}",
+		};
+		const templates = Object.values(locales).flatMap(({ archived, ...bare }) =>
+			[...Object.values(bare), ...Object.values(archived)].filter((one) => typeof one === "string"),
+		);
+		expect(templates.length).toBeGreaterThan(9);
+		for (const template of templates) expect(waysToDivide(templateParts(template, own)), template).toBeLessThan(1_000);
+	});
+});
+
+describe("a template of a caller's own whose variables run into each other", () => {
+	// Divided by a regular expression, a text such as these takes hours.
+	const digits = "1".repeat(3_000);
+
+	it("is recognised where it was filled in, and holds nothing up where it was not", () => {
+		const read = placeholderReader(["{digest}{tool_name}{tool_call_id}{original_chars}{ref}!"]);
+		expect(read(digits)).toBeUndefined();
+		expect(read(`${digits.slice(0, 2_050)}!`)).toMatchObject({ ref: "1" });
+		expect(read("see a.ts, b.tsreadcall_112abc!")).toMatchObject({ ref: expect.any(String) });
+	});
+
+	it("is not looked for within texts", () => {
+		const count = { omitted: "\\d{1,16}", total: "\\d{1,16}", ref: "[A-Za-z0-9-]{1,40}" };
+		expect(digits.match(templateFinder("{omitted}{total}{ref}!", count))).toBeNull();
+		expect("cut 12 of 40: x1".match(templateFinder("{omitted} of {total}: {ref}", count))).toEqual(["12 of 40: x1"]);
+	});
+
+	it("is exact as long as it can be divided in few ways", () => {
+		const pattern = templatePattern("{name} {name}", { name: "[a-z ]{0,64}" });
+		expect([pattern.test("a a"), pattern.test("a b")]).toEqual([true, false]);
+	});
+});
+
+const grammarOfTemplatePattern = { name: "[a-z]{0,64}", size: "\\d+" };
+
+describe("templatePattern", () => {
+	it("matches what filling the template gives, from start to end", () => {
+		const pattern = templatePattern("[{name} ({size})]", grammarOfTemplatePattern);
+		expect(pattern.test("[ls (12)]")).toBe(true);
+		expect(pattern.test("[ls (12)] ")).toBe(false);
+		expect(pattern.test("[ls ()]")).toBe(false);
+	});
+
+	it("takes what is no variable literally", () => {
+		expect(templatePattern("{0} {other} $^ a.b", grammarOfTemplatePattern).test("{0} {other} $^ a.b")).toBe(true);
+		expect(templatePattern("{0}", grammarOfTemplatePattern).test("anything")).toBe(false);
+		expect(templatePattern("{constructor}", grammarOfTemplatePattern).test("{constructor}")).toBe(true);
+	});
+
+	it("a variable that stands again has the same value again", () => {
+		const pattern = templatePattern("{name}-{name}", grammarOfTemplatePattern);
+		expect(pattern.test("ls-ls")).toBe(true);
+		expect(pattern.test("ls-cat")).toBe(false);
+	});
+
+	it("is fast for a template that repeats a variable a hundred times", () => {
+		const pattern = templatePattern("{name}a".repeat(100), grammarOfTemplatePattern);
+		const started = performance.now();
+		expect(pattern.test(`${"a".repeat(2_000)}!`)).toBe(false);
+		expect(performance.now() - started).toBeLessThan(20_000);
+	});
+});

@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { heldArguments, readArguments, readBody, smallestHeld } from "../../../src/mcp/pool/arguments.ts";
+
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+interface Message {
+	readonly params?: { arguments?: Record<string, unknown> };
+}
+
+/** A body with every argument read that was held, and how many were. */
+function readAll(text: string, smallest: number): { readonly body: unknown; readonly held: number } {
+	const body = readBody(encode(text), true, smallest);
+	let held = 0;
+	for (const message of (Array.isArray(body) ? body : [body]) as (Message | null)[]) {
+		const bytes = heldArguments(message?.params?.arguments ?? {});
+		if (!bytes || !message?.params) continue;
+		message.params.arguments = readArguments(bytes) as Record<string, unknown>;
+		held += 1;
+	}
+	return { body, held };
+}
+
+const call = (args: string, name = "tools/call") =>
+	`{"method":"${name}","params":{"name":"x","arguments":${args},"_meta":{"progressToken":3}},"jsonrpc":"2.0","id":7}`;
+
+const long = (text: string) => `{"text":${JSON.stringify(text.padEnd(400, "."))}}`;
+
+describe("a body", () => {
+	it("holds the large arguments of a call, and reads the rest", () => {
+		const text = `{"messages":[${'"'}${"x".repeat(smallestHeld)}"]}`;
+		const body = readBody(encode(call(text)), true) as Message & { id: number };
+		expect(body).toMatchObject({ id: 7, params: { name: "x", _meta: { progressToken: 3 } } });
+		expect(new TextDecoder().decode(heldArguments(body.params?.arguments))).toBe(text);
+	});
+
+	it("gives each of several large calls bytes of its own, which one thread can have without the others", () => {
+		const body = readBody(Buffer.from(`[${call(long("a"))},${call(long("b"))}]`), true, 100) as Message[];
+		const [first, second] = body.map((message) => heldArguments(message.params?.arguments));
+		structuredClone(first, { transfer: [first?.buffer as ArrayBuffer] });
+		expect(first?.byteLength).toBe(0);
+		expect(readArguments(second ?? new Uint8Array())).toEqual(JSON.parse(long("b")));
+	});
+
+	it.each([
+		["of small arguments", call('{"text":"short"}'), 0],
+		["of another method", call(long("a"), "prompts/get"), 0],
+		["with blanks everywhere", call(long("a")).replaceAll(/([{}:,])(?=")/g, "$1 \n\t\r"), 1],
+		["with a byte order mark", `\uFEFF${call(long("a"))}`, 1],
+		["with quotes, braces and backslashes in its texts", call(long('"}],\\"{[ \\\\" \u2028 \uD83D\uDE00')), 1],
+		["with escapes far into a text", call(long(`${"x".repeat(90)}\\\\" \\\\\\" ${"\\".repeat(7)}"}`)), 1],
+		["with backslashes to the end of a text", call(`{"text":"${"x".repeat(130)}${"\\".repeat(8)}","b":"\\""}`), 1],
+		["with an escaped key", call(long("a")).replace('"arguments"', '"\\u0061rguments"'), 1],
+		["with two arguments, of which the last counts", call(`${long("a")},"arguments":${long("b")}`), 1],
+		["with two arguments, the last of them small", call(`${long("a")},"arguments":{"b":1}`), 0],
+		["with two params, of which the last counts", call(long("a")).replace(/,"jsonrpc"/, ',"params":{"name":"y"}$&'), 0],
+		["with arguments of another kind", call(`[${long("a")}]`), 1],
+		["with arguments in other places", `{"arguments":${long("a")},"params":{"x":{"arguments":${long("b")}}}}`, 0],
+		["that is a batch", `[${call(long("a"))} , ${call('{"b":1}')},${call(long("c"))}]`, 2],
+		["that is a batch of anything", `[1,null,"x",[${call(long("a"))}],${call(long("b"))},{}]`, 1],
+		["that is no object", '"text"', 0],
+	])("%s is read as it is without holding", (_what, text, expected) => {
+		const { body, held } = readAll(text, 100);
+		expect(held).toBe(expected);
+		expect(body).toEqual(JSON.parse(text.replace(/^\uFEFF/, "")));
+	});
+
+	it("has no prototype of a client's choice", () => {
+		const text = `{"method":"tools/call","params":{"__proto__":{"arguments":${long("a")}}},"id":1}`;
+		const { body, held } = readAll(text, 100);
+		expect(held).toBe(0);
+		expect(Object.keys((body as { params: object }).params)).toEqual(["__proto__"]);
+	});
+
+	it("of a client that names what stands for held arguments holds nothing", () => {
+		const { body, held } = readAll(call('{"held":{}}'), 100);
+		expect(held).toBe(0);
+		expect(body).toEqual(JSON.parse(call('{"held":{}}')));
+	});
+
+	it.each([
+		["cut short", call(long("a")).slice(0, 300)],
+		["with something behind it", `${call(long("a"))}}`],
+		["of nothing", ""],
+		["with a bare word", call(long("a")).replace("7", "seven")],
+	])("that is no JSON is refused: %s", (_what, text) => {
+		expect(() => readBody(encode(text), true, 100)).toThrow(/^Expected a body of JSON/);
+	});
+
+	it("that is no UTF-8 is refused, also within what is held", () => {
+		const bytes = encode(call(long("a")));
+		bytes[bytes.indexOf(0x2e)] = 0xff;
+		expect(() => readBody(bytes, true, 100)).toThrow(/^Expected a body of JSON/);
+	});
+
+	it("with arguments that are no JSON shows it when they are read", () => {
+		const body = readBody(encode(call(`{"text": nonsense ${" ".repeat(200)}}`)), true, 100) as Message;
+		const bytes = heldArguments(body.params?.arguments);
+		expect(() => readArguments(bytes ?? encode("{}"))).toThrow(/^Expected the arguments to be JSON/);
+	});
+
+	it("of many calls holds small arguments too, where all of them together would take too long to read", () => {
+		const args = long("x".repeat(20_000));
+		const body = readBody(encode(`[${Array(40).fill(call(args)).join(",")}]`), true) as Message[];
+		expect(body).toHaveLength(40);
+		for (const message of body) {
+			const bytes = heldArguments(message.params?.arguments);
+			expect(new TextDecoder().decode(bytes)).toBe(args);
+		}
+		const few = readBody(encode(`[${Array(4).fill(call(args)).join(",")}]`), true) as Message[];
+		expect(few.map((message) => heldArguments(message.params?.arguments))).toEqual(Array(4).fill(undefined));
+	});
+
+	it.each([true, false])(
+		"reads no large arguments but those of tool calls, whether they are held (%s) or not",
+		(holds) => {
+			const args = `{"text":"${"x".repeat(300_000)}"}`;
+			expect(() => readBody(encode(call(args, "prompts/get")), holds)).toThrow(/^Expected at most 262144 bytes/);
+			// The same in two messages: each alone would be small enough.
+			const half = `{"text":"${"x".repeat(150_000)}"}`;
+			const two = `[${call(half, "prompts/get")},${call(half, "prompts/get")}]`;
+			expect(() => readBody(encode(two), holds)).toThrow(/^Expected at most 262144 bytes/);
+			expect(readBody(encode(call(half, "prompts/get")), holds)).toEqual(JSON.parse(call(half, "prompts/get")));
+		},
+	);
+
+	it("without holding is read whole", () => {
+		expect(readBody(encode(call(long("x".repeat(400_000)))), false)).toEqual(
+			JSON.parse(call(long("x".repeat(400_000)))),
+		);
+	});
+
+	it("of any JSON comes out the same, held or not", () => {
+		let held = 0;
+		const args = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }), { minKeys: 1 });
+		const message = fc.record({
+			before: fc.jsonValue(),
+			args,
+			after: fc.jsonValue(),
+			blank: fc.constantFrom("", " ", "\n"),
+		});
+		const textOf = ({
+			before,
+			args: given,
+			after,
+			blank,
+		}: typeof message extends fc.Arbitrary<infer One> ? One : never) =>
+			[
+				`{"first":${JSON.stringify(before)}`,
+				`"params":{"_meta":${JSON.stringify(after)}`,
+				`"arguments":${JSON.stringify(given)}${blank}}`,
+				`"method":"tools/call"`,
+				`"id":1}`,
+			].join(`,${blank}`);
+		fc.assert(
+			fc.property(fc.array(message, { minLength: 1, maxLength: 3 }), fc.boolean(), (messages, isBatch) => {
+				const [first = ""] = messages.map(textOf);
+				const text = isBatch ? `[${messages.map(textOf).join(",")}]` : first;
+				const read = readAll(text, 20);
+				held += read.held;
+				expect(read.body).toEqual(JSON.parse(text));
+			}),
+		);
+		expect(held).toBeGreaterThan(50);
+	});
+});

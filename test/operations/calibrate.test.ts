@@ -1,0 +1,128 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { conversations } from "../support/conversation-arbitrary.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+const policy = policyOf({ guard: { reserve_tokens: 0 } });
+
+const model = "claude-sonnet-4-5";
+
+const seenByProvider = openaiMessages(user("Go."), ...["a", "b", "c"].map((id) => toolTurn(id, outputOf(id, 60))));
+
+const answered = [...seenByProvider, ...openaiMessages(toolTurn("d", outputOf("d", 60)))];
+
+const report = async (conversation: unknown, options: object = {}) =>
+	(await guardConversation({ conversation, policy, contextWindow: 1_000_000, ...options })).report;
+
+const counted = (await report(seenByProvider)).tokens.after;
+
+const overhead = seenByProvider.length * policy.tokens.message_overhead;
+
+const usageFor = (factor: number) => ({ input_tokens: Math.round((counted - overhead) * factor) + overhead });
+
+describe("usage", () => {
+	it("scales the whole by what the provider counted of the messages before the last answer", async () => {
+		const all = (await report(answered)).tokens.after;
+		const texts = all - answered.length * policy.tokens.message_overhead;
+		const calibrated = await report(answered, { model, usage: usageFor(1.3) });
+		expect(calibrated).toMatchObject({ method: "calibrated", encoding: "o200k_base", factor: 1.3, notes: [] });
+		expect(calibrated.tokens.after).toBe(Math.round(texts * 1.3) + answered.length * policy.tokens.message_overhead);
+	});
+
+	it("is taken with parallel and consecutive answers: the last run of them is the answer", async () => {
+		const pieces = [...answered, { role: "assistant", content: "So." }, { role: "assistant", content: "Done." }];
+		const before = (await report(answered)).tokens.after - answered.length * 4;
+		const usage = { input_tokens: Math.round(before * 1.25) + answered.length * 4 };
+		expect(await report(pieces, { model, usage })).toMatchObject({ method: "calibrated", factor: 1.25 });
+	});
+
+	it("is of the answer after the last results where messages hold the results of their own calls", async () => {
+		const step = (id: string, ...parts: readonly object[]) => ({ info: { id, role: "assistant" }, parts });
+		const run = (callID: string) => ({
+			type: "tool",
+			callID,
+			tool: "bash",
+			state: { status: "completed", input: { command: "ls" }, output: outputOf(callID, 60) },
+		});
+		const asked = { info: { id: "m0", role: "user" }, parts: [{ type: "text", text: "Go." }] };
+		const steps = [asked, step("m1", run("a")), step("m2", run("b"))];
+		const before = (await report(steps)).tokens.after - steps.length * 4;
+		const usage = { input_tokens: Math.round(before * 1.25) + steps.length * 4 };
+		const done = [...steps, step("m3", { type: "text", text: "So." }), step("m4", { type: "text", text: "Done." })];
+		expect(await report(done, { model, usage })).toMatchObject({ method: "calibrated", factor: 1.25 });
+	});
+
+	it("is of all messages where there is no answer yet", async () => {
+		const asked = openaiMessages(user(outputOf("question", 40)));
+		const { tokens } = await report(asked);
+		const usage = { input_tokens: (tokens.after - 4) * 2 + 4 };
+		expect(await report(asked, { model, usage })).toMatchObject({ method: "calibrated", factor: 2 });
+	});
+
+	it("narrows the band, the more so the more of it the provider has seen", async () => {
+		const width = ({ band, tokens }: Awaited<ReturnType<typeof report>>) => (band.high - band.low) / tokens.after;
+		const [estimated, calibrated] = [
+			await report(answered, { model }),
+			await report(answered, { model, usage: usageFor(1.2) }),
+		];
+		expect(width(calibrated)).toBeLessThan(width(estimated));
+		const longer = [...answered, ...openaiMessages(user(outputOf("more", 400)))];
+		expect(width(await report(longer, { model, usage: usageFor(1.2) }))).toBeGreaterThan(width(calibrated));
+	});
+
+	it("stands before an exact count, since the provider knows what else it sends", async () => {
+		expect(await report(answered, { model: "gpt-4o", usage: usageFor(1.05) })).toMatchObject({ method: "calibrated" });
+	});
+
+	it.each([
+		["no tokens at all", 0],
+		["fewer than the delimiters", 3],
+		["a tenth of what was counted", Math.round(counted / 10)],
+		["six times as many", counted * 6],
+		["a thousand times as many", counted * 1_000],
+	])("is left aside with a note where it says %s", async (_what, input_tokens) => {
+		const aside = await report(answered, { model, usage: { input_tokens } });
+		expect(aside).toMatchObject({ method: "estimated", factor: 1.2 });
+		expect(aside.notes).toEqual([expect.stringContaining(`${input_tokens} input tokens, cannot be`)]);
+	});
+
+	it("says nothing of a conversation without texts", async () => {
+		const { method, tokens, notes } = await report([], { usage: { input_tokens: 9 } });
+		expect({ method, after: tokens.after, notes: notes.length }).toEqual({ method: "exact", after: 0, notes: 2 });
+	});
+
+	it("notes where it is more than the conversation explains", async () => {
+		const { notes, method } = await report(answered, { model, usage: usageFor(3) });
+		expect(method).toBe("calibrated");
+		expect(notes).toEqual([expect.stringContaining("pass the system prompt and the tools")]);
+	});
+
+	it("that says nothing is refused", async () => {
+		await expect(report(answered, { usage: { output_tokens: 5 } })).rejects.toMatchObject({ code: "invalid_argument" });
+	});
+});
+
+const seen = { calibrated: 0, aside: 0, edits: 0 };
+
+test.prop([conversations, fc.integer({ min: 0, max: 20_000 }), fc.integer({ min: 500, max: 8_000 })], { numRuns: 200 })(
+	"any number leaves low ≤ tokens ≤ high, and the upper end decides",
+	async ({ document }, input_tokens, contextWindow) => {
+		const request = { conversation: document, policy, contextWindow, usage: { input_tokens } };
+		const { report: told, edits, error } = await guardConversation(request);
+		expect(error).toBeUndefined();
+		expect(told.band.low).toBeLessThanOrEqual(told.tokens.after);
+		expect(told.tokens.after).toBeLessThanOrEqual(told.band.high);
+		expect(told.fits).toBe(told.band.high <= (told.budget_tokens ?? 0));
+		seen[told.method === "calibrated" ? "calibrated" : "aside"] += 1;
+		seen.edits += edits.length;
+	},
+);
+
+afterAll(() => {
+	expect(seen.calibrated).toBeGreaterThan(40);
+	expect(seen.aside).toBeGreaterThan(10);
+	expect(seen.edits).toBeGreaterThan(200);
+});

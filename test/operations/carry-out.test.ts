@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import type { Edit } from "../../src/conversation/plan.ts";
+import type { Message, Path } from "../../src/conversation/transcript.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import type { LocatedMessages } from "../../src/formats/format.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
+import { settle } from "../../src/operations/carry-out.ts";
+import { claudeCodeSession } from "../support/claude-code-session.ts";
+import { deepFreeze } from "../support/deep-freeze.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+const document = deepFreeze(openaiMessages(user("secret task"), toolTurn("a", outputOf("a")), toolTurn("b", "ok")));
+
+const source = readConversation(document);
+
+const sizes = { before: { chars: 1_000, tokens: 300 }, after: { chars: 3, tokens: 1 } };
+
+const replace = (path: Path): Edit => ({
+	kind: "replace",
+	reason: "mask",
+	path,
+	message: Number(path[0]),
+	replacement: "[x]",
+	...sizes,
+});
+
+const remove = (message: number): Edit => ({
+	kind: "remove",
+	reason: "drop",
+	path: [message],
+	message,
+	...sizes,
+	after: { chars: 0, tokens: 0 },
+});
+
+describe("settle", () => {
+	it("returns the very document for an empty plan", () => {
+		expect(settle({ source, plan: [], countTokens: roughCount })).toEqual({ kind: "kept_promises", document });
+		expect(settle({ source, plan: [], countTokens: roughCount }).document).toBe(document);
+	});
+
+	it("returns the edited document where every promise holds", () => {
+		const settled = settle({ source, plan: [replace([2, "content"])], countTokens: roughCount });
+		expect(settled.kind).toBe("kept_promises");
+		expect(settled.document).toEqual(document.with(2, { ...document[2], content: "[x]" }));
+	});
+
+	it.each<[string, Edit[], RegExp]>([
+		["an orphaned call", [remove(2)], /pairing_kept/],
+		[
+			"an edited user message",
+			[replace([0, "content"])],
+			/only_tool_results_edited \(\/0\/content is no tool result\)/,
+		],
+		["a path that is not there", [replace([9, "content"])], /^The plan could not be applied/],
+		["a result that can no longer be read", [replace([1, "role"])], /left as it was/],
+	])("keeps the original and tells why: %s", (_, plan, message) => {
+		const settled = settle({ source, plan: plan, countTokens: roughCount });
+		expect(settled).toMatchObject({ kind: "broken_promise", error: { code: "broken_promise" } });
+		expect(settled.document).toBe(document);
+		if (settled.kind === "broken_promise") {
+			expect(settled.error.message).toMatch(message);
+			expect(settled.error.message).toMatch(/so the conversation was left as it was\. Please report this\.$/);
+			expect(settled.error.message).not.toMatch(/secret|fox/);
+		}
+	});
+
+	it("names five violations and counts the rest", () => {
+		const many = openaiMessages(Array.from({ length: 9 }, (_, index) => user(`${index}`)));
+		const settled = settle({
+			source: readConversation(many),
+			plan: many.map((_, index) => replace([index, "content"])),
+			countTokens: roughCount,
+		});
+		expect(settled.kind === "broken_promise" && settled.error.message).toMatch(/ and 4 more, so /);
+	});
+
+	it("notices a result that was not read, though it was not read before either", () => {
+		const { value } = readTextDocument(claudeCodeSession(3), "the session");
+		const whole = readConversation(value);
+		const without = (messages: readonly Message[]) =>
+			messages.filter(({ results }) => results[0]?.callId !== "toolu_1");
+		const losesOne = (located: LocatedMessages) => {
+			const transcript = whole.format.read(located);
+			return { ...transcript, messages: without(transcript.messages) };
+		};
+		const lossy = { ...whole, format: { ...whole.format, read: losesOne }, transcript: losesOne(whole.located) };
+		const plan = [replace([2, "message", "content", 0, "content"])].map((edit) => ({ ...edit, message: 2 }));
+		expect(settle({ source: whole, plan, countTokens: roughCount }).kind).toBe("kept_promises");
+		const settled = settle({ source: lossy, plan, countTokens: roughCount });
+		expect(settled).toMatchObject({ kind: "broken_promise", document: value });
+		expect(settled).toHaveProperty("error.message", expect.stringContaining("pairing_kept (call in message 3,"));
+	});
+});

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { compactConversation } from "../../src/operations/compact.ts";
+import { policyOf } from "../support/policy-of.ts";
+
+const long = "The module is read, its callers are found and each of them is looked at in turn. ".repeat(30);
+
+type Speaker = "user" | "assistant" | "call" | "result";
+
+/** Converse: a task, two rounds of a tool, an answer, and another question that a tool is called for. */
+const speakers: readonly Speaker[] = [
+	"user",
+	...(["call", "result", "call", "result"] as const),
+	"assistant",
+	"user",
+	...(["call", "result"] as const),
+];
+
+const converse = speakers.map((speaker, index) => {
+	const role = speaker === "user" || speaker === "result" ? "user" : "assistant";
+	const toolUseId = `c${speaker === "call" ? index : index - 1}`;
+	if (speaker === "call") return { role, content: [{ toolUse: { toolUseId, name: "read", input: { path: "a.ts" } } }] };
+	const text = `${speaker} ${index}: ${long}`;
+	if (speaker === "result") return { role, content: [{ toolResult: { toolUseId, content: [{ text }] } }] };
+	return { role, content: [{ text }] };
+});
+
+const gemini = speakers.map((speaker, index) => {
+	const role = speaker === "user" || speaker === "result" ? "user" : "model";
+	if (speaker === "call") return { role, parts: [{ functionCall: { name: "read", args: { path: "a.ts" } } }] };
+	const text = `${speaker} ${index}: ${long}`;
+	if (speaker === "result")
+		return { role, parts: [{ functionResponse: { name: "read", response: { output: text } } }] };
+	return { role, parts: [{ text }] };
+});
+
+async function compactTo(keep: number, conversation: unknown) {
+	return compactConversation({
+		conversation,
+		policy: policyOf({ locale: "en", compaction: { keep_last_messages: keep } }),
+		strategy: { kind: "built_in", name: "llm-summary" },
+		answer: { kind: "given", summary: "## Task\nRead on." },
+		force: true,
+	});
+}
+
+const rolesOf = (messages: unknown) => (messages as { role: string }[]).map(({ role }) => role);
+
+describe.each([
+	["bedrock-converse", converse, (outcome: unknown) => outcome],
+	["gemini", { contents: gemini }, (outcome: unknown) => (outcome as { contents: unknown }).contents],
+] as const)("a summary where user and assistant speak in turn: %s", (format, conversation, messagesOf) => {
+	it("leaves them in turn, however many messages are kept", async () => {
+		let summarised = 0;
+		for (let keep = 0; keep < speakers.length; keep += 1) {
+			const outcome = await compactTo(keep, conversation);
+			expect(outcome.error).toBeUndefined();
+			expect(outcome.report.format).toBe(format);
+			if (outcome.report.result === "summarised") summarised += 1;
+			const roles = rolesOf(messagesOf(outcome.conversation));
+			expect(roles.filter((role, index) => role === roles[index - 1])).toEqual([]);
+		}
+		expect(summarised).toBeGreaterThan(5);
+	});
+
+	it("keeps the answer before a question that stays", async () => {
+		const { conversation: after } = await compactTo(3, conversation);
+		const said = JSON.stringify(messagesOf(after));
+		expect(said).toContain("assistant 5: ");
+		expect(said).toContain("user 6: ");
+		expect(said).not.toContain("result 4: ");
+	});
+});

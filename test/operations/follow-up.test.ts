@@ -1,0 +1,248 @@
+import { readdirSync } from "node:fs";
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { applyPlan } from "../../src/conversation/apply.ts";
+import { measure } from "../../src/conversation/measure.ts";
+import type { Message } from "../../src/conversation/transcript.ts";
+import { verify } from "../../src/conversation/verify.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { readLastResponse } from "../../src/formats/last-response.ts";
+import { type FollowUpPlan, planFollowUp } from "../../src/operations/follow-up.ts";
+import { type FormatRow, toolsOf } from "../formats/format-row.ts";
+import { deepFreeze } from "../support/deep-freeze.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { assistant, calls, type Entry, results, system, toolTurn, user } from "../support/script.ts";
+
+const folder = resolve(import.meta.dirname, "../formats/rows");
+
+const rows = await Promise.all(
+	readdirSync(folder).map(async (file) => ((await import(resolve(folder, file))) as { row: FormatRow }).row),
+);
+
+const requests = rows.filter((row) => row.format.write.appends);
+
+const sessions = rows.filter((row) => !row.format.write.appends);
+
+const meter = { countTokens: roughCount, messageOverhead: 4 };
+
+const request = "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
+
+/** An answer of Chat Completions that was cut; calls by their arguments. */
+function cut(content: string, ...written: string[]) {
+	const tool_calls = written.map((given, index) => ({ id: `c${index}`, function: { name: "ls", arguments: given } }));
+	return { choices: [{ finish_reason: "length", message: { role: "assistant", content, tool_calls } }] };
+}
+
+function planFor(document: unknown, response: unknown): FollowUpPlan {
+	const source = readConversation(document);
+	return planFollowUp({ source, response: readLastResponse(response), locale: "fr", meter });
+}
+
+/** What comes of a conversation, read again, and what was put into it. */
+function followUp(document: unknown, response: unknown) {
+	const plan = planFor(document, response);
+	if (plan.kind === "none") throw new Error("Expected a follow-up.");
+	const written = applyPlan(document, plan.edits);
+	const [before, after] = [document, written].map((one) => readConversation(one));
+	if (!before || !after) throw new Error("Expected two conversations.");
+	expect(after.format).toBe(before.format);
+	const { base } = before.located;
+	expect(verify(before, after, { plan: plan.edits, base, countTokens: roughCount })).toEqual([]);
+	const grown = measure(after.transcript, meter).total.tokens - measure(before.transcript, meter).total.tokens;
+	expect(plan.edits.reduce((sum, edit) => sum + edit.after.tokens, 0)).toBe(grown);
+	for (const edit of plan.edits) {
+		expect(edit).toMatchObject({ kind: "insert", reason: "append", before: { chars: 0, tokens: 0 } });
+	}
+	const count = before.transcript.messages.length;
+	expect(asJson(after.transcript.messages.slice(0, count - 1))).toBe(asJson(before.transcript.messages.slice(0, -1)));
+	return { plan, written, kept: count, messages: after.transcript.messages };
+}
+
+/** What was read, without the functions that write. */
+const asJson = (read: unknown) => JSON.stringify(read);
+
+const saying = ({ role, counted }: Message) => ({ role, text: counted.join("") });
+
+describe.each(requests)("$format.title", (row) => {
+	const { write, key, body, format } = toolsOf(row);
+	const documentOf = (...entries: (Entry | readonly Entry[])[]) => deepFreeze({ ...body, [key]: write(...entries) });
+	const turns = () => [user("Go."), toolTurn("a", "out")];
+
+	it("puts the partial answer and the request behind the last message", () => {
+		const { plan, kept, messages } = followUp(documentOf(...turns()), cut("The files a"));
+		expect(plan.broken_calls).toBe(0);
+		expect(messages.slice(kept).map(saying)).toEqual([
+			{ role: "assistant", text: "The files a" },
+			{ role: "user", text: request },
+		]);
+		const places = plan.edits.map(({ path, message, inserts }) => ({ path, message, inserts }));
+		const length = write(...turns()).length;
+		const place = { path: [key, length], message: kept, inserts: "message" };
+		expect(places).toEqual([place, place]);
+	});
+
+	it("leaves broken calls out", () => {
+		const { plan, kept, messages } = followUp(documentOf(...turns()), cut("I look.", '{"path":"a.t'));
+		expect(plan.broken_calls).toBe(1);
+		expect(messages.slice(kept).map(saying)).toEqual([
+			{ role: "assistant", text: "I look." },
+			{ role: "user", text: request },
+		]);
+		expect(messages.slice(kept).flatMap((message) => message.calls)).toEqual([]);
+	});
+
+	it("asks only, where nothing was said", () => {
+		for (const last of [turns(), [...turns(), assistant("Done."), user("More.")]]) {
+			const { plan, kept, messages } = followUp(documentOf(...last), cut(" \n", '{"path":"a.t'));
+			expect(plan.edits).toHaveLength(1);
+			const before = readConversation(documentOf(...last)).transcript.messages;
+			if (format.write.part && before.at(-1)?.role === "user") {
+				expect(plan.edits[0]).toMatchObject({ inserts: "part", message: kept - 1 });
+				expect(messages).toHaveLength(kept);
+				expect(asJson(messages.at(-1)?.results)).toBe(asJson(before.at(-1)?.results));
+				expect(messages.at(-1)?.counted).toEqual([...(before.at(-1)?.counted ?? []), request]);
+			} else {
+				expect(plan.edits[0]).toMatchObject({ inserts: "message", message: kept });
+				expect(messages.slice(kept).map(saying)).toEqual([{ role: "user", text: request }]);
+			}
+		}
+	});
+
+	it("asks only, where the conversation holds what was said", () => {
+		const { plan, kept, messages } = followUp(documentOf(...turns(), assistant("The files a")), cut("The files a\n"));
+		expect(plan.edits).toHaveLength(1);
+		expect(messages.slice(kept).map(saying)).toEqual([{ role: "user", text: request }]);
+	});
+
+	it("refuses a conversation that holds the cut calls", () => {
+		const cutCalls = calls({ id: "b", name: "ls" }, { id: "c", name: "ls" });
+		for (const end of [[cutCalls], [cutCalls, results({ id: "b", content: "out" })]]) {
+			const document = documentOf(...turns(), ...end);
+			expect(() => planFor(document, cut("I look.", '{"path":"a.t'))).toThrow(
+				expect.objectContaining({
+					code: "invalid_argument",
+					message: expect.stringContaining("Pass the conversation without that message."),
+				}),
+			);
+			expect(planFor(document, { finish_reason: "stop", content: "Done." }).kind).toBe("none");
+		}
+	});
+
+	it("changes nothing else", () => {
+		const document = documentOf(system("Be brief."), ...turns());
+		const { written } = followUp(document, cut("The files a"));
+		const { [key]: messages, ...rest } = written as Record<string, unknown>;
+		const { [key]: before, ...restBefore } = document as Record<string, unknown>;
+		expect(rest).toEqual(restBefore);
+		(before as unknown[]).forEach((message, index) => {
+			expect((messages as unknown[])[index]).toBe(message);
+		});
+	});
+});
+
+describe("a follow-up", () => {
+	it("is planned for every request", () => {
+		expect(requests.length).toBeGreaterThanOrEqual(8);
+		expect(requests.filter((row) => row.format.write.part).length).toBeGreaterThanOrEqual(2);
+	});
+
+	it.each(sessions)("is refused for a recorded session: $format.title", (row) => {
+		const document = toolsOf(row).write(user("Go."), toolTurn("a", "out"));
+		for (const response of [cut("The files a"), { finish_reason: "stop", content: "Done." }]) {
+			expect(() => planFor(document, response)).toThrow(
+				expect.objectContaining({
+					code: "invalid_argument",
+					message: expect.stringContaining("not with a recorded session"),
+				}),
+			);
+		}
+	});
+
+	it("is not wanted where the answer was not cut, or a call of it can be run", () => {
+		const document = [{ role: "user", content: "Go." }];
+		const whole = '{"path":"a.txt"}';
+		const plans: [unknown, object][] = [
+			[
+				{ finish_reason: "stop", content: "Done." },
+				{ why: "not_cut", broken_calls: 0 },
+			],
+			[
+				{ finish_reason: null, content: "Done." },
+				{ why: "not_cut", broken_calls: 0 },
+			],
+			[cut("", whole), { why: "has_usable_call", broken_calls: 0 }],
+			[cut("I look.", whole, '{"pa'), { why: "has_usable_call", broken_calls: 1 }],
+		];
+		for (const [response, plan] of plans) expect(planFor(document, response)).toEqual({ kind: "none", ...plan });
+	});
+
+	it("is worded in each locale", () => {
+		const source = readConversation([{ role: "user", content: "Go." }]);
+		const texts = (["fr", "en", "zh"] as const).map((locale) => {
+			const plan = planFollowUp({ source, response: readLastResponse(cut("")), locale, meter });
+			return plan.kind === "append" ? plan.edits.map((edit) => edit.value) : [];
+		});
+		expect(texts[0]).toEqual([{ role: "user", content: request }]);
+		expect(new Set(texts.map((values) => JSON.stringify(values))).size).toBe(3);
+	});
+
+	it("goes on from what the caller put into the model's mouth", () => {
+		const prefilled = [
+			{ role: "user", content: "Go." },
+			{ role: "assistant", content: "The files" },
+		];
+		const { messages } = followUp(prefilled, cut(" a"));
+		expect(messages.map(saying)).toEqual([
+			{ role: "user", text: "Go." },
+			{ role: "assistant", text: "The files" },
+			{ role: "assistant", text: " a" },
+			{ role: "user", text: request },
+		]);
+		const blocks = [
+			{ role: "user", content: [{ text: "Go." }] },
+			{ role: "assistant", content: [{ text: "The files" }] },
+		];
+		const plan = planFor(blocks, cut(" a"));
+		expect(plan.kind === "append" && applyPlan(blocks, plan.edits)).toEqual([
+			blocks[0],
+			{ role: "assistant", content: [{ text: "The files" }, { text: " a" }] },
+			{ role: "user", content: [{ text: request }] },
+		]);
+	});
+
+	it("knows what was said beside reasoning", () => {
+		const thinking = { type: "thinking", thinking: "Hm.", signature: "s" };
+		const said = {
+			role: "assistant",
+			content: [thinking, { type: "text", text: "One, " }, { type: "text", text: "two" }],
+		};
+		expect(planFor([{ role: "user", content: "Go." }, said], cut("One, two"))).toMatchObject({ edits: [{}] });
+		const chat = { role: "assistant", content: "<think>Hm.</think>\n\nOne, two", reasoning_content: "x" };
+		expect(planFor([{ role: "user", content: "Go." }, chat], cut("One, two"))).toMatchObject({ edits: [{}] });
+		expect(planFor([{ role: "user", content: "Go." }, chat], cut("One"))).toMatchObject({ edits: [{}, {}] });
+	});
+
+	it("does not take for the answer what another said, or what came with calls", () => {
+		expect(planFor([{ role: "user", content: "One" }], cut("One"))).toMatchObject({ edits: [{}, {}] });
+		const ran = { type: "tool-ls", toolCallId: "a", state: "output-available", input: {}, output: "x" };
+		const parts = [{ type: "step-start" }, { type: "text", text: "One" }, ran];
+		expect(planFor([{ id: "m", role: "assistant", parts }], cut("One"))).toMatchObject({ edits: [{}, {}] });
+	});
+
+	it("pairs calls without ids by their number", () => {
+		const called = { role: "assistant", content: null, function_call: { name: "ls", arguments: "{}" } };
+		const answered = { role: "function", name: "ls", content: "x" };
+		expect(() => planFor([called], cut("One"))).toThrow("Pass the conversation without that message.");
+		expect(planFor([called, answered], cut("One"))).toMatchObject({ edits: [{}, {}] });
+	});
+
+	it("leaves a call alone that was given up before", () => {
+		const called = {
+			role: "assistant",
+			content: null,
+			tool_calls: [{ id: "a", function: { name: "ls", arguments: "{}" } }],
+		};
+		const document = [called, { role: "user", content: "Never mind." }];
+		expect(planFor(document, cut("One"))).toMatchObject({ edits: [{}, {}] });
+	});
+});

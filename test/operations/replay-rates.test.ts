@@ -1,0 +1,75 @@
+import { calcPrice } from "@pydantic/genai-prices";
+import { describe, expect, it } from "vitest";
+import { parsePrices, ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
+import { policyOf } from "../support/policy-of.ts";
+
+const { prices } = policyOf();
+
+describe("prices by ratio", () => {
+	it("are read as multiples of the input price", () => {
+		expect(parsePrices("0.1,1.25", prices)).toEqual({ input: 1, cache_read: 0.1, cache_write: 1.25, output: 5 });
+		expect(parsePrices(" 0 , 1 ", prices)).toMatchObject({ cache_read: 0, cache_write: 1 });
+	});
+
+	it.each(["", "0.1", "0.1,", ",1", "0.1,1.25,2", "a,b", "-0.1,1", "0.1,Infinity", "0.1,NaN", "0.1;1.25", "0,1000001"])(
+		"%j is refused",
+		(text) => {
+			expect(() => parsePrices(text, prices)).toThrow(/Expected prices as READ,WRITE/);
+		},
+	);
+
+	it("bill what is cached at the price of reading, the rest at that of writing, in prices of an input token", () => {
+		const { unit, costOf } = ratesOfPrices({ input: 4, cache_read: 1, cache_write: 5, output: 0 });
+		expect(unit).toBe("input_tokens");
+		expect(costOf({ input: 1_000, cached: 600 })).toBe((600 * 1 + 400 * 5) / 4);
+	});
+
+	it("are prices of one token where input is free", () => {
+		const { costOf } = ratesOfPrices({ input: 0, cache_read: 1, cache_write: 2, output: 0 });
+		expect(costOf({ input: 10, cached: 4 })).toBe(16);
+	});
+});
+
+describe("a model's prices", () => {
+	const calls = [
+		{ input: 1_000, cached: 0 },
+		{ input: 150_000, cached: 149_000 },
+		{ input: 200_000, cached: 150_000 },
+		{ input: 200_001, cached: 150_000 },
+		{ input: 900_000, cached: 10_000 },
+	];
+
+	it.each([
+		["claude-sonnet-4-5", true],
+		["anthropic/claude-sonnet-4.5", true],
+		["claude-opus-4-5-20251101", true],
+		["gpt-4o", false],
+		["gemini-2.5-pro", false],
+		["us.anthropic.claude-sonnet-4-5-20250929-v1:0", true],
+	])("%s: a call costs what the catalogue says", async (model, hasWritePrice) => {
+		const { unit, prices, costOf } = await ratesOfModel(model);
+		expect(unit).toBe("us_dollars");
+		expect(prices.cache_read).toBeLessThan(prices.input);
+		expect(prices.cache_write > prices.input).toBe(hasWritePrice);
+		for (const { input, cached } of calls) {
+			const written = hasWritePrice ? { cache_write_tokens: input - cached } : {};
+			const usage = { input_tokens: input, cache_read_tokens: cached, ...written };
+			const plain = model.split("/").at(-1)?.replaceAll(".", "-") ?? "";
+			const expected =
+				calcPrice(usage, model) ?? calcPrice(usage, plain) ?? calcPrice(usage, model, { providerId: "aws" });
+			expect(expected?.total_price).toBeGreaterThan(0);
+			expect(costOf({ input, cached })).toBeCloseTo(expected?.total_price ?? 0, 9);
+		}
+	});
+
+	it("costs more a token in a call past the size from which prices rise", async () => {
+		const { costOf } = await ratesOfModel("claude-sonnet-4-5");
+		const below = costOf({ input: 200_000, cached: 0 });
+		expect(costOf({ input: 200_001, cached: 0 })).toBeGreaterThan(1.9 * below);
+	});
+
+	it("that nobody knows are refused", async () => {
+		await expect(ratesOfModel("nope-9")).rejects.toMatchObject({ code: "invalid_argument" });
+		await expect(ratesOfModel("")).rejects.toThrow(/knows no prices for ""/);
+	});
+});

@@ -1,0 +1,166 @@
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it } from "vitest";
+import { PalimpsestError } from "../../src/errors.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { modelOfSession, type PolicyName, parsePolicyName, replayedPolicies } from "../../src/operations/replay.ts";
+import { presetNames } from "../../src/policy/names.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { scratchFolder } from "../support/scratch-folder.ts";
+
+/** What is read of records is of no matter here, but where a model stands. */
+const modelOf = (...records: readonly unknown[]) => {
+	const source = readConversation([{ role: "user", content: "Hello." }]);
+	return modelOfSession({ ...source, located: { ...source.located, messages: records } });
+};
+
+it.each<[string, unknown]>([
+	["a message of Claude Code or pi", { type: "assistant", message: { role: "assistant", model: "m-1" } }],
+	["an event of Copilot CLI", { type: "session.start", data: { model: "m-1" } }],
+	["a turn of Codex", { type: "turn_context", payload: { model: "m-1" } }],
+	["a message of opencode", { info: { modelID: "m-1" }, parts: [] }],
+	["a record itself", { role: "assistant", model: "m-1" }],
+])("is found in %s", (_what, record) => {
+	expect(modelOf({ type: "user" }, record, "text", null)).toBe("m-1");
+});
+
+it("is the last that is named, unless Claude Code wrote the answer itself", () => {
+	const named = (model: unknown) => ({ message: { model } });
+	expect(modelOf(named("m-1"), named("m-2"), named("<synthetic>"), named(7))).toBe("m-2");
+	expect(modelOf({ message: "text" }, { data: null })).toBe(undefined);
+});
+
+describe("the name of a policy", () => {
+	it.each<[string, PolicyName]>([
+		["raw", { kind: "raw" }],
+		["window:8", { kind: "window", window: 8 }],
+		["break_even:1", { kind: "break_even", window: 1 }],
+		["optimum:1000000", { kind: "optimum", window: 1_000_000 }],
+		["stride:10", { kind: "stride", stride: 10, window: 8 }],
+		["stride:10:3", { kind: "stride", stride: 10, window: 3 }],
+		["balanced", { kind: "preset", preset: "balanced", thrift: undefined }],
+		["balanced:low", { kind: "preset", preset: "balanced", thrift: "low" }],
+		["balanced:high", { kind: "preset", preset: "balanced", thrift: "high" }],
+		["./my.toml", { kind: "file", file: "./my.toml" }],
+		["my.toml", { kind: "file", file: "my.toml" }],
+		["my.JSON", { kind: "file", file: "my.JSON" }],
+		["policies/raw", { kind: "file", file: "policies/raw" }],
+		["C:\\policies\\mine", { kind: "file", file: "C:\\policies\\mine" }],
+	])("%s is read", (text, name) => {
+		expect(parsePolicyName(text)).toEqual(name);
+	});
+
+	it("each preset is one", () => {
+		for (const preset of presetNames) expect(parsePolicyName(preset)).toMatchObject({ kind: "preset", preset });
+	});
+
+	it.each([
+		["windw:8", /Did you mean window:8\?/],
+		["break-evn:8", /Did you mean break_even:8\?/],
+		["balnced", /Did you mean balanced\?/],
+		["context_guard", /Did you mean context-guard\?/],
+		["nothing-like-it", /^Unknown policy "nothing-like-it"\. Known: raw, window:N/],
+		["", /^Unknown policy ""/],
+		["window", /a number of tool turns, 1 or more, behind window, as in window:8/],
+		["window:0", /1 or more/],
+		["window:-1", /1 or more/],
+		["window:8.5", /1 or more/],
+		["window:1e3", /1 or more/],
+		["window:1000001", /1 or more/],
+		["window:8:9", /1 or more/],
+		["window:", /1 or more/],
+		["stride", /stride:10, or stride:10:5 for a window of 5/],
+		["stride:10:0", /stride:10:5/],
+		["stride:1:2:3", /stride:10:5/],
+		["raw:8", /raw masks nothing, and takes no number/],
+		["balanced:medum", /expected low, medium, high behind balanced/],
+		["balanced:low:high", /expected low, medium, high behind balanced/],
+		["context-guard:low", /context-guard takes nothing behind it/],
+	])("%s is refused", (text, words) => {
+		let error: unknown;
+		try {
+			parsePolicyName(text);
+		} catch (thrown) {
+			error = thrown;
+		}
+		expect(error).toBeInstanceOf(PalimpsestError);
+		expect((error as PalimpsestError).code).toBe("invalid_argument");
+		expect((error as PalimpsestError).message).toMatch(words);
+	});
+
+	it("a long one is not said back whole", () => {
+		expect(() => parsePolicyName("x".repeat(5_000))).toThrow(/^.{1,400}$/);
+	});
+});
+
+const maskOf = async (name: string, configured: readonly PolicyLayer[] = []) =>
+	(await replayedPolicies(name, configured))[0]?.policy.mask;
+
+describe("a name", () => {
+	it("alone is the policy that the evidence is measured with", async () => {
+		expect(await maskOf("window:8")).toEqual(policyOf({ mask: { window_turns: 8 } }).mask);
+		const stride = { window_turns: 8, cadence: "stride", stride_turns: 10 } as const;
+		expect(await maskOf("stride:10")).toEqual(policyOf({ mask: stride }).mask);
+		expect(await maskOf("break_even:5")).toEqual(policyOf({ mask: { window_turns: 5, cadence: "break_even" } }).mask);
+		const [balanced] = await replayedPolicies("balanced", []);
+		expect(balanced?.policy).toEqual(policyOf({ preset: "balanced" }));
+		expect(await maskOf("balanced:low")).toEqual(policyOf({ preset: "balanced", mask: { thrift: "low" } }).mask);
+	});
+
+	it("keeps what is configured, but for what it says itself", async () => {
+		const configured: PolicyLayer[] = [
+			{ preset: "balanced", mask: { window_turns: 3, thrift: "high", keep_tokens: 100, tools: { ls: "never" } } },
+			{ mask: { keep_errors: false, digest_tokens: 30 } },
+		];
+		expect(await maskOf("window:8", configured)).toMatchObject({
+			window_turns: 8,
+			selection: "age",
+			cadence: "every_turn",
+			keep_tokens: null,
+			keep_errors: false,
+			digest_tokens: 30,
+			tools: { ls: "never" },
+		});
+		expect(await maskOf("balanced", configured)).toMatchObject({ window_turns: 5, thrift: "high", keep_tokens: 100 });
+		expect(await maskOf("observation-masking", configured)).toMatchObject({ selection: "age", cadence: "every_turn" });
+	});
+});
+
+it("a list is read in order, each name once", async () => {
+	const policies = await replayedPolicies(" raw,optimum:3, window:3,raw", []);
+	expect(policies.map(({ name, kind }) => [name, kind])).toEqual([
+		["raw", "raw"],
+		["optimum:3", "optimum"],
+		["window:3", "replayed"],
+	]);
+});
+
+describe("a policy file", () => {
+	let folder: string;
+	beforeAll(async () => {
+		folder = await scratchFolder();
+		await writeFile(join(folder, "my.toml"), 'preset = "balanced"\n[mask]\nwindow_turns = 2\n');
+		await writeFile(join(folder, "my.json"), '{"mask": {"window_turns": 4}}');
+		await writeFile(join(folder, "bad.json"), '{"mask": {"windw_turns": 4}}');
+		await writeFile(join(folder, "none.json"), "{");
+	});
+
+	it("stands alone, whatever is configured", async () => {
+		const configured = [{ mask: { keep_errors: false, window_turns: 9 } }];
+		expect(await maskOf(join(folder, "my.toml"), configured)).toEqual(
+			policyOf({ preset: "balanced", mask: { window_turns: 2 } }).mask,
+		);
+		expect(await maskOf(join(folder, "my.json"), configured)).toEqual(policyOf({ mask: { window_turns: 4 } }).mask);
+	});
+
+	it.each([
+		["bad.json", "invalid_policy", /windw_turns: .*window_turns/],
+		["none.json", "invalid_json", /none\.json is not valid/],
+		["absent.json", "unreadable_file", /absent\.json: there is no such file/],
+		["absent.toml", "unreadable_file", /absent\.toml: there is no such file/],
+	])("%s is refused", async (name, code, words) => {
+		const error = await replayedPolicies(join(folder, name), []).catch((thrown: unknown) => thrown);
+		expect(error).toMatchObject({ code, message: expect.stringMatching(words) });
+	});
+});

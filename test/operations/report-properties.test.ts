@@ -1,0 +1,97 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, expect } from "vitest";
+import { cleanValue } from "../../src/masking/placeholder.ts";
+import { reportContext } from "../../src/operations/report.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
+import { conversations } from "../support/conversation-arbitrary.ts";
+import { deepFreeze } from "../support/deep-freeze.ts";
+import { sumTokens } from "../support/independent-tokens.ts";
+import { callerOf, readRaw, textParts } from "../support/raw-conversation.ts";
+
+const countTokens = await loadCounter("o200k_base");
+
+const met = { results: 0, named: 0, mixed: 0, reports: 0 };
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+test.prop([conversations], { numRuns: 150 })(
+	"a report says of any conversation what adding up its JSON says",
+	async ({ document: given, format }) => {
+		// A model would scale the counts, and add what its provider does.
+		const document = deepFreeze(Array.isArray(given) ? given : { ...(given as object), model: undefined });
+		const report = await reportContext({ conversation: document, layers: [] });
+		const total = sumTokens(document, format, 4, countTokens);
+		expect(report.tokens).toBe(total);
+		expect(sum(report.by_role.map(({ tokens }) => tokens))).toBe(total);
+
+		const messages = readRaw(document, format);
+		expect(report.messages).toBe(messages.length);
+		expect(sum(report.by_role.map((one) => one.messages))).toBe(messages.length);
+		const isTurn = ({ role, calls }: (typeof messages)[number]) =>
+			role === "assistant" && calls.some(({ id }) => id !== undefined);
+		expect(report.tool_turns).toBe(messages.filter(isTurn).length);
+
+		const results = messages.flatMap((message) =>
+			message.results.map((result) => {
+				const caller = callerOf(messages, message.index, result.id);
+				const call = caller === undefined ? undefined : messages[caller]?.calls.findLast(({ id }) => id === result.id);
+				const texts = typeof result.content === "string" ? [result.content] : (textParts(result.content) ?? []);
+				return {
+					...result,
+					message: message.index,
+					name: cleanValue(call?.name ?? "") || null,
+					isText: typeof result.content === "string" || textParts(result.content) !== undefined,
+					tokens: sum(texts.map(countTokens)),
+				};
+			}),
+		);
+		expect(sum(report.by_tool.map((one) => one.results))).toBe(results.length);
+		for (const { tool, tokens, results: count } of report.by_tool) {
+			const own = results.filter(({ name }) => name === tool);
+			expect(own.length).toBe(count);
+			if (own.every(({ isText }) => isText)) expect([tool, tokens]).toEqual([tool, sum(own.map((one) => one.tokens))]);
+			met.named += tool === null ? 0 : 1;
+		}
+		expect(report.biggest_results.length).toBe(Math.min(10, results.length));
+		for (const { call_id, message, tokens, age_turns, tool } of report.biggest_results) {
+			const same = results.filter(
+				(one) => one.message === message && (one.id ?? null) === call_id && one.name === tool,
+			);
+			expect(same.length).toBeGreaterThan(0);
+			if (same.every(({ isText }) => isText)) expect(same.map((one) => one.tokens)).toContain(tokens);
+			expect(age_turns).toBe(messages.filter((one) => one.index > message && isTurn(one)).length);
+		}
+		const texts = results.filter(({ isText }) => isText).map(({ tokens }) => tokens);
+		const least = report.biggest_results.at(-1)?.tokens ?? 0;
+		expect(texts.filter((tokens) => tokens > least).length).toBeLessThanOrEqual(10);
+
+		for (const one of report.presets) expect(one.freed_tokens).toBe(total - one.tokens_after);
+		met.results += results.length;
+		met.mixed += messages.some((one) => one.results.length > 0 && one.role === "user") ? 1 : 0;
+		met.reports += 1;
+	},
+);
+
+afterAll(() => {
+	expect(met.reports).toBe(150);
+	expect(met.results).toBeGreaterThan(700);
+	expect(met.named).toBeGreaterThan(150);
+	expect(met.mixed).toBeGreaterThan(30);
+});
+
+test.prop([fc.array(fc.nat(5_000), { maxLength: 30 }), fc.double({ min: 0.2, max: 5, noNaN: true })])(
+	"parts on a scale add up to the whole on it, and are off by less than one each",
+	async (sizes, factor) => {
+		const { scaleParts } = await import("../../src/operations/report.ts");
+		const scale = { low: factor, factor, high: factor };
+		const parts = scaleParts(
+			sizes.map((tokens) => ({ chars: 0, tokens })),
+			scale,
+		);
+		const whole = sum(sizes);
+		expect(sum(parts)).toBe(factor === 1 ? whole : Math.round(whole * factor));
+		parts.forEach((part, index) => {
+			expect(Math.abs(part - (sizes[index] ?? 0) * factor)).toBeLessThanOrEqual(1);
+		});
+	},
+);

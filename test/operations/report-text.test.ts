@@ -1,0 +1,163 @@
+import { describe, expect, it } from "vitest";
+import type { ContextReport } from "../../src/operations/report.ts";
+import { contextText, textBar } from "../../src/operations/report-text.ts";
+
+const report: ContextReport = {
+	model: "claude-sonnet-4-5",
+	method: "estimated",
+	context_window: 200_000,
+	budget_tokens: 184_000,
+	notes: [],
+	tokens: 100_000,
+	messages: 1_009,
+	tool_turns: 1,
+	by_role: [
+		{ role: "tool", tokens: 64_000, chars: 241_230, messages: 504 },
+		{ role: "assistant", tokens: 36_000, chars: 201_230, messages: 505 },
+	],
+	by_tool: [
+		{ tool: "Read", tokens: 60_000, results: 102 },
+		{ tool: null, tokens: 4_000, results: 2 },
+	],
+	biggest_results: [
+		{
+			tool: "Read",
+			call_id: "toolu_1",
+			target: "packages/agent/src/commands/report/context-report.ts",
+			message: 46,
+			tokens: 9_000,
+			age_turns: 210,
+			used_since: true,
+			stale: false,
+		},
+		{
+			tool: null,
+			call_id: null,
+			target: null,
+			message: 1_008,
+			tokens: 800,
+			age_turns: 0,
+			used_since: false,
+			stale: true,
+		},
+	],
+	presets: [
+		{
+			preset: "balanced",
+			tokens_after: 40_000,
+			freed_tokens: 60_000,
+			masked: 390,
+			truncated: 3,
+			dropped: 0,
+			fits: true,
+			rewritten_tokens: 30_000,
+			calls_to_break_even: 6,
+		},
+		{
+			preset: "context-trim",
+			tokens_after: 100_012,
+			freed_tokens: -12,
+			masked: 0,
+			truncated: 0,
+			dropped: 2,
+			fits: false,
+			rewritten_tokens: 100,
+			calls_to_break_even: null,
+		},
+	],
+};
+
+const linesOf = (columns: number, bars: "blocks" | "ascii" | "none", given = report) =>
+	contextText(given, { columns, bars }).split("\n");
+
+describe("a context report as text", () => {
+	it("shows each figure under its heading", () => {
+		expect(linesOf(100, "ascii")).toEqual([
+			"claude-sonnet-4-5: 100 000 tokens (estimated), 1 009 messages, 1 tool turn",
+			"50.0 % of a window of 200 000; budget 184 000, 84 000 left",
+			`${"#".repeat(30)}${".".repeat(30)}`,
+			"",
+			"By role       tokens   share  messages",
+			`tool results  64 000  64.0 %       504  ${"#".repeat(40)}`,
+			`assistant     36 000  36.0 %       505  ${"#".repeat(23)}`,
+			"",
+			"By tool  tokens   share  results",
+			`Read     60 000  60.0 %      102  ${"#".repeat(40)}`,
+			`unknown   4 000   4.0 %        2  ###`,
+			"",
+			"Biggest results  tokens  age  used  stale  message  of",
+			"Read              9 000  210   yes     no       46  …ges/agent/src/commands/report/context-report.ts",
+			"unknown             800    0    no    yes     1008",
+			"",
+			"Preset          after   freed  fits  rewritten  pays after  masked  cut  dropped",
+			"balanced       40 000  60 000   yes     30 000     6 calls     390    3        0  #######",
+			"context-trim  100 012     -12    no        100       never       0    0        2  ##################",
+			"",
+			"age: tool turns since; stale: read again, edited or repeated since",
+			"used: an answer took something from it that stood nowhere else",
+			"rewritten: tokens from the first change on, which the cache takes anew",
+			"pays after: calls until what is freed has paid for that",
+			"",
+		]);
+	});
+
+	it("is as wide as it is told, and has no bars where there is no room or none are wanted", () => {
+		for (const columns of [40, 60, 80, 100, 140]) {
+			const lines = linesOf(columns, "blocks");
+			const bars = lines.filter((line) => /[█▏▎▍▌▋▊▉░]/.test(line));
+			expect(bars.length).toBeGreaterThan(columns < 50 ? 0 : 3);
+			for (const line of bars) expect(line.length).toBeLessThanOrEqual(columns);
+			const named = lines.filter((line) => line.includes("…") || line.endsWith("context-report.ts"));
+			expect(named).toHaveLength(1);
+			if (columns > 60) expect(named[0]?.length).toBeLessThanOrEqual(columns);
+		}
+		for (const columns of [80, 100]) {
+			for (const line of linesOf(columns, "ascii")) expect(line.length).toBeLessThanOrEqual(columns);
+		}
+		expect(linesOf(79, "none")).toContain("Preset          after   freed  fits  pays after  masked  cut  dropped");
+		expect(linesOf(60, "none")).toContain("Preset          after   freed  fits  pays after  dropped");
+		expect(linesOf(140, "none").join("")).not.toMatch(/[█▏▎▍▌▋▊▉░#]/);
+		expect(linesOf(-5, "ascii")).toEqual(linesOf(40, "ascii"));
+	});
+
+	it("ends with the notes", () => {
+		const noted = linesOf(80, "ascii", { ...report, notes: ["One note.", "Another."] });
+		expect(noted.slice(-4)).toEqual(["", "One note.", "Another.", ""]);
+	});
+
+	it("makes do with what is not known, with nothing, and with many tools", () => {
+		const unknown = { ...report, model: null, method: "exact", context_window: null, budget_tokens: null } as const;
+		expect(linesOf(80, "ascii", unknown).slice(0, 3)).toEqual([
+			"100 000 tokens, 1 009 messages, 1 tool turn",
+			"The context window is not known: name the model, or give the window.",
+			"",
+		]);
+		const none = { tokens: 0, messages: 0, tool_turns: 0, by_role: [], by_tool: [], biggest_results: [], presets: [] };
+		const empty = linesOf(80, "ascii", { ...report, ...none });
+		expect(empty.join("\n")).not.toMatch(/NaN|Infinity|By tool|Biggest/);
+		const tools = Array.from({ length: 20 }, (_, place) => ({ tool: `tool_${place}`, tokens: 100, results: 2 }));
+		const many = linesOf(80, "none", { ...report, by_tool: tools });
+		expect(many).toContain("tool_11      100  0.1 %        2");
+		expect(many).toContain("8 others     800  0.8 %       16");
+		const over = linesOf(80, "none", { ...report, tokens: 190_000 });
+		expect(over[1]).toBe("95.0 % of a window of 200 000; budget 184 000, 6 000 too many");
+	});
+
+	it("prints no name that a terminal would take for a command", () => {
+		const esc = "\u001b[2J\u009b\u202e";
+		const big = report.biggest_results.map((one) => ({ ...one, target: null, call_id: `id${esc}` }));
+		const text = contextText({ ...report, model: `m${esc}`, biggest_results: big }, { columns: 80, bars: "none" });
+		expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+	});
+});
+
+describe("a bar", () => {
+	it("is an eighth of a character fine, and shows whatever is above nothing", () => {
+		const bar = (part: number) => textBar(part, { width: 4, style: "blocks" });
+		expect([0, 0.001, 1 / 32, 0.5, 17 / 32, 1, 7, -1, Number.NaN].map(bar)).toEqual([
+			...["", "▏", "▏", "██", "██▏", "████", "████", "", ""],
+		]);
+		expect(textBar(0.001, { width: 10, style: "ascii" })).toBe("#");
+		expect(textBar(0.5, { width: 10, style: "none" })).toBe("");
+	});
+});

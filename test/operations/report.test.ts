@@ -1,0 +1,270 @@
+import { describe, expect, it } from "vitest";
+import { openArchive } from "../../src/archive/open.ts";
+import { exactScale, measure } from "../../src/conversation/measure.ts";
+import type { Message } from "../../src/conversation/transcript.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { contextReportOf, reportContext, targetText } from "../../src/operations/report.ts";
+import { presetNames } from "../../src/policy/names.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
+import { agentConversation, secret } from "../support/agent-conversation.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { workingConversation } from "./working-conversation.ts";
+
+const countTokens = await loadCounter("o200k_base");
+
+const report = (conversation: unknown, given = {}) => reportContext({ conversation, layers: [], ...given });
+
+const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
+
+describe("what fills the window", () => {
+	it("is said by role, with what each request carries beside the messages as the system's", async () => {
+		const conversation = workingConversation();
+		const tools = [{ type: "function", function: { name: "Read", description: "Reads a file." } }];
+		const plain = await report(conversation);
+		const withTools = await report({ ...conversation, tools });
+		const outputs = conversation.messages.filter(({ role }) => role === "tool").map(({ content }) => content as string);
+		expect(plain.messages).toBe(19);
+		expect(plain.tool_turns).toBe(8);
+		expect(plain.by_role.map(({ role, messages }) => [role, messages])).toEqual([
+			["tool", 8],
+			["assistant", 9],
+			["user", 1],
+			["system", 1],
+		]);
+		const shareOf = (role: string, { by_role } = plain) => by_role.find((one) => one.role === role);
+		expect(shareOf("tool")?.tokens).toBe(sum(outputs.map((text) => countTokens(text) + 4)));
+		expect(shareOf("tool")?.chars).toBe(sum(outputs.map((text) => text.length)));
+		expect(shareOf("system")?.tokens).toBe(countTokens("You are careful.") + 4);
+		const more = withTools.tokens - plain.tokens;
+		expect(more).toBe(countTokens(JSON.stringify(tools)));
+		expect(shareOf("system", withTools)?.tokens).toBe((shareOf("system")?.tokens ?? 0) + more);
+	});
+
+	it("counts results as the tool's where they come in messages of the user, and a word beside one as the user's", async () => {
+		const conversation = workingConversation("anthropic-messages");
+		const { by_role, by_tool } = await report(conversation);
+		expect(by_role.map(({ role, messages }) => [role, messages])).toEqual([
+			["tool", 7],
+			["assistant", 9],
+			["user", 2],
+			["system", 0],
+		]);
+		const user = by_role.find(({ role }) => role === "user");
+		expect(user?.tokens).toBe(
+			countTokens("Look through src, and mend what is broken.") + countTokens("Go on.") + 2 * 4,
+		);
+		const tool = by_role.find(({ role }) => role === "tool");
+		expect(tool?.tokens).toBe(sum(by_tool.map(({ tokens }) => tokens)) + 7 * 4);
+	});
+
+	it("is said by tool, and the biggest results with their age, use and staleness", async () => {
+		const { by_tool, biggest_results } = await report(workingConversation());
+		expect(by_tool.map(({ tool, results }) => [tool, results])).toEqual([
+			["Read", 4],
+			["Bash", 2],
+			["mcp__tracker__issue", 1],
+			["Edit", 1],
+		]);
+		const rows = biggest_results.map((one) => [
+			one.call_id,
+			one.target,
+			one.message,
+			one.age_turns,
+			one.used_since,
+			one.stale,
+		]);
+		expect(rows.slice(0, 4).sort((a, b) => Number(a[2]) - Number(b[2]))).toEqual([
+			["call_alpha", "/p/src/alpha.ts", 5, 6, true, true],
+			["call_beta", "/p/src/beta.ts", 7, 5, false, true],
+			["call_gamma", "/p/src/gamma.ts", 13, 2, false, false],
+			["call_again", "/p/src/beta.ts", 15, 1, false, false],
+		]);
+		expect(rows.slice(4, 6)).toEqual([
+			["call_test", "npm test", 11, 3, false, false],
+			["call_issue", null, 17, 0, false, false],
+		]);
+		// It named the files that were read.
+		expect(rows.find(([id]) => id === "call_list")).toEqual(["call_list", "/p/src", 3, 7, true, false]);
+		expect(biggest_results.map(({ tokens }) => tokens)).toEqual(
+			biggest_results.map(({ tokens }) => tokens).toSorted((a, b) => b - a),
+		);
+	});
+
+	it("holds no text of the conversation, and at most ten results", async () => {
+		const made = await report(agentConversation(30), { contextWindow: 20_000 });
+		expect(made.biggest_results).toHaveLength(10);
+		expect(JSON.stringify(made)).not.toContain(secret);
+	});
+
+	it("takes names and targets for text, on one line, and cuts them", async () => {
+		const text = JSON.stringify(workingConversation()).replaceAll('"Read"', '"Re\\u001b[31mad\\nRow"');
+		const { by_tool } = await report(JSON.parse(text));
+		expect(by_tool[0]?.tool).toBe("Re 31mad Row");
+		const nothing = { kind: "read", paths: [], reads: [], writes: [] } as const;
+		const [esc, override] = ["\u001b", "\u202e"];
+		const odd = `/p/${"deep/".repeat(60)}a${esc}]0;x\n${override}gamma.ts`;
+		const target = targetText({ ...nothing, paths: [odd], writes: [odd], program: "npm test" }) ?? "";
+		expect(target).toHaveLength(120);
+		expect(target).toMatch(/^…[deep/]+\/a \]0;x gamma\.ts$/);
+		const lines = { path: "a.ts", lines: "whole" } as const;
+		expect(targetText({ ...nothing, reads: [lines], writes: ["b.ts"], paths: ["a.ts"] })).toBe("a.ts, b.ts");
+		expect(targetText({ ...nothing, paths: [esc] })).toBe(null);
+		expect(targetText(nothing)).toBe(null);
+	});
+
+	it("says nothing of what a conversation without messages or tools has not", async () => {
+		const empty = await report({ messages: [] });
+		expect(empty).toMatchObject({ tokens: 0, messages: 0, by_role: [], by_tool: [], biggest_results: [] });
+		expect(empty.presets.map(({ freed_tokens, fits }) => [freed_tokens, fits])).toEqual(Array(7).fill([0, null]));
+		const talk = await report([{ role: "user", content: "Hello" }], { contextWindow: 20_000 });
+		expect(talk).toMatchObject({ by_tool: [], biggest_results: [] });
+		expect(talk.presets.every(({ freed_tokens, fits }) => freed_tokens === 0 && fits)).toBe(true);
+	});
+});
+
+describe("the model and its window", () => {
+	it("are the caller's, the body's or the policy's, and else those that a session names", async () => {
+		const conversation = workingConversation();
+		const layers = [{ guard: { model: "gpt-4.1" } }];
+		expect((await report(conversation)).model).toBe(null);
+		expect((await report(conversation)).context_window).toBe(null);
+		expect((await report(conversation, { layers })).model).toBe("gpt-4.1");
+		expect((await report({ ...conversation, model: "gpt-4o" }, { layers })).model).toBe("gpt-4o");
+		const named = await report({ ...conversation, model: "gpt-4o" }, { layers, model: "gpt-4o-mini" });
+		expect(named).toMatchObject({ model: "gpt-4o-mini", method: "exact", context_window: 128_000 });
+		expect(named.budget_tokens).toBe(128_000 - 8_192);
+	});
+
+	it("may be given, as may the reserve, which then counts for each preset too", async () => {
+		const made = await report(workingConversation(), { contextWindow: 30_000, reserveTokens: 27_000 });
+		expect(made).toMatchObject({ context_window: 30_000, budget_tokens: 3_000 });
+		for (const { preset, tokens_after, fits } of made.presets) {
+			// That one takes no more than 80 % of the window, less the reserve.
+			expect([preset, fits]).toEqual([preset, tokens_after <= (preset === "context-trim" ? -3_000 : 3_000)]);
+		}
+		expect(made.presets.map(({ fits }) => fits)).toContain(true);
+		await expect(report([], { contextWindow: 0.5 })).rejects.toMatchObject({ code: "invalid_argument" });
+		await expect(report([], { reserveTokens: -1 })).rejects.toMatchObject({ code: "invalid_argument" });
+		await expect(report("text")).rejects.toMatchObject({ code: "not_a_conversation" });
+	});
+
+	it("scale the counts so that parts still add up", async () => {
+		const made = await report(workingConversation(), { model: "claude-sonnet-4-5" });
+		expect(made).toMatchObject({ method: "estimated", context_window: expect.any(Number) });
+		const plain = await report(workingConversation());
+		expect(made.tokens).toBeGreaterThan(plain.tokens);
+		expect(sum(made.by_role.map(({ tokens }) => tokens))).toBe(made.tokens);
+		const usage = { prompt_tokens: Math.round(plain.tokens * 1.5) };
+		const calibrated = await report(workingConversation(), { usage });
+		expect(calibrated.method).toBe("calibrated");
+		expect(calibrated.tokens).toBeGreaterThan(plain.tokens * 1.4);
+		expect(sum(calibrated.by_role.map(({ tokens }) => tokens))).toBe(calibrated.tokens);
+	});
+});
+
+const layerOf = (name: string): PolicyLayer => {
+	const [preset, thrift] = name.split(":");
+	return { preset: preset as (typeof presetNames)[number], ...(thrift ? { mask: { thrift: thrift as "low" } } : {}) };
+};
+
+const names = [...presetNames.filter((name) => name !== "balanced"), "balanced:low", "balanced", "balanced:high"];
+
+describe("what each preset would make of a conversation", () => {
+	it.each([
+		["a window that all fits", 200_000],
+		["a window that masking makes it fit", 12_000],
+		["a window that only dropping makes it fit", 9_500],
+		["a window that nothing fits", 8_200],
+	])("is what mask does where that is enough, else what guard does: %s", async (_what, contextWindow) => {
+		const conversation = { messages: [...agentConversation(25), ...workingConversation().messages.slice(2)] };
+		const archive = await openArchive({ where: "memory" });
+		for (const given of [undefined, archive]) {
+			const originals = given ? "archived" : "not_archived";
+			const { presets } = await reportContext({ conversation, layers: [], contextWindow, originals });
+			expect(presets.map(({ preset }) => preset)).toEqual(names);
+			for (const outcome of presets) {
+				const policy = policyOf(layerOf(outcome.preset));
+				const what = { conversation, policy, archive: given } as const;
+				const guarded = await guardConversation({ ...what, contextWindow });
+				const masked = policy.mask.enabled ? await maskConversation(what) : undefined;
+				const isEnough = masked && masked.report.tokens.after <= (guarded.report.budget_tokens ?? 0);
+				const { report } = isEnough ? masked : guarded;
+				const { tokens_after, freed_tokens, rewritten_tokens, ...counts } = outcome;
+				const off = tokens_after - report.tokens.after;
+				// A ref may share a token with what stands before it.
+				expect(Math.abs(off)).toBeLessThanOrEqual(given ? (outcome.masked + outcome.truncated) / 10 : 0);
+				expect(freed_tokens).toBe(report.tokens.before - tokens_after);
+				expect(rewritten_tokens).toBe(report.economics.rewritten_tokens + off);
+				expect(counts).toEqual({
+					preset: outcome.preset,
+					masked: report.masked_tool_results,
+					truncated: report.truncated_tool_results,
+					dropped: report.dropped_messages,
+					fits: isEnough ? true : guarded.report.fits,
+					calls_to_break_even: report.economics.calls_to_break_even,
+				});
+			}
+		}
+		await archive?.close();
+	});
+
+	it("stands over the configuration, and is nothing where the policy forbids edits before bound reasoning", async () => {
+		const thinking = { type: "thinking", thinking: "So.", signature: "c2ln" };
+		const { messages, system } = workingConversation("anthropic-messages") as {
+			system: string;
+			messages: { role: string; content: unknown }[];
+		};
+		const last = { role: "assistant", content: [thinking, { type: "text", text: "Mended." }] };
+		const conversation = { system, messages: [...messages.slice(0, -1), last] };
+		const report = (layers: PolicyLayer[]) => reportContext({ conversation, layers });
+		const hiding = (made: Awaited<ReturnType<typeof report>>) =>
+			made.presets.find(({ preset }) => preset === "tool-result-hiding");
+		expect(hiding(await report([]))?.masked).toBe(2);
+		expect(hiding(await report([{ mask: { window_turns: 3 } }]))?.masked).toBe(3);
+		expect(hiding(await report([{ preset: "context-trim" }]))?.masked).toBe(2);
+		expect(hiding(await report([{ thinking: "refuse" }]))).toMatchObject({ masked: 0, freed_tokens: 0 });
+	});
+});
+
+it("takes steps in proportion to the conversation: each preset reads each message a few times", async () => {
+	const loaded = await loadCounter("o200k_base");
+	async function stepsOf(turns: number) {
+		const steps = { characters: 0, reads: 0 };
+		const countTokens = (text: string) => {
+			steps.characters += text.length;
+			return loaded(text);
+		};
+		const source = readConversation({ messages: agentConversation(turns) });
+		const messages: readonly Message[] = new Proxy(source.transcript.messages, {
+			get(target, key, receiver) {
+				if (typeof key === "string" && /^\d+$/.test(key)) steps.reads += 1;
+				return Reflect.get(target, key, receiver);
+			},
+		});
+		const transcript = { ...source.transcript, messages };
+		const meter = { countTokens, messageOverhead: 4 };
+		const measurement = measure(transcript, meter);
+		contextReportOf(
+			{
+				source: { ...source, transcript },
+				transcript,
+				measurement,
+				meter,
+				scale: exactScale,
+				contextWindow: 10_000,
+				originals: "archived",
+			},
+			{ model: undefined, method: "exact", notes: [], layers: [], last: {} },
+		);
+		return { ...steps, ofConversation: measurement.total.chars };
+	}
+	const [small, large] = [await stepsOf(40), await stepsOf(320)];
+	expect(small.reads).toBeGreaterThan(40);
+	expect(large.reads / small.reads).toBeLessThan(9);
+	expect(large.characters / small.characters).toBeLessThan(9);
+	// What the presets would write is counted beside it.
+	expect(large.characters).toBeLessThan(4 * large.ofConversation);
+});

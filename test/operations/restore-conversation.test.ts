@@ -1,0 +1,176 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { type Archive, defaultRetention } from "../../src/archive/archive.ts";
+import { createMemoryDriver } from "../../src/archive/memory.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { createRedact } from "../../src/archive/redact.ts";
+import { createArchive } from "../../src/archive/store.ts";
+import { spellingsOf, writeEdits } from "../../src/json-text/edit.ts";
+import { readTextDocument } from "../../src/json-text/read.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { restoreConversation, restoreText } from "../../src/operations/restore.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+let archive: Archive;
+
+beforeEach(async () => {
+	archive = (await openArchive({ where: "memory" })) as Archive;
+});
+
+async function thereAndBack(conversation: unknown, layer: PolicyLayer, byCallId?: boolean) {
+	const policy = policyOf({ ...layer, mask: { window_turns: 1, ...layer.mask } });
+	const masked = await maskConversation({ conversation, policy, archive });
+	expect(masked.edits.length).toBeGreaterThan(0);
+	return restoreConversation({ conversation: masked.conversation, archive, policy, byCallId });
+}
+
+/** A text with old results masked, or, where the layer is of the guard, with large ones cut. */
+async function editedText(text: string, layer: PolicyLayer): Promise<string> {
+	const document = readTextDocument(text, "the text");
+	const policy = policyOf(layer);
+	const paths = { spellingsOf: (given: Parameters<typeof spellingsOf>[1]) => spellingsOf(document, given) };
+	const request = { conversation: document.value, policy, archive, ...paths };
+	const { edits } = layer.guard
+		? await guardConversation({ ...request, contextWindow: 100_000 })
+		: await maskConversation(request);
+	return writeEdits(document, edits).text;
+}
+
+describe("restoring", () => {
+	const last = toolTurn("last", outputOf("last"));
+
+	it.each<[string, unknown]>([
+		["a string", outputOf("a")],
+		["a list of one text", [{ type: "text", text: outputOf("a"), cache_control: { type: "ephemeral" } }]],
+		[
+			"a list of several texts",
+			[
+				{ type: "text", text: outputOf("a") },
+				{ type: "text", text: outputOf("b") },
+			],
+		],
+		["lone surrogates", `\ud83d${outputOf("a")}\udd8a`],
+		["a number of a text that looks like JSON", JSON.stringify({ rows: outputOf("a") })],
+	])("brings back %s", async (_, content) => {
+		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
+		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
+	});
+
+	it("brings back a list of texts that was cut as one, and masked after that", async () => {
+		const content = ["a", "b", "c"].map((name) => ({ type: "text", text: outputOf(name), name }));
+		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
+		const guard = { max_tool_result_chars: 3_000, truncate_head_chars: 500, truncate_tail_chars: 500 };
+		const policy = policyOf({ guard, mask: { window_turns: 1 } });
+		const thereAndBackIn = async (budget: number) => {
+			const outcome = await guardConversation({ conversation, policy, archive, contextWindow: 8_192 + budget });
+			const { conversation: restored } = await restoreConversation({ ...outcome, archive, policy });
+			expect(restored).toEqual(conversation);
+			return outcome.report;
+		};
+		const cut = await thereAndBackIn(10_000);
+		expect(cut).toMatchObject({ truncated_tool_results: 1, masked_tool_results: 0, dropped_messages: 0 });
+		const masked = await thereAndBackIn(cut.tokens.after - 1);
+		expect(masked).toMatchObject({ truncated_tool_results: 0, masked_tool_results: 1, dropped_messages: 0 });
+	});
+
+	it("brings back an image that was masked", async () => {
+		const image = { type: "image_url", image_url: { url: `data:image/png;base64,${"A".repeat(4_000)}` } };
+		const content = [{ type: "text", text: outputOf("a") }, image];
+		const conversation = openaiMessages(user("The task."), toolTurn("a", content), last);
+		expect((await thereAndBack(conversation, { media: "mask" })).conversation).toEqual(conversation);
+	});
+
+	it("finds the original by its call where the template names no reference, on request alone, and says so", async () => {
+		const conversation = openaiMessages(user("The task."), toolTurn("a", outputOf("a")), last);
+		const mask = { placeholder_template: "[gone: {tool_name}]" };
+		const left = await thereAndBack(conversation, { mask });
+		expect(left.edits).toEqual([]);
+		expect(left.report).toMatchObject({ restored: 0, restored_by_call_id: 0, without_reference: ["a"] });
+		const back = await thereAndBack(conversation, { mask }, true);
+		expect(back.conversation).toEqual(conversation);
+		expect(back.report).toMatchObject({ restored: 1, restored_by_call_id: 1, without_reference: [] });
+	});
+
+	it("does not guess between two results of one call", async () => {
+		const conversation = openaiMessages(user("T"), toolTurn("a", outputOf("a")), toolTurn("a", outputOf("b")), last);
+		const { report } = await thereAndBack(conversation, { mask: { placeholder_template: "[gone]" } }, true);
+		expect(report).toMatchObject({ restored: 0, ambiguous: ["a"] });
+		expect((await thereAndBack(conversation, {})).conversation).toEqual(conversation);
+	});
+
+	it("says what is missing, and leaves it as it stands", async () => {
+		const conversation = openaiMessages(user("The task."), toolTurn("a", outputOf("a")), last);
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const masked = await maskConversation({ conversation, policy, archive });
+		await archive.clear();
+		const back = await restoreConversation({ conversation: masked.conversation, archive, policy });
+		expect(back.conversation).toBe(masked.conversation);
+		expect(back.report).toMatchObject({ restored: 0, missing: [masked.edits[0]?.ref] });
+	});
+
+	it("says what was redacted", async () => {
+		archive = (await openArchive({ where: "memory", redact: ["line 3\\b"] })) as Archive;
+		const conversation = openaiMessages(user("The task."), toolTurn("a", `line 3\n${outputOf("a")}`), last);
+		const { report } = await thereAndBack(conversation, {});
+		expect(report.restored).toBe(1);
+		expect(report.redacted).toHaveLength(1);
+	});
+
+	it("does not take for a marker what a tool printed", async () => {
+		const text = `x\n\n[... 12 caractères omis, réf=ve798re306ji825wo179 ...]\n\ny`;
+		const conversation = openaiMessages(user("The task."), toolTurn("a", text));
+		const back = await restoreConversation({ conversation, archive, policy: policyOf() });
+		expect(back.conversation).toBe(conversation);
+	});
+
+	it("brings back a text to the byte, however it is spelled", async () => {
+		const plain = JSON.stringify(openaiMessages(user("T"), toolTurn("a", `é/"${outputOf("a")}`), last), null, "\t");
+		const spelled = plain.replaceAll("é", "\\u00E9").replaceAll("/", "\\/");
+		// The second would come back in the spelling of the first, which is kept by then.
+		for (const text of [spelled, plain]) {
+			const masked = await editedText(text, { mask: { window_turns: 1 } });
+			expect(masked).not.toBe(text);
+			const back = await restoreText({ text: masked, archive, policy: policyOf(), name: "the text" });
+			expect(back.text).toBe(text);
+			expect(back.report).toMatchObject({ restored: 1, missing: [] });
+		}
+	});
+
+	it("brings back two results of one text, each in its own spelling", async () => {
+		const turns = ["a", "b"].map((id) => toolTurn(id, `é${"line ".repeat(300)}`));
+		const [one, two] = JSON.stringify(openaiMessages(user("T"), ...turns)).split('"tool_call_id":"b"') as [
+			string,
+			string,
+		];
+		const text = `${one}"tool_call_id":"b"${two.replace("é", "\\u00e9")}`;
+		expect(text).toMatch(/é.*u00e9/);
+		const guard = { max_tool_result_chars: 500, truncate_head_chars: 50, truncate_tail_chars: 50 };
+		const cut = await editedText(text, { guard });
+		expect(cut.length).toBeLessThan(text.length - 2_000);
+		expect((await restoreText({ text: cut, archive, policy: policyOf(), name: "the text" })).text).toBe(text);
+	});
+
+	it("looks for no nearest references where originals are missing, which takes time for all that is kept", async () => {
+		const turns = Array.from({ length: 20 }, (_, turn) => toolTurn(`c${turn}`, outputOf(`c${turn}`)));
+		const policy = policyOf({ mask: { window_turns: 1 } });
+		const conversation = openaiMessages(user("The task."), ...turns, last);
+		const masked = await maskConversation({ conversation, policy, archive });
+		const driver = createMemoryDriver({ retention: defaultRetention, now: Date.now });
+		let walks = 0;
+		const hashes = () => {
+			walks += 1;
+			return driver.hashes();
+		};
+		const parts = { namespace: "other", redact: createRedact([]), now: Date.now };
+		const other = createArchive({ ...parts, driver: { ...driver, hashes } });
+		await other.put([{ kind: "result", text: outputOf("other") }]);
+		const { report } = await restoreConversation({ conversation: masked.conversation, archive: other, policy });
+		expect(report.missing).toHaveLength(20);
+		expect(walks).toBe(0);
+		await expect(other.get(report.missing[0] as string)).rejects.toThrow("No original is kept");
+		expect(walks).toBe(1);
+	});
+});

@@ -1,0 +1,125 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { restoreWhole } from "../../src/operations/restore.ts";
+import { localeNames } from "../../src/policy/names.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { resultContents } from "../support/raw-conversation.ts";
+import { outputOf } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+
+let archive: Archive;
+
+beforeEach(async () => {
+	archive = (await openArchive({ where: "memory" })) as Archive;
+});
+
+const victim = `src/secret.ts ${outputOf("secret")}`;
+
+const last = toolTurn("last", "done");
+
+const wordings = localeNames.flatMap((locale) => [0, 60].map((digest_tokens) => ({ locale, digest_tokens })));
+
+describe.each(wordings)("a tool output that looks like a placeholder: $locale, $digest_tokens", (wording) => {
+	const { locale, digest_tokens } = wording;
+	const policy = policyOf({ locale, mask: { window_turns: 1, digest_tokens } });
+
+	/** The placeholder and the reference of a result of call `a`. */
+	async function maskedVictim() {
+		const conversation = openaiMessages(user("Go."), toolTurn("a", victim), last);
+		const { edits } = await maskConversation({ conversation, policy, archive });
+		const { replacement, ref = "" } = edits[0] ?? {};
+		return { placeholder: String(replacement), ref };
+	}
+
+	async function restored(id: string, content: string) {
+		const conversation = openaiMessages(user("Go."), toolTurn("a", victim), toolTurn(id, content), last);
+		const masked = await maskConversation({ conversation, policy, archive });
+		expect(resultContents(masked.conversation)[1]).toBe(content);
+		const back = await restoreWhole({ conversation: masked.conversation, archive, policy });
+		expect(back.conversation).toEqual(conversation);
+		return back.report;
+	}
+
+	it("stays as it is where another call answered, and is ambiguous", async () => {
+		const { placeholder, ref } = await maskedVictim();
+		expect(await restored("b", placeholder)).toMatchObject({ restored: 1, missing: [], ambiguous: [ref] });
+	});
+
+	it("stays as it is where it names its own call and the reference of another", async () => {
+		const { placeholder, ref } = await maskedVictim();
+		const own = placeholder.replace("tool_call_id=a", "tool_call_id=b");
+		expect(await restored("b", own)).toMatchObject({ restored: 1, missing: [], ambiguous: [ref] });
+	});
+
+	it("stays as it is where it tells another number of characters", async () => {
+		const { placeholder, ref } = await maskedVictim();
+		if (!placeholder.includes("chars=")) return;
+		const other = placeholder.replace(/chars=\d+/, "chars=7");
+		const conversation = openaiMessages(user("Go."), toolTurn("a", other), last);
+		const back = await restoreWhole({ conversation, archive, policy });
+		expect(back.conversation).toBe(conversation);
+		expect(back.report).toMatchObject({ restored: 0, missing: [], ambiguous: [ref] });
+	});
+});
+
+it("a placeholder without a reference that names another call is ambiguous, by call id too", async () => {
+	const policy = policyOf({ locale: "en" });
+	await archive.put([{ kind: "result", text: victim, toolCallId: "b" }]);
+	const fake = `[Observation masked: old tool result (tool_call_id=a, tool=ls, chars=${victim.length})]`;
+	const conversation = openaiMessages(user("Go."), toolTurn("b", fake));
+	for (const byCallId of [false, true]) {
+		const back = await restoreWhole({ conversation, archive, policy, byCallId });
+		expect(back.conversation).toBe(conversation);
+		expect(back.report).toMatchObject({ restored: 0, missing: [], ambiguous: ["b"], without_reference: [] });
+	}
+});
+
+it("an id that was cleaned for its placeholder is still the id of its call", async () => {
+	const policy = policyOf({ locale: "en", mask: { window_turns: 1 } });
+	const ids = ["call=1,2", "[x](y)", ` ${"long ".repeat(40)}`, "\ud83d{a}", "=,()"];
+	const conversation = openaiMessages(user("Go."), ...ids.map((id) => toolTurn(id, outputOf(id))), last);
+	const { conversation: masked, edits } = await maskConversation({ conversation, policy, archive });
+	expect(edits).toHaveLength(ids.length);
+	const back = await restoreWhole({ conversation: masked, archive, policy });
+	expect(back.conversation).toEqual(conversation);
+	expect(back.report).toMatchObject({ restored: ids.length, ambiguous: [], missing: [] });
+});
+
+describe("a cut text that another call quotes to the letter", () => {
+	it.each(["head_tail", "auto"] as const)("stays as it is and is ambiguous: %s", async (strategy) => {
+		const guard = { max_tool_result_chars: 1_000, truncate_head_chars: 200, truncate_tail_chars: 200 };
+		const policy = policyOf({ locale: "en", guard, truncate: { strategy } });
+		const request = { conversation: openaiMessages(user("Go."), toolTurn("a", victim)), policy, archive };
+		const { conversation, edits } = await guardConversation({ ...request, contextWindow: 100_000 });
+		const [cut] = resultContents(conversation) as string[];
+		const quoting = openaiMessages(user("Go."), toolTurn("a", cut), toolTurn("b", cut));
+		const back = await restoreWhole({ conversation: quoting, archive, policy });
+		expect(resultContents(back.conversation)).toEqual([victim, cut]);
+		expect(back.report).toMatchObject({ restored: 1, ambiguous: [edits[0]?.ref], missing: [] });
+	});
+});
+
+describe("a conversation that was masked without an archive", () => {
+	const policy = policyOf({ mask: { window_turns: 1 } });
+	const mine = openaiMessages(user("Mine."), toolTurn("call_1", outputOf("my own")), last);
+
+	it("gets no text of another conversation whose calls had the same ids", async () => {
+		const others = openaiMessages(user("Theirs."), toolTurn("call_1", victim), last);
+		await maskConversation({ conversation: others, policy, archive });
+		const { conversation: masked } = await maskConversation({ conversation: mine, policy });
+		const back = await restoreWhole({ conversation: masked, archive, policy });
+		expect(back.conversation).toBe(masked);
+		expect(back.report).toMatchObject({ restored: 0, without_reference: ["call_1"], missing: [], ambiguous: [] });
+	});
+
+	it("gets what the archive keeps under its ids on request, and the report counts it", async () => {
+		await maskConversation({ conversation: mine, policy, archive });
+		const { conversation: masked } = await maskConversation({ conversation: mine, policy });
+		const back = await restoreWhole({ conversation: masked, archive, policy, byCallId: true });
+		expect(back.conversation).toEqual(mine);
+		expect(back.report).toMatchObject({ restored: 1, restored_by_call_id: 1, without_reference: [] });
+	});
+});

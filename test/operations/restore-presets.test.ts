@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Archive } from "../../src/archive/archive.ts";
+import { openArchive } from "../../src/archive/open.ts";
+import { compactConversation } from "../../src/operations/compact.ts";
+import { guardConversation } from "../../src/operations/guard.ts";
+import { maskConversation, type Outcome } from "../../src/operations/mask.ts";
+import { restoreWhole } from "../../src/operations/restore.ts";
+import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { localeNames } from "../../src/policy/names.ts";
+import { presets } from "../../src/policy/presets.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { outputOf, textOfLength } from "../support/sample-text.ts";
+import { openaiMessages, toolTurn, user } from "../support/script.ts";
+import { standInSummariser } from "../support/stand-in-summariser.ts";
+
+let archive: Archive;
+
+beforeEach(async () => {
+	archive = (await openArchive({ where: "memory" })) as Archive;
+});
+
+const presetNames = Object.keys(presets) as (keyof typeof presets)[];
+
+const all = presetNames.flatMap((preset) => localeNames.map((locale) => ({ preset, locale })));
+
+const turns = Array.from({ length: 12 }, (_, turn) => toolTurn(`c${turn}`, outputOf(`${turn}`)));
+
+const large = [1, 2].map((one) => toolTurn(`large${one}`, `${one} ${textOfLength(60_000)}`));
+
+const conversation = openaiMessages(user("The task."), ...large, ...turns);
+
+const answer = { kind: "summariser", summariser: standInSummariser() } as const;
+
+const clean = { missing: [], ambiguous: [], without_reference: [], summaries: [], restored_by_call_id: 0 };
+
+describe.each(all)("what $preset takes out in $locale", ({ preset, locale }) => {
+	const policyWith = (layer: object) => policyOf({ preset, locale, ...layer });
+
+	async function comesBack({ edits, conversation: shorter, error }: Outcome<unknown>) {
+		expect(error).toBeUndefined();
+		const taken = edits.filter(({ reason }) => reason === "mask" || reason === "truncate");
+		expect(taken).not.toEqual([]);
+		expect(taken).toHaveLength(edits.length);
+		for (const { ref, replacement } of taken) expect(JSON.stringify(replacement)).toMatch(new RegExp(`r[eé]f=${ref}`));
+		// Whoever restores need not know the policy that it was shortened by.
+		const back = await restoreWhole({ conversation: shorter, archive, policy: policyOf() });
+		expect(back.conversation).toEqual(conversation);
+		expect(back.report).toMatchObject({ ...clean, restored: taken.length });
+	}
+
+	it("comes back after masking", async () => {
+		const policy = policyWith({ mask: { enabled: true, cadence: "every_turn" } });
+		await comesBack(await maskConversation({ conversation, policy, archive }));
+	});
+
+	it("comes back after the guard, and is reported where nothing was archived", async () => {
+		const policy = policyWith({ guard: { truncate_when: "always" } });
+		const request = { conversation, policy, contextWindow: 30_000 };
+		await comesBack(await guardConversation({ ...request, archive }));
+		const { conversation: shorter } = await guardConversation(request);
+		const { report } = await restoreWhole({ conversation: shorter, archive, policy: policyOf() });
+		expect(report).toMatchObject({ restored: 0, missing: [], ambiguous: [] });
+		expect(report.without_reference).toEqual(expect.arrayContaining(["large1", "large2"]));
+	});
+
+	it("comes back after hiding by compaction", async () => {
+		const policy = policyWith({});
+		const strategy = { kind: "built_in", name: "tool-result-hiding" } as const;
+		await comesBack(await compactConversation({ conversation, policy, archive, strategy, answer, force: true }));
+	});
+
+	it("comes back after truncating a text, JSON too; where nothing tells whose it is, that is said", async () => {
+		const policy = policyWith({});
+		const json = JSON.stringify({ id: 7, content: textOfLength(70_000), behind: [1, 2] });
+		for (const text of [textOfLength(70_000), json]) {
+			const { text: cut, report } = await truncateText({ text, policy, archive });
+			expect(cut).toMatch(new RegExp(`r[eé]f=${report.ref}`));
+			const back = await restoreWhole({
+				conversation: openaiMessages(user("Go."), toolTurn("t", cut)),
+				archive,
+				policy,
+			});
+			if (policy.truncate.strategy === "head_tail") {
+				expect(back.conversation).toEqual(openaiMessages(user("Go."), toolTurn("t", text)));
+				expect(back.report).toMatchObject({ ...clean, restored: 1 });
+			} else expect(back.report).toMatchObject({ ...clean, restored: 0, ambiguous: [report.ref] });
+		}
+	});
+});
+
+it("a summary is named with the reference of what it stands for", async () => {
+	const policy = policyOf();
+	const strategy = { kind: "built_in", name: "llm-summary" } as const;
+	const outcome = await compactConversation({ conversation, policy, archive, strategy, answer, force: true });
+	const { report } = await restoreWhole({ conversation: outcome.conversation, archive, policy });
+	const [ref = ""] = report.summaries;
+	expect((await archive.get(ref)).kind).toBe("group");
+});
+
+it("a template worded as one of ours names the reference where the archive is on, and is kept as it is where it is off", async () => {
+	const template =
+		"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]";
+	const policy = policyOf({ mask: { window_turns: 1, placeholder_template: template } });
+	const written = async (kept: Archive | undefined) =>
+		String((await maskConversation({ conversation, policy, archive: kept })).edits[0]?.replacement);
+	expect(await written(archive)).toMatch(/, chars=\d+, réf=\w{20}\)\]$/);
+	expect(await written(undefined)).toMatch(/, chars=\d+\)\]$/);
+});
+
+it("what was redacted and cut comes back as it was kept", async () => {
+	archive = (await openArchive({ where: "memory", redact: ["^1 0"] })) as Archive;
+	const policy = policyOf();
+	const cut = await guardConversation({ conversation, policy, archive, contextWindow: 1_000_000 });
+	const { report } = await restoreWhole({ conversation: cut.conversation, archive, policy });
+	expect(report).toMatchObject({ ...clean, restored: 2 });
+	expect(report.redacted).toHaveLength(1);
+});
+
+it("a result that its host has cut, in the words of our English marker, is none of ours", async () => {
+	const cut = `${textOfLength(5_000)}\n\n... [2374 characters truncated] ...\n\n${textOfLength(5_000)}`;
+	const given = openaiMessages(user("Go."), toolTurn("a", cut));
+	for (const byCallId of [false, true]) {
+		const back = await restoreWhole({ conversation: given, archive, policy: policyOf({ locale: "en" }), byCallId });
+		expect(back.report).toMatchObject({ ...clean, restored: 0 });
+	}
+});
+
+it("a marker of the policy's own without a reference counts only where cutting puts it", async () => {
+	const guard = { max_tool_result_chars: 1_000, truncate_head_chars: 200, truncate_tail_chars: 200 };
+	const policy = policyOf({ guard: { ...guard, marker_template: "..." } });
+	const dotted = openaiMessages(user("Go."), toolTurn("a", "one ... two"), toolTurn("b", textOfLength(5_000)));
+	const { conversation: cut, edits } = await guardConversation({
+		conversation: dotted,
+		policy,
+		archive,
+		contextWindow: 100_000,
+	});
+	expect(edits).toHaveLength(1);
+	const { report } = await restoreWhole({ conversation: cut, archive, policy });
+	expect(report).toMatchObject({ restored: 0, without_reference: ["b"] });
+	expect((await restoreWhole({ conversation: cut, archive, policy, byCallId: true })).conversation).toEqual(dotted);
+});

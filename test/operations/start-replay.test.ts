@@ -1,0 +1,239 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { maskConversation } from "../../src/operations/mask.ts";
+import { type ReplaySettings, replayedPolicies, startReplay } from "../../src/operations/replay.ts";
+import { ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
+import type { PolicyFigures, ReplayReport } from "../../src/replaying/report.ts";
+import { loadCounter } from "../../src/tokens/counter.ts";
+import { estimateTokens } from "../../src/tokens/estimate.ts";
+import { sumTokens } from "../support/independent-tokens.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { turnsOf } from "../support/replay-history.ts";
+
+interface ChatMessage {
+	readonly role: string;
+	readonly content: string;
+	readonly tool_calls?: unknown;
+}
+
+const lineOf = (result: number, line: number) => `result ${result} holds line ${line} for whoever needs it`;
+
+/** Turns with results of different sizes; every few turns the agent repeats a line of an earlier result. */
+function conversation(turns: number, back: number): ChatMessage[] {
+	const outputs = Array.from({ length: turns }, (_, turn) =>
+		Array.from({ length: 5 + ((turn * 7) % 30) }, (_, line) => lineOf(turn, line)).join("\n"),
+	);
+	const words = outputs.map((_, turn) => {
+		const earlier = turn - 1 - ((turn * back) % 9);
+		return earlier >= 0 && turn % 2 === 0 ? `I take\n${lineOf(earlier, turn % 5)}` : `Step ${turn}.`;
+	});
+	return turnsOf(outputs, words) as ChatMessage[];
+}
+
+const conversations = [
+	{ file: "long", conversation: conversation(30, 5) },
+	{ file: "middle", conversation: { messages: conversation(13, 3) } },
+	{ file: "short", conversation: conversation(2, 1) },
+];
+
+const messagesOf = (one: (typeof conversations)[number]["conversation"]) => ("messages" in one ? one.messages : one);
+
+// Without a reference, so that it is as long whether or not results are archived.
+const layer: PolicyLayer = { locale: "en", mask: { placeholder_template: "[masked {tool_call_id}]" } };
+
+const policy = policyOf(layer);
+
+const names = "raw,window:2,stride:4:2,break_even:2,balanced:high,optimum:2";
+
+async function run(more: Partial<ReplaySettings> = {}) {
+	// What `balanced` keeps by default, the others do without: these conversations are short.
+	const policies = await replayedPolicies(names, [layer, { mask: { keep_tokens: 200 } }]);
+	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices), ...more });
+	for (const one of conversations) await replay.add(one);
+	return { report: replay.report(), series: replay.series(), policies };
+}
+
+let report: ReplayReport;
+
+let policies: Awaited<ReturnType<typeof run>>["policies"];
+
+beforeAll(async () => {
+	({ report, policies } = await run({ contextWindow: 3_000 }));
+});
+
+/** The figures of a policy call by call: each beginning is masked by itself, as a session would have been. */
+async function naively(messages: readonly ChatMessage[], index: number) {
+	const one = policies[index] as (typeof policies)[number];
+	const countTokens = await loadCounter("o200k_base");
+	const tokensOf = (list: readonly ChatMessage[]) => sumTokens(list, "openai-chat", 4, countTokens);
+	const sums = { calls: 0, input: 0, cached: 0, peak: 0, over: 0, used: 0, inView: 0, masked: 0 };
+	let last: readonly ChatMessage[] = [];
+	const masked = async (end: number) => {
+		const beginning = messages.slice(0, end);
+		if (one.kind === "raw") return beginning;
+		const { conversation, report } = await maskConversation({ conversation: beginning, policy: one.policy });
+		sums.masked = report.masked_tool_results;
+		return conversation as readonly ChatMessage[];
+	};
+	for (const [end, message] of messages.entries()) {
+		if (message.role !== "assistant") continue;
+		const sent = await masked(end);
+		let same = 0;
+		while (same < last.length && JSON.stringify(last[same]) === JSON.stringify(sent[same])) same += 1;
+		const input = tokensOf(sent);
+		sums.calls += 1;
+		sums.input += input;
+		sums.cached += tokensOf(sent.slice(0, same));
+		sums.peak = Math.max(sums.peak, input);
+		sums.over += input > 3_000 ? 1 : 0;
+		const said = messages.slice(0, end).filter(({ role }) => role !== "tool");
+		for (const line of message.content.split("\n").filter((text) => text.startsWith("result "))) {
+			if (said.some(({ content }) => content.includes(line))) continue;
+			sums.used += 1;
+			sums.inView += sent.some(({ role, content }) => role === "tool" && content.includes(line)) ? 1 : 0;
+		}
+		last = sent;
+	}
+	await masked(messages.length);
+	return { ...sums, billed: sums.cached * 0.1 + (sums.input - sums.cached) * 1.25 };
+}
+
+const named = (figures: readonly PolicyFigures[], name: string) =>
+	figures.find(({ policy }) => policy === name) as PolicyFigures;
+
+describe("the figures", () => {
+	it.each([
+		[0, "raw"],
+		[1, "window:2"],
+		[2, "stride:4:2"],
+		[3, "break_even:2"],
+		[4, "balanced:high"],
+	])("of policy %i, %s, are what masking every beginning anew comes to", async (index, name) => {
+		const all: { naive: Awaited<ReturnType<typeof naively>>; figures: PolicyFigures }[] = [];
+		for (const [place, one] of conversations.entries()) {
+			const naive = await naively(messagesOf(one.conversation), index);
+			const figures = named(report.files[place]?.policies ?? [], name);
+			expect(figures).toMatchObject({
+				conversations: 1,
+				llm_calls: naive.calls,
+				input_tokens: naive.input,
+				cached_tokens: naive.cached,
+				peak_context_tokens: naive.peak,
+				calls_over_window: naive.over,
+				calls_of_known_window: naive.calls,
+				masked_tool_results: naive.masked,
+			});
+			expect(figures.billed).toBeCloseTo(naive.billed, 6);
+			if (naive.used === 0) expect(figures.recall.lines).toBe(null);
+			else expect(figures.recall.lines).toBeCloseTo(naive.inView / naive.used, 9);
+			all.push({ naive, figures });
+		}
+		const sum = (key: "calls" | "input" | "billed" | "used" | "inView" | "masked") =>
+			all.reduce((total, { naive }) => total + naive[key], 0);
+		const raw = named(report.policies, "raw");
+		const total = named(report.policies, name);
+		expect(total.llm_calls).toBe(sum("calls"));
+		expect(total.masked_tool_results).toBe(sum("masked"));
+		expect(total.ratio_to_raw).toBeCloseTo(sum("billed") / raw.billed, 9);
+		expect(total.worst_ratio_to_raw).toBe(Math.max(...all.map(({ figures }) => figures.ratio_to_raw)));
+		expect(total.average_context_ratio).toBeCloseTo(sum("input") / raw.input_tokens, 9);
+		expect(total.recall.lines).toBeCloseTo(sum("inView") / sum("used"), 9);
+		expect(sum("used")).toBeGreaterThan(8);
+		if (name === "raw") return;
+		expect(sum("masked")).toBeGreaterThan(10);
+		if (name !== "balanced:high") expect(sum("inView")).toBeLessThan(sum("used"));
+	});
+
+	it("hold policies that go by age alone against the optimum of their window", () => {
+		const optimum = named(report.policies, "optimum:2");
+		expect(optimum.ratio_to_optimum).toBe(1);
+		for (const name of ["window:2", "stride:4:2", "break_even:2"]) {
+			const { billed, ratio_to_optimum } = named(report.policies, name);
+			expect(ratio_to_optimum).toBeGreaterThan(1);
+			expect(ratio_to_optimum).toBeCloseTo(billed / optimum.billed, 9);
+		}
+		for (const name of ["raw", "balanced:high"]) expect(named(report.policies, name).ratio_to_optimum).toBe(null);
+	});
+
+	it("have a bound that is no lower than the recall", () => {
+		for (const { recall, recall_bound } of report.policies) {
+			expect(recall_bound.lines).toBeGreaterThanOrEqual((recall.lines ?? 1) - 1e-9);
+		}
+		expect(named(report.policies, "raw")).toMatchObject({ recall: { lines: 1 }, recall_bound: { lines: 1 } });
+	});
+
+	it("of the seed are those of one masking", async () => {
+		for (const [index, one] of conversations.entries()) {
+			const { report: masking } = await maskConversation({ conversation: one.conversation, policy });
+			expect(report.files[index]).toMatchObject({
+				file: one.file,
+				masked_tool_results: masking.masked_tool_results,
+				tool_chars_after: masking.tool_chars.after,
+				tokens_before: masking.tokens.before,
+			});
+		}
+		expect(report.masked_tool_results).toBe(22 + 5);
+	});
+
+	it("are the same whichever policies stand beside them", async () => {
+		const alone = await replayedPolicies("stride:4:2", [layer]);
+		const other = await run({ policies: alone, contextWindow: 3_000 });
+		expect(other.report.policies).toEqual([named(report.policies, "stride:4:2")]);
+	});
+
+	it("know of no window where no model is named", async () => {
+		const { policies } = (await run()).report;
+		for (const one of policies) expect(one).toMatchObject({ calls_over_window: 0, calls_of_known_window: 0 });
+	});
+
+	it("are of conversations with enough tool turns alone", async () => {
+		const { report } = await run({ minTurns: 13 });
+		expect(report.files.map(({ file }) => file)).toEqual(["long", "middle"]);
+		expect(report.policies[0]?.conversations).toBe(2);
+	});
+
+	it("are estimated for a model whose tokens no public encoding counts, and billed in dollars", async () => {
+		const model = "claude-sonnet-4-5";
+		const { factor } = (await estimateTokens(model, undefined)).scale;
+		expect(factor).toBeGreaterThan(1);
+		const scaled = (await run({ model, rates: await ratesOfModel(model) })).report;
+		for (const [index, plain] of report.policies.entries()) {
+			const figures = scaled.policies[index] as PolicyFigures;
+			// Nearly: the delimiters of messages are not scaled.
+			expect(figures.input_tokens / (plain.input_tokens * factor)).toBeCloseTo(1, 1);
+			expect(figures.calls_of_known_window).toBe(figures.llm_calls);
+			const written = figures.input_tokens - figures.cached_tokens;
+			expect(figures.billed).toBeCloseTo((figures.cached_tokens * 0.3 + written * 3.75) / 1e6, 4);
+			expect(figures.ratio_to_raw).toBeCloseTo(plain.ratio_to_raw, 1);
+		}
+	});
+});
+
+describe("the series", () => {
+	it("are what the figures sum up", async () => {
+		const { report, series } = await run({ mostSeries: 5 });
+		expect(series).toHaveLength(conversations.length * policies.length);
+		for (const { file, policy, context, billed } of series) {
+			const figures = named(report.files.find((one) => one.file === file)?.policies ?? [], policy);
+			const inputs = context.map((parts) => Object.values(parts).reduce((sum, tokens) => sum + tokens, 0));
+			expect(inputs.reduce((sum, tokens) => sum + tokens, 0)).toBe(figures.input_tokens);
+			expect(Math.max(...inputs)).toBe(figures.peak_context_tokens);
+			expect(billed).toHaveLength(figures.llm_calls);
+			expect(billed.at(-1)).toBeCloseTo(figures.billed, 6);
+		}
+	});
+
+	it("are kept of the conversations with the most calls, in their order, and of none unless asked for", async () => {
+		const { series } = await run({ mostSeries: 2 });
+		expect([...new Set(series.map(({ file }) => file))]).toEqual(["long", "middle"]);
+		expect((await run()).series).toEqual([]);
+	});
+});
+
+it("what is no conversation is refused, and counts for nothing", async () => {
+	const replay = await startReplay({ policy, policies, rates: ratesOfPrices(policy.prices) });
+	await expect(replay.add({ file: "odd", conversation: { text: "x" } })).rejects.toMatchObject({
+		code: "not_a_conversation",
+	});
+	expect(replay.report()).toMatchObject({ masked_tool_results: 0, policies: [], files: [] });
+});

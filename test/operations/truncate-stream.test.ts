@@ -1,0 +1,111 @@
+import { describe, expect, it } from "vitest";
+import { openArchive } from "../../src/archive/open.ts";
+import { shortenStream } from "../../src/pipeline/stream/shorten-stream.ts";
+import { bytesToHold } from "../../src/pipeline/stream/stream-limit.ts";
+import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { policyOf } from "../support/policy-of.ts";
+
+const policy = policyOf({ locale: "en" });
+
+const limit = { kind: "head_tail", maxChars: 50_000 } as const;
+
+/** Bytes of every kind, most of them no UTF-8, the same each time. */
+function anyBytes(length: number): Buffer {
+	const bytes = Buffer.alloc(length);
+	let state = 7;
+	for (let index = 0; index < length; index += 1) {
+		state = (state * 48_271) % 2_147_483_647;
+		bytes[index] = state % 3 === 0 ? 0x61 : state >>> 8;
+	}
+	return bytes;
+}
+
+async function* cut(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
+	for (let start = 0, index = 0; start < bytes.length; index += 1) {
+		const length = lengths[index % lengths.length] as number;
+		yield bytes.subarray(start, start + length);
+		start += length;
+	}
+}
+
+describe("an output that is too long to be held", () => {
+	const bytes = Buffer.concat([anyBytes(100_000), Buffer.from("漢字😀\n".repeat(900_000)), anyBytes(100_001)]);
+
+	it.each([[[65_536]], [[1_021, 7, 1, 40_009]], [[9_000_000, 3]]])(
+		"is read, cut and archived as one that is, whatever its bytes and wherever they are parted: %j",
+		async (lengths) => {
+			expect(bytes.length).toBeGreaterThan(bytesToHold(limit, policy));
+			const archive = await openArchive({ where: "memory" });
+			const text = bytes.toString("utf8");
+			const expected = await truncateText({ text, policy, maxChars: limit.maxChars, archive });
+			const shortened = await shortenStream({ pieces: cut(bytes, lengths), policy, limit, archive });
+			expect(shortened).toEqual({ kind: "shortened", text: expected.text, failure: undefined });
+			expect((await archive?.stats())?.originals).toBe(1);
+			expect((await archive?.get(expected.report.ref ?? ""))?.text === text).toBe(true);
+			await archive?.close();
+		},
+	);
+
+	it("is cut with half of its limit for each end where head and tail are more than the limit", async () => {
+		const tight = { kind: "head_tail", maxChars: 1_000 } as const;
+		const expected = await truncateText({ text: bytes.toString("utf8"), policy, maxChars: 1_000 });
+		const shortened = await shortenStream({ pieces: cut(bytes, [50_000]), policy, limit: tight });
+		expect(shortened).toMatchObject({ text: expected.text });
+	});
+
+	it("comes out within a limit in characters, with how the command ended", async () => {
+		const ending = async () => ({ exitCode: 137, signal: "SIGKILL", durationMs: 61_250 });
+		const shortened = await shortenStream({
+			pieces: cut(bytes, [65_536]),
+			policy,
+			limit: { kind: "chars", most: 5_000 },
+			ending,
+		});
+		const { text } = shortened as { text: string };
+		expect(text.length).toBeLessThanOrEqual(5_000);
+		expect(text.length).toBeGreaterThan(4_000);
+		expect(text.split("\n")[0]).toMatch(
+			/^\[Ended by SIGKILL \(exit code 137\) after 61\.3 s\. Output shortened: \d+ of \d+ lines, \d+ characters in all\.\]$/,
+		);
+	});
+});
+
+describe("an output that is held", () => {
+	it("is shortened by the strategy of the call, else of the policy, with what it is looked through for", async () => {
+		const text = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
+		const short = async (given: object, layer = {}) => {
+			const request = { pieces: cut(Buffer.from(text), [4_096]), policy: policyOf({ locale: "en", ...layer }) };
+			const shortened = await shortenStream({ ...request, limit: { kind: "chars", most: 3_000 }, ...given });
+			return (shortened as { text: string }).text;
+		};
+		expect(await short({ focus: "value500" })).toContain("\nvalue500 is");
+		expect(await short({ focus: "value500", strategy: "head_tail" })).not.toContain("value500 is");
+		expect(await short({ toolCall: { id: "a", name: "grep", input: { pattern: "value500" } } })).toContain(
+			"\nvalue500 is",
+		);
+		const described = await short({}, { truncate: { strategy: "binary" } });
+		expect(described).toContain("not shown");
+		expect(await short({ strategy: "log" }, { truncate: { strategy: "binary" } })).not.toContain("not shown");
+	});
+
+	it("of JSON stays JSON, and colours go", async () => {
+		const rows = Array.from({ length: 900 }, (_, id) => ({ id, name: `row ${id}` }));
+		const short = async (text: string) => {
+			const pieces = cut(Buffer.from(text), [4_096]);
+			const shortened = await shortenStream({ pieces, policy, limit: { kind: "chars", most: 3_000 } });
+			return (shortened as { text: string }).text;
+		};
+		expect(JSON.parse(await short(JSON.stringify(rows)))[1]).toEqual(rows[0]);
+		const coloured = await short(Array.from({ length: 900 }, (_, id) => `\u001b[32mok\u001b[0m ${id}`).join("\n"));
+		expect(coloured).toContain("\nok 0\n");
+		expect(coloured).not.toContain("\u001b");
+	});
+
+	it("passes with its very bytes where it fits", async () => {
+		const bytes = anyBytes(3_000);
+		for (const within of [limit, { kind: "chars", most: 3_000 }, { kind: "tokens", most: 20_000 }] as const) {
+			const shortened = await shortenStream({ pieces: cut(bytes, [999]), policy, limit: within });
+			expect(shortened).toEqual({ kind: "whole", bytes });
+		}
+	});
+});

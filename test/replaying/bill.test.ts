@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { replay } from "../../src/masking/replay.ts";
+import type { PolicyLayer } from "../../src/policy/schema.ts";
+import { contextByPart, meterSchedule } from "../../src/replaying/bill.ts";
+import { pngOf } from "../support/media-samples.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { historyOf } from "../support/replay-history.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+
+const turns = 6;
+
+/** Turns in Anthropic's format, whose results stand in messages of the user, each with an image, some with text. */
+const document = [
+	{ role: "user", content: "Look at the pages." },
+	...Array.from({ length: turns }, (_, turn) => [
+		{ role: "assistant", content: [{ type: "tool_use", id: `call_${turn}`, name: "shot", input: { page: turn } }] },
+		{
+			role: "user",
+			content: [
+				{
+					type: "tool_result",
+					tool_use_id: `call_${turn}`,
+					content: [
+						...(turn % 2 === 0 ? [{ type: "text", text: "what the page says ".repeat(40) }] : []),
+						{ type: "image", source: { type: "base64", media_type: "image/png", data: pngOf(900, 600) } },
+					],
+				},
+			],
+		},
+	]).flat(),
+	{ role: "assistant", content: "Done." },
+];
+
+function partsUnder(layer: PolicyLayer) {
+	const policy = policyOf({ ...layer, mask: { window_turns: 2, ...layer.mask } });
+	const history = historyOf(transcriptFrom(document), policy);
+	const schedule = replay(history, { mask: policy.mask, prices: policy.prices });
+	const bill = meterSchedule(history, schedule, policy.prices);
+	return { history, bill, parts: contextByPart(history, schedule) };
+}
+
+describe("contextByPart", () => {
+	it.each(["mask", "keep"] as const)("adds up to each call's input, no part below nothing, images: %s", (media) => {
+		const { bill, parts } = partsUnder({ media });
+		expect(parts.map((one) => Object.values(one).reduce((sum, tokens) => sum + tokens, 0))).toEqual(
+			bill.calls.map(({ input }) => input),
+		);
+		for (const one of parts) expect(Math.min(...Object.values(one))).toBeGreaterThanOrEqual(0);
+	});
+
+	it("counts images among the results that hold them, and what stands in their place among the placeholders", () => {
+		const { history, bill, parts } = partsUnder({ media: "mask" });
+		const [image = 0] = history.transcript.messages[2]?.results[0]?.media.map(({ tokens }) => tokens) ?? [];
+		expect(image).toBeGreaterThan(500);
+		expect(bill.maskedResults).toBe(turns - 2);
+		expect(parts.every(({ user }) => user < image)).toBe(true);
+		expect(parts[2]?.results).toBeGreaterThan(2 * image);
+		expect(parts.at(-1)?.results).toBeLessThan(2 * image + turns * 200);
+		expect(parts.at(-1)?.placeholders).toBeGreaterThan(0);
+		expect(parts.at(-1)?.placeholders).toBeLessThan((turns - 2) * 60);
+	});
+});

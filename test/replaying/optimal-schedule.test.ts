@@ -1,0 +1,68 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, expect } from "vitest";
+import { readConversation } from "../../src/formats/detect.ts";
+import { meterSchedule } from "../../src/replaying/bill.ts";
+import { optimalSchedule } from "../../src/replaying/optimum.ts";
+import { conversations } from "../support/conversation-arbitrary.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { historyOf, turnsOf } from "../support/replay-history.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+import { plainOptimum } from "./plain-optimum.ts";
+
+const seen = { advances: 0, several: 0, nothing: 0, messy: 0 };
+
+const prices = fc.constantFrom(
+	{ cache_read: 0.1, cache_write: 1.25 },
+	{ cache_read: 0.5, cache_write: 1 },
+	{ cache_read: 1, cache_write: 1 },
+);
+
+const windows = fc.integer({ min: 1, max: 4 });
+
+const sizes = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 30 });
+
+test.prop([sizes, windows, prices], { numRuns: 300 })(
+	"the schedule costs what the optimum does, and masks whole turns outside the window alone, oldest first",
+	(lengths, windowTurns, given) => {
+		const policy = policyOf({ mask: { window_turns: windowTurns }, prices: given });
+		const outputs = lengths.map((length) => "word ".repeat(length / 5));
+		const history = historyOf(transcriptFrom(turnsOf(outputs)), policy);
+		const schedule = optimalSchedule(history, windowTurns, policy.prices);
+		const { billed } = meterSchedule(history, schedule, policy.prices);
+		expect(billed).toBeCloseTo(plainOptimum(history, windowTurns, policy.prices), 6);
+		const moments: number[] = [];
+		history.results.forEach(({ turn = 0, saves }, place) => {
+			const moment = schedule[place] ?? Number.NaN;
+			if (saves === 0) expect(moment).toBe(Number.POSITIVE_INFINITY);
+			else moments.push(moment);
+			if (moment === Number.POSITIVE_INFINITY) return;
+			expect(history.calls).toContain(moment);
+			const turns = history.opensTurn.slice(0, moment).reduce((sum, opens) => sum + opens, 0);
+			expect(turn).toBeLessThan(turns - windowTurns);
+		});
+		expect(moments).toEqual(moments.toSorted((a, b) => a - b));
+		const advances = new Set(moments.filter(Number.isFinite)).size;
+		seen.advances += advances;
+		seen.several += advances > 1 ? 1 : 0;
+		seen.nothing += advances === 0 ? 1 : 0;
+	},
+);
+
+test.prop([conversations, windows, prices], { numRuns: 200 })(
+	"it does so in conversations of any shape",
+	({ document }, windowTurns, given) => {
+		const policy = policyOf({ mask: { window_turns: windowTurns, keep_errors: false }, prices: given });
+		const history = historyOf(readConversation(document).transcript, policy);
+		const schedule = optimalSchedule(history, windowTurns, policy.prices);
+		const bill = meterSchedule(history, schedule, policy.prices);
+		expect(bill.billed).toBeCloseTo(plainOptimum(history, windowTurns, policy.prices), 6);
+		seen.messy += bill.maskedResults;
+	},
+);
+
+afterAll(() => {
+	expect(seen.advances).toBeGreaterThan(150);
+	expect(seen.several).toBeGreaterThan(40);
+	expect(seen.nothing).toBeGreaterThan(40);
+	expect(seen.messy).toBeGreaterThan(150);
+});

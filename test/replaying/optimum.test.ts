@@ -1,0 +1,66 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, expect } from "vitest";
+import { optimalBill } from "../../src/engine/replay/optimum.ts";
+import type { ReplayHistory } from "../../src/masking/history.ts";
+import { replay } from "../../src/masking/replay.ts";
+import { meterSchedule } from "../../src/replaying/bill.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { historyOf, turnsOf } from "../support/replay-history.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+
+const seen = { better: 0, schedules: 0 };
+
+/** The bill of each schedule that advances the boundary at some calls, to whatever turns the window allows there. */
+function billsOf(history: ReplayHistory, windowTurns: number, prices: { cache_read: number; cache_write: number }) {
+	const policy = policyOf({ prices });
+	const bills: number[] = [];
+	const advance = (call: number, boundaries: readonly number[]) => {
+		if (call === history.calls.length) {
+			const schedule = history.results.map(({ turn = 0, saves }) => {
+				const first = saves === 0 ? -1 : boundaries.findIndex((boundary) => boundary > turn);
+				return first === -1 ? Number.POSITIVE_INFINITY : (history.calls[first] ?? 0);
+			});
+			bills.push(meterSchedule(history, schedule, policy.prices).billed);
+			return;
+		}
+		const turns = history.opensTurn.slice(0, history.calls[call]).reduce((sum, opens) => sum + opens, 0);
+		const least = boundaries.at(-1) ?? 0;
+		advance(call + 1, [...boundaries, least]);
+		for (let next = least + 1; next <= turns - windowTurns; next += 1) advance(call + 1, [...boundaries, next]);
+	};
+	advance(0, []);
+	return bills;
+}
+
+const sizes = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 2, maxLength: 7 });
+
+const prices = fc.constantFrom(
+	{ cache_read: 0.1, cache_write: 1.25 },
+	{ cache_read: 0.5, cache_write: 1 },
+	// No provider's, but one may ask for them.
+	{ cache_read: 1, cache_write: 0.5 },
+);
+
+test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices], { numRuns: 150 })(
+	"the optimum is the least of all schedules of the boundary, and none of ours is below it",
+	(lengths, windowTurns, prices) => {
+		const policy = policyOf({ mask: { window_turns: windowTurns }, prices });
+		const outputs = lengths.map((length) => "word ".repeat(length / 5));
+		const history = historyOf(transcriptFrom(turnsOf(outputs)), policy);
+		const bills = billsOf(history, windowTurns, prices);
+		const optimum = optimalBill(history, windowTurns, policy.prices);
+		expect(optimum).toBeCloseTo(Math.min(...bills), 6);
+		seen.schedules += bills.length;
+		seen.better += optimum < (bills[0] ?? 0) - 1e-6 ? 1 : 0;
+		for (const cadence of ["every_turn", "stride"] as const) {
+			const mask = { ...policy.mask, cadence, stride_turns: 2 };
+			const bill = meterSchedule(history, replay(history, { mask, prices: policy.prices }), policy.prices);
+			expect(bill.billed).toBeGreaterThanOrEqual(optimum - 1e-6);
+		}
+	},
+);
+
+afterAll(() => {
+	expect(seen.schedules).toBeGreaterThan(1_000);
+	expect(seen.better).toBeGreaterThan(10);
+});

@@ -1,0 +1,113 @@
+import { fc, test } from "@fast-check/vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import type { Transcript } from "../../src/conversation/transcript.ts";
+import { toolTurns } from "../../src/conversation/turns.ts";
+import { readConversation } from "../../src/formats/detect.ts";
+import { replay } from "../../src/masking/replay.ts";
+import { findStale } from "../../src/masking/staleness.ts";
+import { findUses } from "../../src/masking/uses.ts";
+import type { MaskPolicy } from "../../src/policy/schema.ts";
+import { realTranscripts } from "../real/real-transcripts.ts";
+import { conversations } from "../support/conversation-arbitrary.ts";
+import { policyOf } from "../support/policy-of.ts";
+import { hasRealData } from "../support/real-conversations.ts";
+import { historyOf, turnsOf } from "../support/replay-history.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+import { plainReplay } from "./plain-replay.ts";
+import { plainUses } from "./plain-uses.ts";
+
+const seen = { taken: 0, touches: 0, fresh: 0, masked: 0, kept: 0, moments: 0 };
+
+function compareUses(transcript: Transcript): void {
+	const found = findUses(transcript);
+	expect(found).toEqual(plainUses(transcript));
+	seen.taken += found.identifiers.flat().length + found.lines.flat().length;
+	seen.touches += found.touches.flat().length;
+	seen.fresh += found.fresh.filter((count) => count > 0).length;
+}
+
+function compareReplays(transcript: Transcript, mask: Partial<MaskPolicy>, budget?: number): void {
+	const policy = policyOf({ mask });
+	const history = historyOf(transcript, policy);
+	const schedule = Array.from(replay(history, { mask: policy.mask, prices: policy.prices, budget }));
+	const given = { history, uses: findUses(transcript), stale: findStale(transcript, history.masked) };
+	expect(schedule).toEqual(plainReplay(given, policy, budget));
+	const masked = schedule.filter(Number.isFinite);
+	seen.masked += masked.length;
+	seen.kept += schedule.length - masked.length;
+	seen.moments += new Set(masked).size;
+}
+
+const masks: fc.Arbitrary<Partial<MaskPolicy>> = fc.record({
+	window_turns: fc.integer({ min: 1, max: 4 }),
+	keep_errors: fc.boolean(),
+	error_detection: fc.constantFrom("seed", "structural"),
+	keep_last_k_per_tool: fc.constantFrom(null, 0, 1, 3),
+	tools: fc.constantFrom({}, { ls: "never" }, { read: "always", ls: "always" }, { read: { keep_last: 2 } } as const),
+	selection: fc.constantFrom("age", "use"),
+	keep_tokens: fc.constantFrom(null, 0, 200, 1_000),
+	cadence: fc.constantFrom("every_turn", "stride", "break_even"),
+	stride_turns: fc.integer({ min: 1, max: 6 }),
+	patience: fc.constantFrom(0, 0.2, 1),
+});
+
+const budgets = fc.constantFrom(undefined, 500, 2_000);
+
+/** Names and lines of a small pool, so that results hold the same ones and answers come back to them. */
+const words = fc.array(
+	fc.constantFrom("loadTable", "saveTable", "src/a.ts", "src/file-1.ts", "a whole line of twenty", "\n", "filler text"),
+	{ maxLength: 8 },
+);
+
+const agents = fc
+	.array(fc.tuple(words, words, fc.integer({ min: 0, max: 400 })), { minLength: 2, maxLength: 24 })
+	.map((turns) =>
+		transcriptFrom(
+			turnsOf(
+				turns.map(([held, , length]) => `${held.join(" ")}\n${"x".repeat(length)}`),
+				turns.map(([, said]) => said.join(" ")),
+			),
+		),
+	);
+
+const transcripts = fc.oneof(
+	agents,
+	conversations.map(({ document }) => readConversation(document).transcript),
+);
+
+test.prop([transcripts], { numRuns: 300 })("uses are those that a plain search finds", compareUses);
+
+test.prop([transcripts, masks, budgets], { numRuns: 400 })(
+	"a replay is that of a selection worked out from nothing at each moment",
+	compareReplays,
+);
+
+describe.skipIf(!hasRealData)("on real conversations", () => {
+	const real = Array.from(realTranscripts())
+		.filter(({ transcript: { messages } }, index) => index % 9 === 0 && messages.length < 150)
+		.map(({ transcript }) => transcript)
+		.filter((transcript) => toolTurns(transcript).length >= 5);
+
+	it("finds the same uses", () => {
+		expect(real.length).toBeGreaterThan(5);
+		for (const transcript of real) compareUses(transcript);
+	});
+
+	it.each([
+		{ selection: "use", cadence: "break_even", window_turns: 5, keep_tokens: 2_000, error_detection: "structural" },
+		{ selection: "use", cadence: "every_turn", window_turns: 3, keep_tokens: 1_000 },
+		{ selection: "age", cadence: "break_even", window_turns: 4 },
+		{ selection: "age", cadence: "stride", window_turns: 4, stride_turns: 3, keep_last_k_per_tool: 2 },
+	] as const)("replays the same: %o", (mask) => {
+		for (const transcript of real) compareReplays(transcript, mask);
+	});
+});
+
+afterAll(() => {
+	expect(seen.taken).toBeGreaterThan(100);
+	expect(seen.touches).toBeGreaterThan(200);
+	expect(seen.fresh).toBeGreaterThan(100);
+	expect(seen.masked).toBeGreaterThan(200);
+	expect(seen.kept).toBeGreaterThan(200);
+	expect(seen.moments).toBeGreaterThan(100);
+});

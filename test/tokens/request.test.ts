@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import { loadCounter } from "../../src/tokens/counter.ts";
+import { functionTokens, inputTokensOf, requestOverhead } from "../../src/tokens/request.ts";
+
+describe("inputTokensOf", () => {
+	it.each([
+		["the number alone", { input_tokens: 7 }, 7],
+		[
+			"Anthropic's",
+			{ input_tokens: 4, cache_creation_input_tokens: 248, cache_read_input_tokens: 1_800, output_tokens: 503 },
+			2_052,
+		],
+		["Anthropic's without a cache", { input_tokens: 4, cache_read_input_tokens: null, output_tokens: 5 }, 4],
+		["OpenAI's Responses", { input_tokens: 90, input_tokens_details: { cached_tokens: 64 }, output_tokens: 5 }, 90],
+		["Chat Completions'", { prompt_tokens: 90, completion_tokens: 5, total_tokens: 95 }, 90],
+		["a gateway's, of all", { prompt_tokens: 90, cache_read_input_tokens: 64, completion_tokens: 5 }, 90],
+		["Gemini's", { promptTokenCount: 90, cachedContentTokenCount: 64, candidatesTokenCount: 5 }, 90],
+		[
+			"Gemini's from Python",
+			{ prompt_token_count: 90, cached_content_token_count: null, candidates_token_count: 5 },
+			90,
+		],
+		["Bedrock's", { inputTokens: 9, cacheReadInputTokens: 50, cacheWriteInputTokens: 1, outputTokens: 5 }, 60],
+	])("reads %s", (_what, usage, tokens) => {
+		expect(inputTokensOf(usage)).toBe(tokens);
+	});
+
+	it.each([
+		null,
+		7,
+		"7",
+		{},
+		[],
+		{ output_tokens: 7 },
+		{ input_tokens: "7" },
+		{ input_tokens: -1 },
+		{ input_tokens: 0.5 },
+		{ input_tokens: 7, cache_read_input_tokens: "many" },
+	])("refuses %j", (usage) => {
+		expect(() => inputTokensOf(usage)).toThrow(
+			expect.objectContaining({ code: "invalid_argument", message: expect.stringContaining("`input_tokens`") }),
+		);
+	});
+});
+
+const countTokens = await loadCounter("o200k_base");
+
+const weather = {
+	name: "get_current_weather",
+	description: "Get the current weather in a given location",
+	parameters: {
+		type: "object",
+		properties: {
+			location: { type: "string", description: "The city and state, e.g. San Francisco, CA" },
+			unit: { type: "string", description: "The unit of temperature to return", enum: ["celsius", "fahrenheit"] },
+		},
+		required: ["location"],
+	},
+};
+
+const tools = [{ type: "function", function: weather }];
+
+describe("functionTokens", () => {
+	it.each([
+		["o200k_base", 7, 101],
+		["cl100k_base", 10, 105],
+	] as const)("is what OpenAI's own example counts in %s, and its API", async (encoding, functionStart, all) => {
+		const count = await loadCounter(encoding);
+		const texts = ["You are a helpful assistant that can answer to questions about the weather."];
+		texts.push("What's the weather like in San Francisco?", "system", "user");
+		const messages = texts.reduce((sum, text) => sum + count(text), 2 * 3 + 3);
+		expect(functionTokens(tools, { countTokens: count, functionStart })).toBe(all - messages);
+	});
+
+	it("reads them as Responses has them too, and functions without parameters", () => {
+		const flat = [{ type: "function", ...weather }];
+		const options = { countTokens, functionStart: 7 } as const;
+		expect(functionTokens(flat, options)).toBe(functionTokens(tools, options));
+		const bare = [{ type: "function", function: { name: "ls" } }];
+		expect(functionTokens(bare, options)).toBe(7 + countTokens("ls:") + 12);
+		expect(functionTokens([], options)).toBe(0);
+	});
+
+	it.each([
+		["an object inside", { properties: { filter: { type: "object", properties: { a: { type: "string" } } } } }],
+		["a list", { properties: { paths: { type: "array", items: { type: "string" } } } }],
+		["alternatives", { properties: { a: { anyOf: [{ type: "string" }, { type: "number" }] } } }],
+		["no list of properties", { properties: [] }],
+	])("knows nothing of parameters with %s", (_what, parameters) => {
+		const deep = [...tools, { type: "function", function: { ...weather, parameters } }];
+		expect(functionTokens(deep, { countTokens, functionStart: 7 })).toBeUndefined();
+	});
+
+	it.each([undefined, null, "tools", {}, [null], [{ type: "web_search" }], [{ type: "function" }]])(
+		"knows nothing of %j",
+		(anything) => {
+			expect(functionTokens(anything, { countTokens, functionStart: 7 })).toBeUndefined();
+		},
+	);
+});
+
+describe("requestOverhead", () => {
+	const toolTokens = countTokens(JSON.stringify(tools));
+	const overhead = (model: string, these: unknown = tools) =>
+		requestOverhead({ model, tools: these, toolTokens, countTokens });
+
+	it("puts OpenAI's functions in the place of their JSON", () => {
+		const functions = functionTokens(tools, { countTokens, functionStart: 7 }) ?? Number.NaN;
+		expect(overhead("gpt-4o")).toBe(functions - toolTokens);
+		expect(overhead("gpt-4o")).toBeLessThan(0);
+		expect(overhead("gpt-4") - overhead("gpt-4o")).toBe(3);
+		expect(overhead("gpt-4o", [{ type: "web_search" }])).toBe(0);
+		expect(overhead("gpt-oss-120b")).toBe(0);
+	});
+
+	it.each([
+		["claude-3-opus-20240229", 530],
+		["claude-3-haiku-20240307", 264],
+		["claude-3-5-haiku-latest", 264],
+		["claude-3-sonnet-20240229", 159],
+		["claude-3-7-sonnet-latest", 346],
+		["claude-sonnet-4-20250514", 313],
+		["claude-opus-4-1", 313],
+		["anthropic/claude-sonnet-4.5", 497],
+		["claude-opus-4-6", 497],
+		["claude-opus-4-7", 675],
+		["claude-opus-4-8", 290],
+		["claude-sonnet-5", 354],
+	])("adds the prompt for tools of %s", (model, tokens) => {
+		expect(overhead(model)).toBe(tokens);
+		for (const none of [[], {}, null, "tools"]) expect(overhead(model, none)).toBe(0);
+	});
+
+	it("adds nothing where nothing is documented", () => {
+		for (const model of ["gemini-2.5-pro", "nobody-1", ""]) expect(overhead(model)).toBe(0);
+	});
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from "vitest";
+import { parseTokenTable, rankOf, readTokenTable } from "../../src/tokens/table.ts";
+import { readRanks } from "./heap-oracle.ts";
+import { tableNames } from "./reference.ts";
+import { tableOf, viewOf } from "./trained-table.ts";
+
+describe.each(tableNames)("the table of %s", (name) => {
+	const table = readTokenTable(name);
+	const ranks = readRanks(name);
+
+	it("has each token at its rank", () => {
+		let wrong = 0;
+		for (const [token, rank] of ranks) if (rankOf(table, viewOf(token), 0, token.length) !== rank) wrong++;
+		expect(wrong).toBe(0);
+		expect(table.size).toBe(ranks.size);
+		expect(table.longest).toBe(128);
+	});
+
+	it("has nothing else", () => {
+		let asked = 0;
+		for (const token of ranks.keys()) {
+			const changed = `${token.slice(0, -1)}${String.fromCharCode(token.charCodeAt(token.length - 1) ^ 1)}`;
+			const longer = `${token}q`;
+			for (const other of [changed, longer]) {
+				if (ranks.has(other)) continue;
+				asked++;
+				if (rankOf(table, viewOf(other), 0, other.length) !== -1) expect(other).toBe("unknown");
+			}
+		}
+		expect(asked).toBeGreaterThan(table.size);
+	});
+
+	it("takes at most 6 MB, none of it as objects", () => {
+		const { tokens, starts, singles, pairs, slots, filter } = table;
+		const arrays = [tokens.bytes, starts, singles, pairs, slots, filter];
+		expect(arrays.reduce((sum, array) => sum + array.byteLength, 0)).toBeLessThan(6e6);
+	});
+});
+
+describe("createTokenTable", () => {
+	it("finds tokens of every length up to the longest", () => {
+		const tokens = Array.from({ length: 60 }, (_, index) => "ab".repeat(index + 1).slice(0, index + 2));
+		const table = tableOf(tokens);
+		for (const [index, token] of tokens.entries()) {
+			expect(rankOf(table, viewOf(`${token}b`), 0, token.length)).toBe(256 + index);
+			expect(rankOf(table, viewOf(`x${token}`), 1, token.length)).toBe(256 + index);
+		}
+		expect(rankOf(table, viewOf("ab".repeat(40)), 0, 80)).toBe(-1);
+	});
+});
+
+describe("parseTokenTable", () => {
+	it("refuses a file of another number of tokens", () => {
+		expect(() => parseTokenTable(Buffer.from("YQ== 0\nYg== 1\n"), 3)).toThrow(/3 tokens, got 2/);
+	});
+});
