@@ -31,7 +31,7 @@ export type { EditRecord, Log, LogEvent } from "./operations/edit-record.ts";
 export type { GuardWithCompactionReport as GuardReport } from "./operations/guard-with-compaction.ts";
 export type { MaskReport, Outcome } from "./operations/mask.ts";
 export type { RestoreReport } from "./operations/restore.ts";
-export type { TruncateReport } from "./pipeline/truncate-text.ts";
+export type { TruncateReport } from "./operations/truncate.ts";
 export type { PolicyLayer } from "./policy/schema.ts";
 export { type Policy, policySchema } from "./policy/schema.ts";
 export { createOpenAiCompatible, type OpenAiCompatibleOptions } from "./summariser/endpoint.ts";

@@ -1,7 +1,6 @@
 import type { Archive } from "./archive/archive.ts";
 import { type ArchiveOptions, openArchive as open } from "./archive/open.ts";
-import { isPlainJson, NotJsonError, requireJson } from "./engine/stringify.ts";
-import type { TruncationStrategy } from "./engine/truncate/truncation-types.ts";
+import { isPlainJson, NotJsonError, requireJson } from "./conversation/json.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
 import { type CompactionOptions, compactConversation, compactionOfOptions } from "./operations/compact.ts";
 import type { CompactOutcome } from "./operations/compaction-request.ts";
@@ -10,7 +9,7 @@ import type { Log } from "./operations/edit-record.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
 import { type MaskReport, maskConversation, type Outcome } from "./operations/mask.ts";
 import { type RestoreReport, restoreWhole } from "./operations/restore.ts";
-import { type TruncateReport, truncateText } from "./pipeline/truncate-text.ts";
+import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
 import { wrongArgument } from "./policy/errors.ts";
 import { resolvePolicy } from "./policy/layers.ts";
@@ -18,6 +17,7 @@ import { truncationStrategies } from "./policy/names.ts";
 import { checkOptions, choice, type OptionSchemas, optionsSchema, optionTypes, wholeNumber } from "./policy/options.ts";
 import type { Policy, PolicyLayer } from "./policy/schema.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
+import type { TruncationStrategy } from "./truncation/draft.ts";
 
 /** What every library call takes. */
 export interface CallOptions {

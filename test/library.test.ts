@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type * as Library from "../src/index.ts";
 import { guardConversation } from "../src/operations/guard.ts";
 import { maskConversation } from "../src/operations/mask.ts";
-import { truncateText } from "../src/pipeline/truncate-text.ts";
+import { truncateText } from "../src/operations/truncate.ts";
 import { agentConversation, secret } from "./support/agent-conversation.ts";
 import { packageFolder } from "./support/built-cli.ts";
 import { deepFreeze } from "./support/deep-freeze.ts";

@@ -1,7 +1,6 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
-import path from "node:path";
+import { type FileHandle, lstat, mkdir, open, readdir } from "node:fs/promises";
 
 /** Whether a file or folder was not there. */
 export function isAbsent(error: unknown): boolean {
@@ -44,37 +43,6 @@ async function makeFolder(folder: string): Promise<void> {
 		// On a read-only file system, a recursive `mkdir` fails with ENOENT; one of a single level tells the reason.
 		if (!isAbsent(error)) throw error;
 		await mkdir(folder, { mode: 0o700 });
-	}
-}
-
-/** A file to write. */
-export interface FileToPut {
-	readonly file: string;
-	readonly pieces: Iterable<Buffer>;
-	/** When it was written, in ms since 1970. */
-	readonly at: number;
-	/** Whether it has to be on the disk before this returns, and not only in the system's memory. */
-	readonly sync: boolean;
-}
-
-/** Writes a file that only this user may read, and that is there whole or not at all; replaces an older one. */
-export async function putFile({ file, pieces, at, sync }: FileToPut): Promise<void> {
-	const temporary = path.join(path.dirname(file), `.${randomUUID()}.tmp`);
-	const { O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW } = constants;
-	// Windows has no O_NOFOLLOW.
-	const handle = await open(temporary, O_CREAT | O_EXCL | O_WRONLY | (O_NOFOLLOW ?? 0), 0o600);
-	try {
-		try {
-			for (const piece of pieces) await handle.writeFile(piece);
-			await handle.utimes(new Date(at), new Date(at));
-			if (sync) await handle.sync();
-		} finally {
-			await handle.close();
-		}
-		await rename(temporary, file);
-	} catch (error) {
-		await rm(temporary, { force: true }).catch(() => {});
-		throw error;
 	}
 }
 

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { lstatSync, statSync } from "node:fs";
 import { readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import path from "node:path";
+import { writeWhole } from "../files/access.ts";
 import type { Retention, Sweep } from "./archive.ts";
 import {
 	holds,
@@ -11,7 +12,6 @@ import {
 	openToRead,
 	piecesOf,
 	putEmptyFile,
-	putFile,
 	statIfThere,
 	syncFolder,
 	undefinedIfAbsent,
@@ -171,7 +171,7 @@ const patterns = {
 	about: /^(?<hash>[0-9a-f]{64})\.(?<call>[0-9a-f]{16}|none)\.json$/,
 	call: /^(?<call>[0-9a-f]{16})\.(?<hash>[0-9a-f]{64})$/,
 	"set-aside": /^(?<hash>[0-9a-f]{64})\.[0-9a-f-]{36}\.swept$/,
-	temporary: /^\.[0-9a-f-]{36}\.tmp$/,
+	temporary: /^\.(?:palimpsest-)?[0-9a-f-]{36}\.tmp$/,
 };
 
 function readName(name: string): Named {
@@ -213,7 +213,7 @@ async function writeEntries(given: readonly Entry[], writing: Writing): Promise<
 		if (await isStored(entry, writing)) return;
 		const { hash, pieces } = entry;
 		const file = { file: layout.text(hash), at: writing.now(), sync: true };
-		await inFolder(layout.textFolder(hash), () => putFile({ ...file, pieces: pieces() }));
+		await inFolder(layout.textFolder(hash), () => writeWhole({ ...file, pieces: pieces() }));
 		written.push(entry);
 	});
 	const folders = [...new Set(written.map(({ hash }) => layout.textFolder(hash)))];
@@ -288,7 +288,7 @@ async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now
 		const pieces = [Buffer.from(writeAbout(about), "utf8")];
 		// A record of redactions must last as long as the text.
 		const sync = about.redactions > 0;
-		await inFolder(layout.textFolder(hash), () => putFile({ file, pieces, at: now(), sync }));
+		await inFolder(layout.textFolder(hash), () => writeWhole({ file, pieces, at: now(), sync }));
 	}
 	if (about.toolCallId === undefined) return;
 	const callFile = layout.call(call, hash);
@@ -329,7 +329,7 @@ async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime)
 	const { expired, intent } = decideSweep({ holdings, retention, time, intent: readIntent(before) });
 	if (intent) {
 		const pieces = [Buffer.from(JSON.stringify(intent))];
-		await inFolder(layout.folder, () => putFile({ file: layout.sweepIntent, pieces, at: time.now, sync: false }));
+		await inFolder(layout.folder, () => writeWhole({ file: layout.sweepIntent, pieces, at: time.now, sync: false }));
 	}
 	const removed: Holding[] = [];
 	for (const holding of expired) {

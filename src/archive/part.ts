@@ -1,5 +1,6 @@
 import type { RE2JS } from "re2js";
 import { PalimpsestError } from "../errors.ts";
+import { requireWholeNumber } from "../policy/errors.ts";
 import { compilePattern } from "./pattern.ts";
 
 /** A part of an original, as somebody asks for it. A request of `maxTokens` alone asks for all of it. */
@@ -76,7 +77,7 @@ export function parsePart(request: PartRequest): { readonly part: Part; readonly
 		throw invalid(`Expected one way to choose a part; got ${ways.map(([name]) => name).join(" and ")}.`);
 	}
 	if (context !== undefined && grep === undefined) throw invalid("Expected `context` only together with `grep`.");
-	requireWhole("max_tokens", maxTokens, leastMaxTokens, Number.MAX_SAFE_INTEGER);
+	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
 	return { part: partOf({ lines, chars, grep, context, head, tail }), maxTokens };
 }
 
@@ -97,13 +98,13 @@ export function requireWithin(part: Part, total: SelectedPart["total"]): void {
 }
 
 function partOf({ lines, chars, grep, context = defaultContext, head, tail }: PartRequest): Part {
-	if (tail !== undefined) return { kind: "tail", count: requireWhole("tail", tail, 1, Number.MAX_SAFE_INTEGER) };
-	if (head !== undefined) {
-		return { kind: "lines", first: 1, last: requireWhole("head", head, 1, Number.MAX_SAFE_INTEGER) };
-	}
+	requireWholeNumber("tail", tail, { least: 1 });
+	requireWholeNumber("head", head, { least: 1 });
+	if (tail !== undefined) return { kind: "tail", count: tail };
+	if (head !== undefined) return { kind: "lines", first: 1, last: head };
 	const within = chars === undefined ? parseLines(lines ?? "1-") : parseChars(chars);
 	if (grep === undefined) return within;
-	requireWhole("context", context, 0, mostContext);
+	requireWholeNumber("context", context, { least: 0, most: mostContext });
 	return { kind: "grep", source: grep, pattern: compilePattern(grep), context, within };
 }
 
@@ -121,12 +122,6 @@ function parseChars(given: string): Range {
 	const end = to === undefined ? Number.POSITIVE_INFINITY : Number(to);
 	if (from !== undefined && end > start) return { kind: "chars", start, end };
 	throw invalid("Expected `chars` to be such as 8000-12000 or 8000-: from 0 on, the end not included.");
-}
-
-function requireWhole(name: string, value: number, least: number, most: number): number {
-	if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-	const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
-	throw invalid(`Expected \`${name}\` to be a whole number, ${range}; got ${String(value).slice(0, 40)}.`);
 }
 
 function invalid(message: string): PalimpsestError {

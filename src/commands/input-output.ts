@@ -7,7 +7,7 @@ import type { Archive } from "../archive/archive.ts";
 import { openArchiveOfPolicy } from "../archive/open.ts";
 import { archiveLocation } from "../config/archive.ts";
 import { type Config, loadConfig } from "../config/config.ts";
-import { compactJson } from "../engine/stringify.ts";
+import { compactJson } from "../conversation/json.ts";
 import { PalimpsestError, withoutControls } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import { shellArgument } from "../hosts/hooks.ts";

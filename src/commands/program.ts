@@ -216,14 +216,6 @@ const parseWholeNumber = wholeNumberFrom(0);
 /** For a window or a limit: one of 0 has no room for anything. */
 const aboveZero = wholeNumberFrom(1);
 
-function wholeNumberFrom(least: number): (text: string) => number {
-	return (text) => {
-		const value = Number(text);
-		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
-		throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
-	};
-}
-
 /**
  * Adds `help [command...]`, to the commands that have commands of their own too. Commander's answers an unknown name with
  * the help of what is above it, without a word.
@@ -276,10 +268,15 @@ function collect(value: string, all: readonly string[] = []): readonly string[] 
 	return [...all, value];
 }
 
-function wholeNumber(text: string): number {
-	const value = Number(text);
-	if (text.trim() !== "" && Number.isSafeInteger(value) && value >= 0) return value;
-	throw new InvalidArgumentError("Expected a whole number, 0 or more.");
+const wholeNumber = wholeNumberFrom(0);
+
+/** Reads an option that is a whole number, `least` or more. */
+export function wholeNumberFrom(least: number): (text: string) => number {
+	return (text) => {
+		const value = Number(text);
+		if (text.trim() !== "" && Number.isSafeInteger(value) && value >= least) return value;
+		throw new InvalidArgumentError(`Expected a whole number, ${least} or more.`);
+	};
 }
 
 function seconds(text: string): number {

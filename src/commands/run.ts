@@ -6,11 +6,9 @@ import { constants, tmpdir } from "node:os";
 import path from "node:path";
 import { performance } from "node:perf_hooks";
 import { PassThrough, type Readable } from "node:stream";
-import { limitTooSmall } from "../pipeline/cut-of-call.ts";
-import { endingNotice, longestShortNotice, type RunEnding } from "../pipeline/stream/excerpt-notices.ts";
-import { type ExcerptLimit, limitCheck } from "../pipeline/stream/limit-check.ts";
-import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
-import type { ShortenedOutput } from "../pipeline/stream/shortened-output.ts";
+import { endingNotice, longestShortNotice, type RunEnding } from "../operations/shorten-held.ts";
+import { type ShortenedOutput, shortenStream } from "../operations/truncate-stream.ts";
+import { type ExcerptLimit, limitCheck, limitTooSmall } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";
 import {
 	type ArchiveCommandOptions,

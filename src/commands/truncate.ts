@@ -1,5 +1,5 @@
-import { cutOfCall, nameOfLimit } from "../pipeline/cut-of-call.ts";
-import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
+import { shortenStream } from "../operations/truncate-stream.ts";
+import { cutOfCall, nameOfLimit } from "../operations/truncation-limit.ts";
 import type { TruncatePolicy } from "../policy/schema.ts";
 import {
 	type ArchiveCommandOptions,

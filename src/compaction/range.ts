@@ -7,8 +7,8 @@ import {
 	type PairedResult,
 	pairResults,
 } from "../conversation/turns.ts";
-import { truncateHeadTail } from "../engine/truncate/head-tail.ts";
 import { cleanValue, writeMediaPlaceholder } from "../masking/placeholder.ts";
+import { truncateHeadTail } from "../truncation/head-tail.ts";
 import { cleanText, neutraliseSpecialTokens } from "./clean-text.ts";
 
 /** What picking a range depends on. */

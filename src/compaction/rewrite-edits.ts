@@ -1,13 +1,14 @@
+import { compactJson, isJsonObject } from "../conversation/json.ts";
 import {
 	addSizes,
 	type Edit,
 	type InsertEdit,
+	noSize,
 	type RemoveEdit,
 	type ReplaceEdit,
 	type Size,
 } from "../conversation/plan.ts";
 import type { Path, Transcript } from "../conversation/transcript.ts";
-import { compactJson } from "../engine/stringify.ts";
 import { plainJson } from "./range.ts";
 
 /**
@@ -25,17 +26,13 @@ export function planRewrite(parameters: PlanRewriteParameters): Rewrite {
 	for (let index = 0; index < after.length; index += 1) {
 		const read = plainJson(after[index]);
 		if (read.kind === "refused") return refuse(`Expected plain JSON, got ${read.problem} in message ${index}.`);
-		if (!isObject(read.value)) return refuse(`Expected each message to be an object; message ${index} is none.`);
+		if (!isJsonObject(read.value)) return refuse(`Expected each message to be an object; message ${index} is none.`);
 		values.push(read.value);
 	}
 	const matches = matchValues(source.messages.map(compactJson), values.map(compactJson));
 	const kept = matches.reduce((count, match) => count + (match === -1 ? 0 : 1), 0);
 	if (kept === values.length && kept === source.messages.length) return { kind: "unchanged" };
 	return { kind: "rewrite", kept, ...rewriteEdits({ ...parameters, values, matches }) };
-}
-
-function isObject(value: unknown): boolean {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What was there and what is to be, with what of it is the same. */
@@ -45,8 +42,6 @@ export interface Matched extends Pick<PlanRewriteParameters, "source" | "sizes" 
 	/** For each of them the index of the value that it is, or -1. */
 	readonly matches: Int32Array;
 }
-
-const nothing: Size = { chars: 0, tokens: 0 };
 
 /** The edits that make of a list what it is to be, and the messages all of whose values go. */
 export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "rewrite" }>, "plan" | "removed"> {
@@ -65,17 +60,17 @@ export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "r
 		const held = places.messagesAt[position] ?? [];
 		const [message = -1] = held;
 		// A message of several values is counted with the first of them that goes.
-		let before = nothing;
+		let before = noSize;
 		for (const index of held) {
 			if (counted.has(index)) continue;
 			counted.add(index);
-			before = addSizes(before, isRemoved.has(index) ? (sizes[index] ?? nothing) : sizeOf(messages[position]));
+			before = addSizes(before, isRemoved.has(index) ? (sizes[index] ?? noSize) : sizeOf(messages[position]));
 		}
 		const isUnsent = held.length > 0 && held.every((index) => transcript.messages[index]?.sent === false);
 		return { path: [...base, position], message, before, ...(isUnsent ? { unsent: true } : {}) };
 	};
 	const remove = (position: number): RemoveEdit => {
-		return { kind: "remove", reason: "summary", ...takeOut(position), after: nothing };
+		return { kind: "remove", reason: "summary", ...takeOut(position), after: noSize };
 	};
 	const replace = (position: number, value: unknown): ReplaceEdit => {
 		return { kind: "replace", reason: "summary", ...takeOut(position), after: sizeOf(value), replacement: value };
@@ -83,7 +78,7 @@ export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "r
 	const insert = (position: number, value: unknown): InsertEdit => {
 		const message = places.firstFrom[position] ?? transcript.messages.length;
 		const edit = { kind: "insert", reason: "summary", inserts: "message" } as const;
-		return { ...edit, path: [...base, position], message, before: nothing, after: sizeOf(value), value };
+		return { ...edit, path: [...base, position], message, before: noSize, after: sizeOf(value), value };
 	};
 
 	const plan: Edit[] = [];

@@ -1,6 +1,13 @@
 import type { MessageWriter } from "../conversation/apply.ts";
 import type { CountTokens, TokenMeter } from "../conversation/measure.ts";
-import type { Edit, InsertEdit, ReplaceEdit, Size, TakenOut } from "../conversation/plan.ts";
+import {
+	type Edit,
+	type InsertEdit,
+	noSize,
+	type ReplaceEdit,
+	type Size,
+	type TakenOut,
+} from "../conversation/plan.ts";
 import { type Message, type Path, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { refGrammar, refIn } from "../masking/placeholder.ts";
 import { fillTemplate, templatePattern } from "../masking/template.ts";
@@ -106,8 +113,6 @@ export interface SummaryPlanParameters {
 	readonly takenOut?: TakenOut | undefined;
 }
 
-const nothing: Size = { chars: 0, tokens: 0 };
-
 /**
  * Plans to put a summary in the place of a range of messages. In a format whose API wants user and assistant in turn it is
  * added to the user message beside it; else it is a message of its own, in the place of the first value of the range or,
@@ -120,8 +125,8 @@ export function planSummary(parameters: SummaryPlanParameters): Edit[] {
 	for (const index of range.messages) {
 		transcript.messages[index]?.paths.forEach((path, position) => {
 			if (summary.kind === "replace" && index === range.first && position === 0) return;
-			const before = position === 0 ? (sizes[index] ?? nothing) : nothing;
-			edits.push({ kind: "remove", reason: "summary", path, message: index, before, after: nothing });
+			const before = position === 0 ? (sizes[index] ?? noSize) : noSize;
+			edits.push({ kind: "remove", reason: "summary", path, message: index, before, after: noSize });
 		});
 	}
 	return edits;
@@ -168,7 +173,7 @@ function planMessage(parameters: SummaryPlanParameters): InsertEdit | ReplaceEdi
 		path,
 		message: range.first,
 		replacement: value,
-		before: sizes[range.first] ?? nothing,
+		before: sizes[range.first] ?? noSize,
 		after,
 		...(takenOut ? { takenOut } : {}),
 	};
@@ -183,7 +188,7 @@ function isListed(path: Path, { base, writer: { within } }: SummaryPlanParameter
 
 function insert(given: Pick<InsertEdit, "path" | "message" | "inserts" | "value" | "after" | "takenOut">): InsertEdit {
 	const { takenOut, ...edit } = given;
-	return { kind: "insert", reason: "summary", before: nothing, ...edit, ...(takenOut ? { takenOut } : {}) };
+	return { kind: "insert", reason: "summary", before: noSize, ...edit, ...(takenOut ? { takenOut } : {}) };
 }
 
 /** The lines around a summary. Variable of `archived`: {ref}. */

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import path, { isAbsolute, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { CompactionStrategy, StrategyDependencies } from "../compaction/strategy.ts";
+import { isJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { invalidPolicy, nearestName } from "../policy/errors.ts";
 import { parseStrategyName } from "../policy/names.ts";
@@ -198,7 +199,7 @@ const conditions = new Set(["node", "node-addons", "import", "module-sync", "def
  * package; `undefined` where it names none. After the rules of Node's documentation, "Modules: Packages".
  */
 export function packageTarget(exports: unknown, subpath: string): string | undefined {
-	const isBySubpath = isObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
+	const isBySubpath = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	const bySubpath: Readonly<Record<string, unknown>> = isBySubpath ? exports : { ".": exports };
 	if (Object.hasOwn(bySubpath, subpath)) return targetOf(bySubpath[subpath], "");
 	const patterns = Object.keys(bySubpath)
@@ -216,7 +217,7 @@ export function packageTarget(exports: unknown, subpath: string): string | undef
 function targetOf(target: unknown, star: string): string | undefined {
 	if (typeof target === "string") return isWithin(target) ? target.replaceAll("*", star) : undefined;
 	if (Array.isArray(target)) return firstOf(target as unknown[], star);
-	if (!isObject(target)) return undefined;
+	if (!isJsonObject(target)) return undefined;
 	const holding = Object.entries(target).filter(([condition]) => conditions.has(condition));
 	return firstOf(
 		holding.map(([, value]) => value),
@@ -234,8 +235,4 @@ function firstOf(targets: readonly unknown[], star: string): string | undefined 
 
 function isWithin(target: string): boolean {
 	return target.startsWith("./") && !target.split(/[\\/]/).includes("..");
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from "./json.ts";
 import type { Edit, InsertEdit, Plan } from "./plan.ts";
 import type { Path } from "./transcript.ts";
 
@@ -76,18 +77,6 @@ export interface EditTree {
 
 /** Sorts the edits of a plan by the values that they stand in, from the root of the document. */
 export function editTree(plan: Plan): EditTree {
-	let tree = trees.get(plan);
-	if (!tree) {
-		tree = buildTree(plan);
-		trees.set(plan, tree);
-	}
-	return tree;
-}
-
-// A plan is applied and verified by the same tree.
-const trees = new WeakMap<Plan, EditTree>();
-
-function buildTree(plan: Plan): EditTree {
 	const root: EditTree = {};
 	for (const edit of plan) {
 		let node = root;
@@ -148,13 +137,6 @@ export function equalsJson(a: unknown, b: unknown): boolean {
 	const [keys, others] = [Object.keys(a), Object.keys(b)];
 	if (keys.length !== others.length) return false;
 	return keys.every((key, index) => {
-		return key === others[index] && equalsJson((a as JsonRecord)[key], (b as JsonRecord)[key]);
+		return key === others[index] && equalsJson((a as JsonObject)[key], (b as JsonObject)[key]);
 	});
-}
-
-type JsonRecord = Readonly<Record<string, unknown>>;
-
-/** Whether a value is an object and no list. */
-export function isObject(value: unknown): value is Record<string, unknown> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -42,7 +42,8 @@ export function sizeOfMedia({ texts = [], tokens }: MediaNode, countTokens: Coun
 	};
 }
 
-const sizeOfMessage = rememberSize((message: Message, { countTokens, messageOverhead }: TokenMeter): Size => {
+/** Size of a message, results included; nothing where it is no longer sent. */
+export const sizeOfMessage = rememberSize((message: Message, { countTokens, messageOverhead }: TokenMeter): Size => {
 	if (message.sent === false) return { chars: 0, tokens: 0 };
 	let chars = 0;
 	const fixed = messageOverhead + message.mediaTokens;

@@ -62,7 +62,7 @@ export function startDraft(before: readonly Size[]): Draft {
 }
 
 function sizeAfter(before: Size, edits: readonly Edit[]): Size {
-	if (edits[0]?.reason === "drop") return nothing;
+	if (edits[0]?.reason === "drop") return noSize;
 	let { chars, tokens, fixed = 0 } = before;
 	for (const { unsent, before: was, after: is } of edits) {
 		if (unsent) continue;
@@ -72,8 +72,6 @@ function sizeAfter(before: Size, edits: readonly Edit[]): Size {
 	}
 	return { chars, tokens, fixed };
 }
-
-const nothing: Size = { chars: 0, tokens: 0 };
 
 /** What edits save: tokens, or characters where they stand in a copy that costs none. */
 function savedBy(edits: readonly Edit[]): number {
@@ -114,17 +112,8 @@ export interface PlanTotals {
 	readonly truncated: { readonly results: number; readonly edits: readonly Edit[] };
 }
 
-// A plan never changes once it is complete, and the report, its costs and the log each ask.
-const known = new WeakMap<Plan, PlanTotals>();
-
-/** Sums up a plan in one pass, once. The edits of a result stand side by side in it, and so do those that drop a message. */
+/** Sums up a plan in one pass. The edits of a result stand side by side in it, and so do those that drop a message. */
 export function totalsOf(plan: Plan): PlanTotals {
-	const totals = known.get(plan) ?? sumUp(plan);
-	known.set(plan, totals);
-	return totals;
-}
-
-function sumUp(plan: Plan): PlanTotals {
 	const [saved, savedElsewhere] = [startSum(), startSum()];
 	let firstMessage: number | undefined;
 	let resultChars = 0;
@@ -206,6 +195,9 @@ function addDifference(sum: SizeSum, before: Size, after: Size): void {
 	sum.subtract(after);
 }
 
+/** The size of nothing. */
+export const noSize: Size = { chars: 0, tokens: 0 };
+
 /** Two sizes together. */
 export function addSizes(a: Size, b: Size): Size {
 	const chars = a.chars + b.chars;
@@ -231,7 +223,7 @@ export interface SizeSum {
 }
 
 /** Starts a sum from a size. */
-export function startSum(from: Size = { chars: 0, tokens: 0 }): SizeSum {
+export function startSum(from: Size = noSize): SizeSum {
 	let { chars, tokens, fixed = 0 } = from;
 	return {
 		add(size) {

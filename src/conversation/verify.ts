@@ -1,5 +1,5 @@
-import { compactJson } from "../engine/stringify.ts";
-import { type EditTree, editTree, equalsJson, isObject } from "./apply.ts";
+import { type EditTree, editTree, equalsJson } from "./apply.ts";
+import { compactJson, isJsonObject } from "./json.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
 import { type Edit, type InsertEdit, type Plan, takesMessageOut } from "./plan.ts";
 import {
@@ -64,7 +64,7 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
 	const trace = compareDocuments({ before, after, ...parameters, report });
 	const check: Check = { before, after, ...parameters, trace, report };
-	verifyTargets(check);
+	verifyTargets({ ...check, messages: before.transcript.messages, isRewrite: check.rewrite !== undefined });
 	verifySizes(check);
 	verifyMessages(check);
 	verifySystem(check);
@@ -83,46 +83,6 @@ interface Check extends VerifyParameters {
 	readonly after: ReadDocument;
 	readonly trace: MessageTrace;
 	readonly report: (promise: KeptPromise, detail: string) => unknown;
-}
-
-/** Each edit goes to a place that its reason allows. */
-function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): void {
-	const { messages } = before.transcript;
-	const edited = new Set(plan.map(({ message }) => message));
-	const targets = new Set(messages.flatMap((message, index) => (edited.has(index) ? targetsIn(message, index) : [])));
-	const removesValues = plan.some((edit) => edit.kind === "remove");
-	for (const edit of plan) {
-		const { kind, reason, path, message } = edit;
-		const place = jsonPointer(path);
-		if (kind === "insert") {
-			if (!isInsertable(edit, messages[message], base)) report("inserted_as_planned", place);
-		} else if (reason === "relink") {
-			if (!removesValues || !isLink?.(path)) report("only_tool_results_edited", `${place} links to no removed record`);
-		} else {
-			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
-			const isValue = rewrite && target === "message" && isListed(path, base);
-			if (isValue || targets.has(`${target} ${message} ${place}`)) continue;
-			report("only_tool_results_edited", `${place} is no ${target}`);
-		}
-	}
-}
-
-function targetsIn({ paths, thinking, results }: Message, index: number): string[] {
-	return [
-		...paths.map((path) => `message ${index} ${jsonPointer(path)}`),
-		...thinking.map(({ path }) => `reasoning block ${index} ${jsonPointer(path)}`),
-		...results.flatMap(editablePaths).map((path) => `tool result ${index} ${jsonPointer(path)}`),
-	];
-}
-
-/** A message goes into the list of messages, a part into a user message or behind the assistant's own words. */
-function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | undefined, base: Path): boolean {
-	if (reason !== "summary" && reason !== "append") return false;
-	if (inserts === "message") return isListed(path, base);
-	const isOwn = message?.role === "user" || (message?.role === "assistant" && reason === "append");
-	return (
-		isOwn && message.paths.some((place) => place.length < path.length && samePath(place, path.slice(0, place.length)))
-	);
 }
 
 /** Edits make the conversation smaller, as they claim and as the written document is measured. */
@@ -161,8 +121,8 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 interface MessageTrace {
 	/** By message afterwards: its index before, or `isNew`. */
 	readonly origins: readonly number[];
-	/** By message before: the pointers of its values that stay, as they stand afterwards. */
-	readonly places: readonly (readonly string[])[];
+	/** By message before: the pointers of its values that stay, as they stand afterwards. Absent: all stay where they were. */
+	readonly places?: readonly (readonly string[])[];
 	/** Pointers of the values that the plan puts among the messages, as they stand afterwards. */
 	readonly written: ReadonlySet<string>;
 }
@@ -171,7 +131,9 @@ interface MessageTrace {
 const isNew = -1;
 
 /** The documents differ only where the plan says so, and keys keep their order. Tells from this which messages stay. */
-function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
+function compareDocuments(check: Omit<Check, "trace">): MessageTrace {
+	const { before, after, plan, base, report } = check;
+	const isInPlace = staysInPlace(check);
 	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` where it is taken out or replaced. */
 	const moved = new Map<string, string | undefined>();
 	const written = new Set<string>();
@@ -179,7 +141,7 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 	const compare = (old: unknown, current: unknown, tree: EditTree | undefined, path: Path, oldPath: Path): void => {
 		const { edit, children } = tree ?? {};
 		if (edit?.kind === "replace") {
-			moved.set(jsonPointer(oldPath), undefined);
+			if (!isInPlace) moved.set(jsonPointer(oldPath), undefined);
 			if (edit.reason === "summary") written.add(jsonPointer(path));
 			if (!equalsJson(edit.replacement, current)) differs(path);
 		} else if (!children) {
@@ -196,13 +158,13 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 				if (index === old.length) continue;
 				const isRemoved = child?.edit?.kind === "remove";
 				const [from, to] = [childPath(oldPath, index), childPath(path, position)];
-				moved.set(jsonPointer(from), isRemoved ? undefined : jsonPointer(to));
+				if (!isInPlace) moved.set(jsonPointer(from), isRemoved ? undefined : jsonPointer(to));
 				if (isRemoved) continue;
 				compare(old[index], current[position], child, to, from);
 				position += 1;
 			}
 			if (position !== current.length) differs(path);
-		} else if (isObject(old) && isObject(current)) {
+		} else if (isJsonObject(old) && isJsonObject(current)) {
 			const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
 			if (!equalsJson(keys, Object.keys(current))) differs(path);
 			else
@@ -210,6 +172,7 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 		} else differs(path);
 	};
 	compare(before.document, after.document, editTree(plan), [], []);
+	if (isInPlace) return { origins: before.transcript.messages.map((_, index) => index), written };
 
 	const placeOf = (old: Path): string[] => {
 		let depth = old.length;
@@ -233,9 +196,28 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 	return { origins, places, written };
 }
 
+/** Whether the plan edits nothing but parts of messages, and all of them are read again where they stood. */
+function staysInPlace({ before, after, plan, rewrite }: Omit<Check, "trace">): boolean {
+	const [were, are] = [before.transcript.messages, after.transcript.messages];
+	const isPart = ({ kind, reason, message, path }: Edit) =>
+		kind === "replace" &&
+		(reason === "mask" || reason === "truncate") &&
+		were[message]?.paths.every(({ length }) => length < path.length) === true;
+	const isSamePlace = ({ paths }: Message, index: number) =>
+		paths.length === are[index]?.paths.length &&
+		paths.every((path, position) => samePath(path, are[index]?.paths[position] ?? []));
+	return !rewrite && were.length === are.length && plan.every(isPart) && were.every(isSamePlace);
+}
+
 /** Messages that stay are still read, with their roles and in their order; new ones are as planned. */
 function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
 	const { origins, places, written } = trace;
+	if (!places) {
+		after.transcript.messages.forEach(({ role }, index) => {
+			if (role !== before.transcript.messages[index]?.role) report("order_kept", `message ${index}`);
+		});
+		return;
+	}
 	// A value of a message is found by its own pointer, and by that of the record that holds it.
 	const pointersOf = ({ paths }: Message) =>
 		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
@@ -406,4 +388,82 @@ function verifyStart({ before, after, report }: Check): void {
 	if (was && !is) report("start_kept", "no message is left");
 	const opensWithUser = before.transcript.opensWithUser && was?.role === "user";
 	if (is && opensWithUser && is.role !== "user") report("start_kept", "the first message is not the user's");
+}
+
+/** A plan whose places are checked. */
+interface TargetCheck {
+	readonly messages: readonly Message[];
+	readonly plan: Plan;
+	/** Path of the list of messages or records. */
+	readonly base: Path;
+	readonly isLink?: ((path: Path) => boolean) | undefined;
+	/** Set where a strategy may replace any value. */
+	readonly isRewrite: boolean;
+	readonly report: (promise: "only_tool_results_edited" | "inserted_as_planned", detail: string) => unknown;
+}
+
+/** Each edit goes to a place that its reason allows. */
+export function verifyTargets({ messages, plan, base, isLink, isRewrite, report }: TargetCheck): void {
+	const isTarget = targetsOf(messages, plan);
+	const removesValues = plan.some((edit) => edit.kind === "remove");
+	for (const edit of plan) {
+		const { kind, reason, path, message } = edit;
+		if (kind === "insert") {
+			if (!isInsertable(edit, messages[message], base)) report("inserted_as_planned", jsonPointer(path));
+		} else if (reason === "relink") {
+			if (removesValues && isLink?.(path)) continue;
+			report("only_tool_results_edited", `${jsonPointer(path)} links to no removed record`);
+		} else {
+			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
+			const isValue = isRewrite && target === "message" && isListed(path, base);
+			if (isValue || isTarget(target, message, path)) continue;
+			report("only_tool_results_edited", `${jsonPointer(path)} is no ${target}`);
+		}
+	}
+}
+
+type Target = "message" | "reasoning block" | "tool result";
+
+/** Tells whether a path is that of a target in a message. Only the messages of the plan are asked about. */
+function targetsOf(messages: readonly Message[], plan: Plan) {
+	const edited = [...new Set(plan.map(({ message }) => message))];
+	const targetsIn = ({ paths, thinking, results }: Message): readonly (readonly [Target, readonly Path[]])[] => [
+		["message", paths],
+		["reasoning block", thinking.map(({ path }) => path)],
+		["tool result", results.flatMap(editablePaths)],
+	];
+	const each = (take: (target: Target, index: number, path: Path) => void) => {
+		for (const index of edited) {
+			const message = messages[index];
+			for (const [target, paths] of message ? targetsIn(message) : [])
+				for (const path of paths) take(target, index, path);
+		}
+	};
+	// Most edits have the very path that was read; only for the others all are spelled out.
+	const read = {
+		message: new Map<Path, number>(),
+		"reasoning block": new Map<Path, number>(),
+		"tool result": new Map<Path, number>(),
+	};
+	each((target, index, path) => read[target].set(path, index));
+	let spelled: Set<string> | undefined;
+	return (target: Target, message: number, path: Path): boolean => {
+		if (read[target].get(path) === message) return true;
+		if (!spelled) {
+			const all = new Set<string>();
+			each((one, index, known) => all.add(`${one} ${index} ${jsonPointer(known)}`));
+			spelled = all;
+		}
+		return spelled.has(`${target} ${message} ${jsonPointer(path)}`);
+	};
+}
+
+/** A message goes into the list of messages, a part into a user message or behind the assistant's own words. */
+function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | undefined, base: Path): boolean {
+	if (reason !== "summary" && reason !== "append") return false;
+	if (inserts === "message") return isListed(path, base);
+	const isOwn = message?.role === "user" || (message?.role === "assistant" && reason === "append");
+	return (
+		isOwn && message.paths.some((place) => place.length < path.length && samePath(place, path.slice(0, place.length)))
+	);
 }

@@ -253,6 +253,40 @@ export function createSpill(): Spill {
 	};
 }
 
+/** A file to write whole or not at all. */
+export interface WholeFile {
+	readonly file: string;
+	readonly pieces: Iterable<string | Buffer>;
+	/** Permissions; by default only this user may read it. */
+	readonly mode?: number;
+	/** When it was written, in ms since 1970; by default now. */
+	readonly at?: number;
+	/** Whether it has to be on the disk before this returns, and not only in the system's memory; by default it has. */
+	readonly sync?: boolean;
+	/** Puts the temporary file in place; by default an older file gives way to it. */
+	readonly place?: (temporary: string) => Promise<void>;
+}
+
+/** Writes a temporary file beside a file and puts it in place, so that the file is there whole or not at all. */
+export async function writeWhole({ file, pieces, mode = 0o600, at, sync = true, place }: WholeFile): Promise<void> {
+	const temporary = path.join(path.dirname(file), `.palimpsest-${randomUUID()}.tmp`);
+	const { O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW } = constants;
+	// Windows has no O_NOFOLLOW.
+	const handle = await open(temporary, O_CREAT | O_EXCL | O_WRONLY | (O_NOFOLLOW ?? 0), mode);
+	try {
+		try {
+			for (const piece of pieces) await handle.writeFile(piece);
+			if (at !== undefined) await handle.utimes(new Date(at), new Date(at));
+			if (sync) await handle.sync();
+		} finally {
+			await handle.close();
+		}
+		await (place ? place(temporary) : rename(temporary, file));
+	} finally {
+		await rm(temporary, { force: true }).catch(() => {});
+	}
+}
+
 /** A file to write. */
 export interface NewFile {
 	readonly file: string;
@@ -263,34 +297,24 @@ export interface NewFile {
 }
 
 /**
- * Writes a file that is there whole or not at all: into a temporary file beside it, readable by its owner alone, synced
- * and then put in place. Answers with the path that it got.
+ * Writes a file that is there whole or not at all, readable by its owner alone. Answers with the path that it got.
  *
  * @throws PalimpsestError `file_exists` unless `overwrite`; the error of the file system.
  */
 export async function writeNewFile({ file, otherNames = [], text, overwrite }: NewFile): Promise<string> {
-	const temporary = path.join(path.dirname(file), `.palimpsest-${randomUUID()}.tmp`);
-	const { O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW } = constants;
-	const handle = await open(temporary, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0o600);
-	try {
-		try {
-			await handle.writeFile(text, "utf8");
-			await handle.sync();
-		} finally {
-			await handle.close();
-		}
-		if (overwrite) {
-			await rename(temporary, file);
-			return file;
-		}
-		if (await linkNew(temporary, file)) return file;
-		for (const name of otherNames) {
-			const other = path.join(path.dirname(file), name);
-			if (await linkNew(temporary, other)) return other;
-		}
-	} finally {
-		await rm(temporary, { force: true });
+	if (overwrite) {
+		await writeWhole({ file, pieces: [text] });
+		return file;
 	}
+	let written: string | undefined;
+	const place = async (temporary: string) => {
+		for (const name of [path.basename(file), ...otherNames]) {
+			const named = path.join(path.dirname(file), name);
+			if (written === undefined && (await linkNew(temporary, named))) written = named;
+		}
+	};
+	await writeWhole({ file, pieces: [text], place });
+	if (written !== undefined) return written;
 	throw new PalimpsestError("file_exists", "The output file exists already. Name a new one, or set overwrite to true.");
 }
 

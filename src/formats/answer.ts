@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { stringAt } from "./json-values.ts";
 
 /** What a provider answered to the last call of a conversation, as far as it came. */
 export interface LastResponse {

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import {
 	childPath,
 	type MediaNode,
@@ -20,7 +21,7 @@ import {
 	readEach,
 	readSurroundings,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia, tokensOfMedia } from "./media.ts";
 import { readJsonTexts, readResultContent, readToolContent } from "./parts.ts";
 

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role, TextNode, WholeContent } from "../conversation/transcript.ts";
 import { finishResponse, type GivenCall, type LastResponse, memberAt, objectsOf } from "./answer.ts";
 import {
@@ -11,7 +12,7 @@ import {
 	readWrappedValue,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { readJsonTexts } from "./parts.ts";
 

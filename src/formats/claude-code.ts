@@ -1,8 +1,9 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, ThinkingBlock } from "../conversation/transcript.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
 import { type Fit, type Format, idOfText, keptFields, type LocatedMessages } from "./format.ts";
-import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { stringAt } from "./json-values.ts";
 import { readMedia, tokensOfMedia } from "./media.ts";
 import { readJsonTexts } from "./parts.ts";
 import { outputCopies, type RecordTies, recordChain, repeatedRecords } from "./session-files.ts";

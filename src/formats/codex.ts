@@ -1,4 +1,5 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role, TextNode, ToolResult, WholeContent } from "../conversation/transcript.ts";
 import {
 	addResult,
@@ -10,7 +11,7 @@ import {
 	type MessageDraft,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import {
 	countParts,
 	isSearchByProvider,

@@ -1,7 +1,8 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { type Fit, type Format, idOfText, keptFields, type LocatedMessages } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readMedia, tokensOfMedia } from "./media.ts";
 import { readResultContent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";

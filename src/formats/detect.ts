@@ -1,3 +1,4 @@
+import { isJsonObject } from "../conversation/json.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { anthropicMessages } from "./anthropic.ts";
@@ -8,7 +9,6 @@ import { copilotCli } from "./copilot-cli.ts";
 import { type Fit, type Format, findMessages, type LocatedMessages, messageKeys } from "./format.ts";
 import { gemini } from "./gemini.ts";
 import { inspect } from "./inspect.ts";
-import { isJsonObject } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { ollama } from "./ollama.ts";

@@ -1,4 +1,5 @@
 import type { MessageWriter, WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import {
 	childPath,
 	type Message,
@@ -12,7 +13,7 @@ import {
 } from "../conversation/transcript.ts";
 import { sha256Of } from "../json-text/value.ts";
 import type { AnswerReader } from "./answer.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { tokensOfMedia } from "./media.ts";
 import { type ReadMedia, readJsonTexts, readMcpResult, type TypedParts } from "./parts.ts";
 
@@ -54,12 +55,13 @@ function beginsWithMessage(value: unknown): boolean {
 	return isJsonObject(first) && stringAt(first, "role") !== undefined;
 }
 
+/** One list for all that have no items, since most parts of most messages have none. */
+export const none: readonly never[] = [];
+
 /** A list without the room that lists are given to grow into: what is read of a message is kept, and most lists are empty. */
 export function fittedList<Item>(list: readonly Item[]): readonly Item[] {
 	return list.length === 0 ? none : list.slice();
 }
-
-const none: readonly never[] = [];
 
 /** An id in the shape of a UUID (version 8, RFC 9562) that is the same for the same text: writing uses no chance. */
 export function idOfText(text: string): string {

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Path, Role } from "../conversation/transcript.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import { finishResponse, type GivenCall, isMalformedCall, type LastResponse, objectsOf } from "./answer.ts";
@@ -15,7 +16,7 @@ import {
 	readWrappedValue,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { isMcpFailure } from "./parts.ts";
 

@@ -1,11 +1,4 @@
-import { compactJson } from "../engine/stringify.ts";
-
-/** A JSON object. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isJsonObject(value: unknown): value is JsonObject {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+import { compactJson, type JsonObject } from "../conversation/json.ts";
 
 /** The string at a key of its own, or `undefined`. */
 export function stringAt(object: JsonObject, key: string): string | undefined {

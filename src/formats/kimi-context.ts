@@ -1,6 +1,7 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
 import { type Fit, type Format, type LocatedMessages, plainMessage, readEach } from "./format.ts";
-import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { stringAt } from "./json-values.ts";
 import { openaiChat, probeChatMessage, readChatMessage } from "./openai-chat.ts";
 
 /** What each kind of record holds that Kimi CLI writes between the messages. */

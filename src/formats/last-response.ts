@@ -1,9 +1,9 @@
+import { isJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { LastResponse } from "./answer.ts";
 import { anthropicMessages } from "./anthropic.ts";
 import { bedrockConverse } from "./bedrock.ts";
 import { gemini } from "./gemini.ts";
-import { isJsonObject } from "./json-values.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { ollama } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
 import { finishResponse, hasMember, type LastResponse, objectsOf, textsOf } from "./answer.ts";
 import { readToolUses } from "./anthropic.ts";
@@ -11,7 +12,7 @@ import {
 	readSurroundings,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { readTypedParts } from "./parts.ts";
 

@@ -1,6 +1,7 @@
 import { imageDimensionsFromData } from "image-dimensions";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Path } from "../conversation/transcript.ts";
-import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { stringAt } from "./json-values.ts";
 
 /** Media types whose base64 is of no use as text. */
 const binaryTypes = /^(?:image|audio|video)\/|^application\/(?:pdf|octet-stream)$/;

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
 import { finishResponse, hasMember, type LastResponse } from "./answer.ts";
 import {
@@ -9,7 +10,7 @@ import {
 	plainMessage,
 	readSurroundings,
 } from "./format.ts";
-import { idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { idAt, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { openaiChat, readChatAnswer, readChatMessage } from "./openai-chat.ts";
 

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import {
 	childPath,
 	type MediaNode,
@@ -24,11 +25,12 @@ import {
 	fittedList,
 	type LocatedMessages,
 	type MessagePlace,
+	none,
 	plainMessage,
 	readEach,
 	readSurroundings,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia, tokensOfMedia } from "./media.ts";
 import { readResultContent, readToolContent } from "./parts.ts";
 
@@ -203,9 +205,6 @@ function answeredCall(message: JsonObject): string | undefined {
 	const first: unknown = message.tool_call_ids[0];
 	return typeof first === "string" && first !== "" ? first : undefined;
 }
-
-/** What most messages have most of, as one list for all of them. */
-const none: readonly never[] = [];
 
 function pushText(counted: string[], message: JsonObject, key: string): void {
 	const text = stringAt(message, key);

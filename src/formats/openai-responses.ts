@@ -1,4 +1,5 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role, TextNode, ToolResult, WholeContent } from "../conversation/transcript.ts";
 import {
 	type CallInput,
@@ -19,7 +20,7 @@ import {
 	readSurroundings,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { readTypedParts, type TypedParts } from "./parts.ts";
 

@@ -1,4 +1,5 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type {
 	MediaNode,
 	Message,
@@ -10,7 +11,7 @@ import type {
 	ToolResult,
 } from "../conversation/transcript.ts";
 import { type Fit, type Format, idOfText, keptFields, type LocatedMessages } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readMedia, tokensOfMedia } from "./media.ts";
 import { readResultContent } from "./parts.ts";
 

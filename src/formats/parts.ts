@@ -1,6 +1,7 @@
+import { isJsonObject, type JsonObject, stringify } from "../conversation/json.ts";
 import { childPath, type MediaNode, type Path, type TextNode, type WholeContent } from "../conversation/transcript.ts";
-import { stringify } from "../engine/stringify.ts";
-import { asCountedText, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { none } from "./format.ts";
+import { asCountedText, stringAt } from "./json-values.ts";
 
 /**
  * Reads the content of a tool's result in an API whose results are a string or a list of parts, as Chat Completions and
@@ -10,10 +11,8 @@ import { asCountedText, isJsonObject, type JsonObject, stringAt } from "./json-v
 export function readToolContent(content: unknown, path: Path, readMedia: ReadMedia): TypedParts {
 	const { texts, whole, media, others } = readResultContent(content, path, readMedia);
 	if (others.length > 0) return { ...readTypedParts(content, path, readMedia), whole: undefined };
-	return { texts, whole, media, counted: noneOfToolContent };
+	return { texts, whole, media, counted: none };
 }
-
-const noneOfToolContent: readonly never[] = [];
 
 /** The editable side of a result's content: a string, or a list of `{type: "text", text}` parts among others. */
 export interface ResultContent {
@@ -65,8 +64,6 @@ export function readResultContent(
 function asText(text: string): string {
 	return text;
 }
-
-const none: readonly never[] = [];
 
 /**
  * Reads a result's content that may be any JSON: a string, a list of parts that name their `type`, an object, or what an

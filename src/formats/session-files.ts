@@ -1,8 +1,8 @@
+import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Path, type TextNode, valueAt } from "../conversation/transcript.ts";
-import { compactJson } from "../engine/stringify.ts";
 import type { Format, LocatedMessages, RecordLinks } from "./format.ts";
-import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { stringAt } from "./json-values.ts";
 
 /** Strings from this length on are output, whatever they say: no status, path or title is as long. */
 const longText = 300;

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role } from "../conversation/transcript.ts";
 import {
 	addCalls,
@@ -11,7 +12,7 @@ import {
 	readEach,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readTypedParts } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant", tool: "tool" };

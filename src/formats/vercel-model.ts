@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role, TextNode, ThinkingBlock } from "../conversation/transcript.ts";
 import {
 	finishResponse,
@@ -18,7 +19,7 @@ import {
 	readSurroundings,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { isMcpFailure, readTypedParts } from "./parts.ts";
 

@@ -1,4 +1,5 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role } from "../conversation/transcript.ts";
 import {
 	type Format,
@@ -10,7 +11,7 @@ import {
 	readSurroundings,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, stringAt } from "./json-values.ts";
 import { readMedia, tokensOfMedia } from "./media.ts";
 import { readVercelStep, readVercelTool, splitVercelSteps, type VercelInvocation } from "./vercel-model.ts";
 

@@ -1,5 +1,5 @@
 import type { Measurement } from "../conversation/measure.ts";
-import { type RemoveEdit, type Size, startSum, subtractSizes } from "../conversation/plan.ts";
+import { noSize, type RemoveEdit, type Size, startSum, subtractSizes } from "../conversation/plan.ts";
 import type { Message, Transcript } from "../conversation/transcript.ts";
 import { groupMessages, type MessageGroup, pairResults } from "../conversation/turns.ts";
 import type { GuardPolicy } from "../policy/schema.ts";
@@ -35,8 +35,6 @@ export interface DropPlan {
 /** By how much messages become smaller, by the number of messages that there are when they do. */
 export type Reliefs = ReadonlyMap<number, readonly { readonly message: number; readonly relief: Size }[]>;
 
-const nothing: Size = { chars: 0, tokens: 0 };
-
 /**
  * Plans the dropping of the oldest whole groups (seed 5, L2) until enough tokens are gone or only what must stay is left:
  * system messages, what is no longer sent anyway, the newest messages with their groups, and the first user message
@@ -58,7 +56,7 @@ export function planDrop(parameters: DropParameters): DropPlan {
 	const move = (group: MessageGroup, to: "out" | "in") => {
 		for (const index of group.messages) {
 			isDropped[index] = to === "out" ? 1 : 0;
-			context[to === "out" ? "subtract" : "add"](sizes[index] ?? nothing);
+			context[to === "out" ? "subtract" : "add"](sizes[index] ?? noSize);
 		}
 	};
 
@@ -67,12 +65,12 @@ export function planDrop(parameters: DropParameters): DropPlan {
 	);
 	let arrived = 0;
 	for (let end = 1; end <= messages.length; end += 1) {
-		context.add(sizes[end - 1] ?? nothing);
+		context.add(sizes[end - 1] ?? noSize);
 		if (movable[arrived] === end - 1) arrived += 1;
 		for (const { message, relief } of reliefs?.get(end) ?? []) {
 			if (isDropped[message] === 1) continue;
 			context.subtract(relief);
-			sizes[message] = subtractSizes(sizes[message] ?? nothing, relief);
+			sizes[message] = subtractSizes(sizes[message] ?? noSize, relief);
 		}
 		if ((!hysteresis && end < messages.length) || fits(context.total())) continue;
 		const firstKept = movable[Math.max(0, arrived - policy.keep_last_messages)] ?? 0;
@@ -101,7 +99,7 @@ export function planDrop(parameters: DropParameters): DropPlan {
 		}
 	}
 	const edits = messages.flatMap((message, index) =>
-		isDropped[index] === 1 ? dropMessage(message, index, measurement.messages[index] ?? nothing) : [],
+		isDropped[index] === 1 ? dropMessage(message, index, measurement.messages[index] ?? noSize) : [],
 	);
 	return { edits, moments };
 }
@@ -109,8 +107,8 @@ export function planDrop(parameters: DropParameters): DropPlan {
 /** The edits that take out a message of a size. */
 function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] {
 	return message.paths.map((path, position): RemoveEdit => {
-		const before = position === 0 ? size : nothing;
-		return { kind: "remove", reason: "drop", path, message: index, before, after: nothing };
+		const before = position === 0 ? size : noSize;
+		return { kind: "remove", reason: "drop", path, message: index, before, after: noSize };
 	});
 }
 

@@ -19,13 +19,13 @@ import {
 } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import type { Transcript } from "../conversation/transcript.ts";
-import { type ByStrategy, planTruncate } from "../engine/strategies/truncate.ts";
-import type { NoticeWording } from "../engine/truncate/notice-wordings.ts";
-import { isOpen } from "../masking/history.ts";
+import { isOpen, once } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";
 import type { MaskResultParameters } from "../masking/mask-result.ts";
 import { lazyMoments, type MomentOf, madeNow } from "../masking/thinking.ts";
 import type { Policy } from "../policy/schema.ts";
+import type { NoticeWordings } from "../policy/wordings.ts";
+import { type ByStrategy, planTruncate } from "../truncation/truncate-results.ts";
 import { type DropParameters, planDrop, type Reliefs } from "./drop.ts";
 
 /**
@@ -216,14 +216,6 @@ function planSteps(parameters: GuardParameters) {
 	};
 }
 
-function once<Value>(make: () => Value): () => Value {
-	let made: { readonly value: Value } | undefined;
-	return () => {
-		made ??= { value: make() };
-		return made.value;
-	};
-}
-
 /** What of a guard's parameters truncating needs. */
 export type GuardTruncation = Pick<
 	GuardParameters,
@@ -287,7 +279,7 @@ export interface GuardParameters {
 	readonly scale?: TokenScale;
 	readonly wording: MaskResultParameters["wording"] & {
 		readonly guardMarker: string;
-		readonly notices: NoticeWording;
+		readonly notices: NoticeWordings;
 	};
 	/** What the truncation strategies use of libraries. */
 	readonly libraries?: Pick<ByStrategy, "stripAnsi" | "htmlToText"> | undefined;

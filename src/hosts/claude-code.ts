@@ -1,12 +1,6 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { fillTemplate } from "../masking/template.ts";
-import {
-	fairShares,
-	type HookContext,
-	isJsonObject,
-	type JsonObject,
-	shortenBlocks,
-	type ToolEvent,
-} from "./tool-event.ts";
+import { fairShares, type HookContext, shortenBlocks, type ToolEvent } from "./tool-event.ts";
 
 /**
  * What Claude Code's `PostToolUse` hook answers: the tool's result with its large texts shortened, in the tool's own

@@ -1,4 +1,5 @@
-import { type HookContext, isJsonObject, type JsonObject, type ToolEvent } from "./tool-event.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { HookContext, ToolEvent } from "./tool-event.ts";
 
 /**
  * What Gemini CLI's `AfterTool` hook answers; `undefined` where the result stays as it is. Up to 0.61 a result is only

@@ -1,12 +1,12 @@
 import path from "node:path";
-import { isJsonObject } from "../engine/stringify.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { readRegularFile } from "../files/access.ts";
 import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
 import { answerClaudeCode } from "./claude-code.ts";
 import { answerGeminiCli } from "./gemini-cli.ts";
 import { hosts } from "./hosts.ts";
 import { opencodePlugin } from "./opencode.ts";
-import { type HookContext, isOwnResult, type JsonObject, readToolEvent, type ToolEvent } from "./tool-event.ts";
+import { type HookContext, isOwnResult, readToolEvent, type ToolEvent } from "./tool-event.ts";
 
 /** The hosts whose hooks are commands. */
 export const hookHosts = ["claude-code", "gemini-cli"] as const;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { parse, stringify, TomlError } from "smol-toml";
-import { isJsonObject } from "../engine/stringify.ts";
+import { isJsonObject } from "../conversation/json.ts";
 import { enterJson, entryInJson, refusedSettings, removeFromJson, withValue } from "../json-text/settings.ts";
 import type { Host, HostSurroundings, ServerStart } from "./hosts.ts";
 import { readIfThere } from "./settings-file.ts";

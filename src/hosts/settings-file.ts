@@ -1,9 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import { randomUUID } from "node:crypto";
-import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { constants, copyFile, mkdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
-import { readRegularFile } from "../files/access.ts";
+import { readRegularFile, writeWhole } from "../files/access.ts";
 
 const byteOrderMark = "\uFEFF";
 
@@ -86,13 +85,7 @@ export async function carryOutChange(file: string, { before, after }: FileChange
 		}
 		await mkdir(path.dirname(target), { recursive: true });
 		const mode = before === undefined ? 0o600 : (await stat(target)).mode & 0o777;
-		const temporary = path.join(path.dirname(target), `.palimpsest-${randomUUID()}.tmp`);
-		try {
-			await writeFile(temporary, after, { mode, flag: "wx" });
-			await rename(temporary, target);
-		} finally {
-			await rm(temporary, { force: true });
-		}
+		await writeWhole({ file: target, pieces: [after], mode });
 		return backup;
 	} catch (cause) {
 		const { code } = cause as NodeJS.ErrnoException;

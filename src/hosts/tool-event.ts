@@ -2,11 +2,10 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import type { Archive } from "../archive/archive.ts";
 import { findPolicyFile } from "../config/policy-file.ts";
-import type { AnsweredCall } from "../pipeline/stream/answered-call.ts";
-import { charsCheck } from "../pipeline/stream/limit-check.ts";
-import type { HeldShortening } from "../pipeline/stream/shorten-held.ts";
-import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
-import { shortenText } from "../pipeline/stream/shorten-whole.ts";
+import { isJsonObject } from "../conversation/json.ts";
+import type { HeldShortening } from "../operations/shorten-held.ts";
+import { type AnsweredCall, shortenStream, shortenText } from "../operations/truncate-stream.ts";
+import { charsCheck } from "../operations/truncation-limit.ts";
 import type { LocaleName, PresetName } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -125,13 +124,6 @@ export interface HookContext {
 	readonly shortenFile: (file: string, mostChars: number) => Promise<string | undefined>;
 	/** The notices, loaded where a result is to be shortened. */
 	readonly wordings: () => Promise<ExcerptWordings>;
-}
-
-/** An object of JSON. */
-export type JsonObject = Readonly<Record<string, unknown>>;
-
-export function isJsonObject(value: unknown): value is JsonObject {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

@@ -1,5 +1,5 @@
+import { compactJson, requireJson } from "../conversation/json.ts";
 import { itemBeside, type Path, parseInsertPointer, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
-import { compactJson, requireJson } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import { locateValues, nodeAt, type PathTree, pathTree, type Span } from "./locate.ts";

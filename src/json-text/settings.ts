@@ -10,8 +10,8 @@ import {
 	parse,
 	parseTree,
 } from "jsonc-parser";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Path } from "../conversation/transcript.ts";
-import { isJsonObject, type JsonObject } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { tokenKinds } from "./locate.ts";
 

@@ -1,5 +1,5 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
-import type { CallTokens, ReplayHistory, ReplayResult, View } from "./history.ts";
+import type { CallTokens, ReplayHistory, View } from "./history.ts";
 
 /** Decides when it pays to mask, and from where on. */
 export interface BreakEven {
@@ -40,6 +40,9 @@ export function startBreakEven(
 	{ view, prices, patience }: { readonly view: View; readonly prices: Prices; readonly patience: number },
 ): BreakEven {
 	const { cache_read: read, cache_write: write } = prices;
+	// Every candidate is looked at before each answer: lists of numbers are read much faster than results.
+	const saves = Float64Array.from(results, (result) => result.saves);
+	const messages = Int32Array.from(results, (result) => result.message);
 	/** What carrying each result has cost since it might have gone. */
 	const waste = new Float64Array(results.length);
 	const bill = { own: 0, raw: 0 };
@@ -64,10 +67,10 @@ export function startBreakEven(
 			let wasted = 0;
 			for (let first = candidates.length - 1; first >= 0 && !mustAct; first -= 1) {
 				const place = candidates[first] as number;
-				const { message, saves } = results[place] as ReplayResult;
-				gone += saves;
+				const message = messages[place] as number;
+				gone += saves[place] as number;
 				wasted += waste[place] as number;
-				if (first > 0 && results[candidates[first - 1] as number]?.message === message) continue;
+				if (first > 0 && messages[candidates[first - 1] as number] === message) continue;
 				const same = Math.min(view.before(message), cached);
 				const then = costOf({ input: input - gone, cached: same });
 				const gain = wasted + foreseenCalls * read * gone - patience * (then - now);
@@ -77,7 +80,7 @@ export function startBreakEven(
 				bestGain = gain;
 			}
 			for (const place of candidates.slice(0, best < candidates.length ? best : 0)) waste[place] = 0;
-			for (const place of candidates.slice(best)) saved += (results[place] as ReplayResult).saves;
+			for (const place of candidates.slice(best)) saved += saves[place] as number;
 			return best;
 		},
 		called(tokens, carried) {
@@ -85,8 +88,7 @@ export function startBreakEven(
 			bill.raw += costOf(rawCall(tokens.input));
 			rawCached = tokens.input + saved;
 			calls += 1;
-			for (const place of carried)
-				waste[place] = (waste[place] as number) + read * (results[place] as ReplayResult).saves;
+			for (const place of carried) waste[place] = (waste[place] as number) + read * (saves[place] as number);
 		},
 	};
 }

@@ -1,5 +1,6 @@
 import type { Message, ToolCall, Transcript } from "../conversation/transcript.ts";
 import { callArguments, pairResults } from "../conversation/turns.ts";
+import { type StructuralErrorRule, structuralError } from "./errors.ts";
 import { shellTarget } from "./shell.ts";
 import {
 	type CallTarget,
@@ -11,49 +12,48 @@ import {
 	type TargetKind,
 } from "./targets.ts";
 
+/** A result as its call and its text tell of it. */
+export interface JudgedResult {
+	readonly target: CallTarget;
+	/** The arguments of its call as text; `undefined` for an orphan, and where the format does not count them apart. */
+	readonly given: string | undefined;
+	/** The rule by which it is an error; `undefined` where it is none. */
+	readonly error: StructuralErrorRule | undefined;
+}
+
+/** Judges the results of a transcript, in the order of `pairResults`. Each depends on what stands before it alone. */
+export function judgeResults(transcript: Transcript): readonly JudgedResult[] {
+	const resolve = resolver();
+	const argumentsOf = argumentsReader();
+	return pairResults(transcript).map(({ result, call, caller }) => {
+		const message = caller === undefined ? undefined : transcript.messages[caller];
+		const given = call && message ? argumentsOf(message, call) : undefined;
+		const target = call && message ? resolve(callTarget({ name: call.name, argumentsText: given })) : otherTarget;
+		return { target, given, error: structuralError({ result, target }) };
+	});
+}
+
 /**
  * The target of the call behind each result, in the order of `pairResults`, with what only the conversation tells: the
  * file that an earlier call opened, and the working folder, so that `src/a.ts` and `/home/me/project/src/a.ts` are one
  * file. Each is found from what stands before it, so a longer conversation changes none.
  */
 export function resultTargets(transcript: Transcript): readonly CallTarget[] {
-	let found = known.get(transcript);
-	if (!found) {
-		found = resolveAll(transcript);
-		known.set(transcript, found);
-	}
-	return found;
+	return judgeResults(transcript).map(({ target }) => target);
 }
 
-const known = new WeakMap<Transcript, readonly CallTarget[]>();
-
-const targetsOfCalls = new WeakMap<ToolCall, CallTarget>();
-
-const argumentsOfCalls = new WeakMap<ToolCall, string | undefined>();
-
-/** The arguments of a call as text; `undefined` where the format does not count them apart. */
-export function argumentsOfCall(message: Message, call: ToolCall): string | undefined {
-	if (!argumentsOfCalls.has(call)) {
-		const texts = callArguments(message);
-		message.calls.forEach((one, index) => {
-			argumentsOfCalls.set(one, texts[index]);
-		});
-	}
-	return argumentsOfCalls.get(call);
-}
-
-function resolveAll(transcript: Transcript): CallTarget[] {
-	const resolve = resolver();
-	return pairResults(transcript).map(({ call, caller }) => {
-		const message = caller === undefined ? undefined : transcript.messages[caller];
-		if (!call || !message) return otherTarget;
-		let target = targetsOfCalls.get(call);
-		if (!target) {
-			target = callTarget({ name: call.name, argumentsText: argumentsOfCall(message, call) });
-			targetsOfCalls.set(call, target);
+/** Reads the arguments of calls as text; `undefined` where the format does not count them apart. */
+export function argumentsReader(): (message: Message, call: ToolCall) => string | undefined {
+	const read = new Map<ToolCall, string | undefined>();
+	return (message, call) => {
+		if (!read.has(call)) {
+			const texts = callArguments(message);
+			message.calls.forEach((one, index) => {
+				read.set(one, texts[index]);
+			});
 		}
-		return resolve(target);
-	});
+		return read.get(call);
+	};
 }
 
 /** Most absolute paths with the same last part that are held against a relative one. */

@@ -1,5 +1,5 @@
 import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
-import { type Message, resultText, type Transcript } from "../conversation/transcript.ts";
+import { resultText, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { outcomeOf } from "./errors.ts";
 import type { MaskResultParameters } from "./mask-result.ts";
@@ -43,7 +43,7 @@ export function digestsOf({ transcript, maxTokens, countTokens }: DigestsParamet
 	const digests: string[] = [];
 	const isElsewhere = (name: string) => standing.has(name);
 	transcript.messages.forEach((message, index) => {
-		for (const name of namesOf(message)) standing.add(name);
+		for (const name of message.counted.flatMap(namesIn)) standing.add(name);
 		for (; paired[digests.length]?.message === index; ) {
 			const { result } = paired[digests.length] as (typeof paired)[number];
 			const most = Math.floor(sizeOfResult(result, countTokens).tokens * mostOfResult);
@@ -59,19 +59,6 @@ export function digestsOf({ transcript, maxTokens, countTokens }: DigestsParamet
 	});
 	return digests;
 }
-
-/** The identifiers of a message, its results aside. */
-function namesOf(message: Message): readonly string[] {
-	let names = namesOfMessages.get(message);
-	if (!names) {
-		names = message.counted.flatMap(namesIn);
-		namesOfMessages.set(message, names);
-	}
-	return names;
-}
-
-// Messages are read once and asked for at each call.
-const namesOfMessages = new WeakMap<Message, readonly string[]>();
 
 function namesIn(text: string): string[] {
 	return [...new Set(findIdentifiers(text).map((identifier) => identifier.text))];

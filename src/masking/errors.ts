@@ -1,6 +1,6 @@
 import { resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
-import { argumentsOfCall, resultTargets } from "./call-targets.ts";
+import { type JudgedResult, judgeResults } from "./call-targets.ts";
 import { type CallTarget, textKey } from "./targets.ts";
 
 /** The rule that made a result look like an error, in the order in which the rules are tried. */
@@ -83,37 +83,21 @@ export interface FoundError {
  */
 export function findErrors(
 	transcript: Transcript,
-	masked: ReadonlySet<number> = noneMasked,
+	masked: ReadonlySet<number> = new Set(),
+	judged: readonly JudgedResult[] = judgeResults(transcript),
 ): readonly (FoundError | undefined)[] {
-	if (masked.size > 0) return find(transcript, masked);
-	let found = known.get(transcript);
-	if (!found) {
-		found = find(transcript, masked);
-		known.set(transcript, found);
-	}
-	return found;
-}
-
-const noneMasked: ReadonlySet<number> = new Set();
-
-const known = new WeakMap<Transcript, readonly (FoundError | undefined)[]>();
-
-function find(transcript: Transcript, masked: ReadonlySet<number>): (FoundError | undefined)[] {
 	const paired = pairResults(transcript);
-	const targets = resultTargets(transcript);
 	const errors = new Array<FoundError | undefined>(paired.length).fill(undefined);
 	/** Places of errors by what would settle them. */
 	const open = new Map<string, number[]>();
-	paired.forEach(({ result, call, caller, message }, place) => {
+	paired.forEach(({ call, message }, place) => {
 		if (masked.has(place)) return;
-		const target = targets[place] as CallTarget;
-		const rule = structuralError({ result, target });
-		const holder = caller === undefined ? undefined : transcript.messages[caller];
-		if (!call || !holder) {
+		const { target, given, error: rule } = judged[place] as JudgedResult;
+		if (!call) {
 			if (rule !== undefined) errors[place] = { rule, resolvedFrom: undefined };
 			return;
 		}
-		const tries = [callKey(call.name, argumentsOfCall(holder, call)), ...triesOf(target)];
+		const tries = [callKey(call.name, given), ...triesOf(target)];
 		if (rule !== undefined) errors[place] = { rule, resolvedFrom: undefined };
 		for (const one of tries) {
 			const places = open.get(one);

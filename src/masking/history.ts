@@ -1,10 +1,13 @@
-import { sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
+import { sizeOfMessage, sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
 import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Message, ToolResult, Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
+import { judgeResults } from "./call-targets.ts";
 import { withDigest } from "./digest.ts";
 import { findErrors } from "./errors.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
+import { findStale, type Staleness } from "./staleness.ts";
+import { findUses, type Uses } from "./uses.ts";
 
 /** What a model makes of the tokens of a history. */
 export interface HistoryScale {
@@ -203,12 +206,18 @@ export interface ReplayHistory {
 	 * answer that a format splits over several assistant messages in a row, without results between, was one call.
 	 */
 	readonly calls: readonly number[];
+	/** Who uses what of which result; found when it is first asked for. */
+	readonly uses: () => Uses;
+	/** From which message on each result is out of date; found when it is first asked for. */
+	readonly stale: () => readonly (Staleness | undefined)[];
 }
 
 /** What reading a history needs to know: how its results would be masked, and how it is counted. */
 export interface HistoryParameters extends MaskResultParameters {
 	readonly transcript: Transcript;
 	readonly meter: TokenMeter;
+	/** Who uses what, where several histories of the transcript are read; by default it is found for this one. */
+	readonly uses?: (() => Uses) | undefined;
 }
 
 /**
@@ -233,8 +242,9 @@ export function readHistory(parameters: HistoryParameters): ReplayHistory {
 	const paired = pairResults(transcript);
 	const turnOf = ({ caller }: PairedResult) => (caller === undefined ? undefined : turnAt.get(caller));
 	const outcomes = paired.map((one) => (turnOf(one) === undefined ? "orphan" : maskResult(one, how)));
+	const judged = once(() => judgeResults(transcript));
 	const masked = new Set(outcomes.flatMap((outcome, place) => (outcome === "already_masked" ? [place] : [])));
-	const errors = isStructural ? findErrors(transcript, masked) : [];
+	const errors = isStructural ? findErrors(transcript, masked, judged()) : [];
 	const results = paired.map((one, place): ReplayResult => {
 		const outcome = outcomes[place] as ReplayResult["outcome"];
 		return {
@@ -257,6 +267,17 @@ export function readHistory(parameters: HistoryParameters): ReplayHistory {
 		firstResult,
 		opensTurn,
 		calls: callsOf(messages),
+		uses: parameters.uses ?? once(() => findUses(transcript)),
+		stale: once(() => findStale(transcript, masked, judged())),
+	};
+}
+
+/** A value that is made when it is first asked for. */
+export function once<Value>(make: () => Value): () => Value {
+	let made: { readonly value: Value } | undefined;
+	return () => {
+		made ??= { value: make() };
+		return made.value;
 	};
 }
 
@@ -269,7 +290,9 @@ export function isOpen(message: Message | undefined): boolean {
 	return message?.role === "assistant" && message.results.length === 0;
 }
 
-function tokensOf(message: Message, { countTokens, messageOverhead }: TokenMeter): number {
+function tokensOf(message: Message, meter: TokenMeter): number {
+	if (message.sent !== false) return sizeOfMessage(message, meter).tokens;
+	const { countTokens, messageOverhead } = meter;
 	let tokens = messageOverhead + message.mediaTokens;
 	for (const text of message.counted) tokens += countTokens(text);
 	for (const result of message.results) tokens += sizeOfResult(result, countTokens).tokens;

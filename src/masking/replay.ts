@@ -2,8 +2,6 @@ import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { budgetOfSelection, patienceOf, startBreakEven } from "./cadence.ts";
 import { type CallTokens, type ReplayHistory, startView, type View, walk } from "./history.ts";
 import { type Selector, startSelector } from "./selection.ts";
-import { findStale } from "./staleness.ts";
-import { findUses } from "./uses.ts";
 
 /**
  * When each result was masked, in the order of `pairResults`: the number of messages that stood before the call that
@@ -37,8 +35,8 @@ export function replay(
 	const selector = startSelector({
 		history,
 		policy: mask,
-		uses: byUse ? findUses(history.transcript) : undefined,
-		stale: byUse ? findStale(history.transcript, history.masked) : undefined,
+		uses: byUse ? history.uses() : undefined,
+		stale: byUse ? history.stale() : undefined,
 	});
 	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;

@@ -40,12 +40,18 @@ export function startSelector({ history, policy, uses, stale }: SelectorParamete
 	const budget = budgetOfSelection(policy);
 	const isKept = policy.window_turns <= 0;
 	const lastUse = new Int32Array(results.length);
+	const saves = Float64Array.from(results, (result) => result.saves);
+	const isAlways = Uint8Array.from(results, ({ toolName }) => (ruleOf(policy, toolName) === "always" ? 1 : 0));
 	const richness = Float64Array.from(results, (_, place) => Math.sqrt(1 + (uses?.fresh[place] ?? 0)));
 	const worths = new Float64Array(results.length);
 	const isGone = new Uint8Array(results.length);
+	const isLeaving = new Uint8Array(results.length);
 	let turns = 0;
 	let next = 0;
+	/** Results that need not stay any longer, oldest first. */
 	let old: number[] = [];
+	/** The same, the best first, as they were ranked last. */
+	let ranked: number[] = [];
 
 	const worth = (place: number) => {
 		if (policy.selection === "age") return place;
@@ -73,30 +79,56 @@ export function startSelector({ history, policy, uses, stale }: SelectorParamete
 		candidates() {
 			if (isKept) return [];
 			const grown = young.takeGrown(turns);
-			if (budget === 0) {
-				const isInOrder = (grown[0] ?? 0) >= (old.at(-1) ?? 0);
-				old.push(...grown);
-				if (!isInOrder) old.sort(ascending);
-				return old;
-			}
-			// In the order of the last time, which is nearly that of this time: sorting then takes few steps.
-			old.push(...grown);
-			for (const place of old) worths[place] = worth(place);
-			old.sort((a, b) => (worths[b] as number) - (worths[a] as number) || b - a);
+			const isInOrder = (grown[0] ?? Number.POSITIVE_INFINITY) > (old.at(-1) ?? -1);
+			for (const place of grown) old.push(place);
+			if (!isInOrder) old.sort(ascending);
+			if (budget === 0) return old;
+			for (const place of grown) ranked.push(place);
+			for (const place of ranked) worths[place] = worth(place);
+			rank(ranked, worths);
 			let room = budget - young.tokens();
-			const leaving = old.filter((place) => {
-				const { saves, toolName } = results[place] as ReplayResult;
-				if ((worths[place] as number) < 0 || saves > room || ruleOf(policy, toolName) === "always") return true;
-				room -= saves;
-				return false;
-			});
-			return leaving.sort(ascending);
+			for (const place of ranked) {
+				const tokens = saves[place] as number;
+				const leaves = (worths[place] as number) < 0 || tokens > room || isAlways[place] === 1;
+				isLeaving[place] = leaves ? 1 : 0;
+				if (!leaves) room -= tokens;
+			}
+			return old.filter((place) => isLeaving[place] === 1);
 		},
 		drop(masked) {
 			for (const place of masked) isGone[place] = 1;
 			old = old.filter((place) => isGone[place] === 0);
+			ranked = ranked.filter((place) => isGone[place] === 0);
 		},
 	};
+}
+
+/** Moves for each place in sorting by insertion, past which another way of sorting takes less time. */
+const mostMoves = 16;
+
+/**
+ * Sorts places by their worth, the best and newest first. Their order is nearly that of the last time, so that sorting by
+ * insertion takes hardly more than a look at each.
+ */
+function rank(places: number[], worths: Float64Array): void {
+	let moves = mostMoves * places.length;
+	for (let index = 1; index < places.length; index += 1) {
+		const place = places[index] as number;
+		const worth = worths[place] as number;
+		let end = index;
+		for (; end > 0; end -= 1) {
+			const ahead = places[end - 1] as number;
+			const better = worths[ahead] as number;
+			if (better > worth || (better === worth && ahead > place)) break;
+			places[end] = ahead;
+		}
+		places[end] = place;
+		moves -= index - end;
+		if (moves < 0) {
+			places.sort((a, b) => (worths[b] as number) - (worths[a] as number) || b - a);
+			return;
+		}
+	}
 }
 
 function ascending(a: number, b: number): number {

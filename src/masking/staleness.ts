@@ -1,7 +1,6 @@
 import { resultCharacters, resultText, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
-import { argumentsOfCall, resultTargets } from "./call-targets.ts";
-import { structuralError } from "./errors.ts";
+import { type JudgedResult, judgeResults } from "./call-targets.ts";
 import { type CallTarget, type FileRead, textKey } from "./targets.ts";
 
 /**
@@ -44,24 +43,10 @@ interface Showing {
  */
 export function findStale(
 	transcript: Transcript,
-	masked: ReadonlySet<number> = noneMasked,
+	masked: ReadonlySet<number> = new Set(),
+	judged: readonly JudgedResult[] = judgeResults(transcript),
 ): readonly (Staleness | undefined)[] {
-	if (masked.size > 0) return find(transcript, masked);
-	let found = known.get(transcript);
-	if (!found) {
-		found = find(transcript, masked);
-		known.set(transcript, found);
-	}
-	return found;
-}
-
-const noneMasked: ReadonlySet<number> = new Set();
-
-const known = new WeakMap<Transcript, readonly (Staleness | undefined)[]>();
-
-function find(transcript: Transcript, masked: ReadonlySet<number>): (Staleness | undefined)[] {
 	const paired = pairResults(transcript);
-	const targets = resultTargets(transcript);
 	const lengths = paired.map(({ result }) => resultCharacters(result));
 	const stale = new Array<Staleness | undefined>(paired.length).fill(undefined);
 	/** How many files of a result are still shown by it alone. */
@@ -105,18 +90,19 @@ function find(transcript: Transcript, masked: ReadonlySet<number>): (Staleness |
 
 	paired.forEach((one, place) => {
 		const from = one.message;
-		const target = targets[place] as CallTarget;
+		const { target, error } = judged[place] as JudgedResult;
+		const callText = () => textOfCall(one, judged[place]?.given);
 		if (masked.has(place)) {
-			if (isRepeatable(target)) sameCall(callText(one, transcript), place);
+			if (isRepeatable(target)) sameCall(callText(), place);
 			// Whichever of its files it read or wrote, "edited" is the one reason for which nothing goes.
 			for (const path of [...target.writes, ...target.reads.map((read) => read.path)]) edit(path, from);
 			return;
 		}
 		const text = resultText(one.result);
 		if (text !== "") mark(sameText(text, place), "identical", from);
-		const failed = structuralError({ result: one.result, target }) !== undefined;
+		const failed = error !== undefined;
 		if (failed) failures.add(place);
-		const before = isRepeatable(target) ? sameCall(callText(one, transcript), place) : undefined;
+		const before = isRepeatable(target) ? sameCall(callText(), place) : undefined;
 		// What worked once says more than that it no longer does.
 		if (before !== undefined && (!failed || failures.has(before))) mark(before, "repeated", from);
 		if (failed) return;
@@ -162,8 +148,6 @@ function lastOf(): (text: string | undefined, place: number) => number | undefin
 	};
 }
 
-function callText({ call, caller }: PairedResult, transcript: Transcript): string | undefined {
-	const message = caller === undefined ? undefined : transcript.messages[caller];
-	const given = call && message ? argumentsOfCall(message, call) : undefined;
+function textOfCall({ call }: PairedResult, given: string | undefined): string | undefined {
 	return given === undefined ? undefined : `${call?.name ?? ""}\n${given}`;
 }

@@ -36,6 +36,7 @@ const mostFiles = 1_000;
 
 /** The files that a patch changes, as its headers name them: of `apply_patch`, or of a unified diff. */
 export function patchPaths(patch: string): string[] {
+	if (patch === "") return [];
 	const own = pathsBehind(patchHeader, patch);
 	return own.length > 0 ? own : pathsBehind(diffHeader, patch);
 }

@@ -1,6 +1,6 @@
 import { pathToFileURL } from "node:url";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { compactJson } from "../engine/stringify.ts";
+import { compactJson } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
 import type { Spill } from "../files/access.ts";
 import type { CallerRequest, CompactReport } from "../operations/compaction-request.ts";

@@ -5,10 +5,10 @@ import type {
 	StrategyDependencies,
 	StrategyLlm,
 } from "../compaction/strategy.ts";
+import { compactJson } from "../conversation/json.ts";
 import { measure, scaleTokens, sizeOf } from "../conversation/measure.ts";
 import type { Size } from "../conversation/plan.ts";
 import { valueAt } from "../conversation/transcript.ts";
-import { compactJson } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
 import { locateMessages } from "../formats/detect.ts";
 import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";

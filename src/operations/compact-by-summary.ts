@@ -2,11 +2,11 @@ import { lostIdentifiers, textsOfMessages } from "../compaction/lost-identifiers
 import { writeHandoverPrompt } from "../compaction/prompt.ts";
 import { type PickedRange, pickRange, renderRange } from "../compaction/range.ts";
 import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../compaction/summary.ts";
+import { compactJson } from "../conversation/json.ts";
 import { type CountTokens, scaleTokens, type TokenMeter } from "../conversation/measure.ts";
-import { type ReplaceEdit, type Size, startSum } from "../conversation/plan.ts";
+import { noSize, type ReplaceEdit, type Size, startSum } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import { type Transcript, valueAt } from "../conversation/transcript.ts";
-import { compactJson } from "../engine/stringify.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { sha256Of } from "../json-text/value.ts";
@@ -69,7 +69,7 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	const range = rangeOf(request, opened);
 	if (!range) return { kind: "unchanged" };
 	const before = startSum();
-	for (const index of range.messages) before.add(measurement.messages[index] ?? nothing);
+	for (const index of range.messages) before.add(measurement.messages[index] ?? noSize);
 	const { tokens: rangeTokens } = before.total();
 
 	if (answer.kind === "none") return { kind: "guard" };
@@ -97,7 +97,7 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	const summary: SummaryReport = {
 		by,
 		messages: range.messages.length,
-		tokens: { before: tokens(before.total()), after: tokens(edits[0]?.after ?? nothing) },
+		tokens: { before: tokens(before.total()), after: tokens(edits[0]?.after ?? noSize) },
 		...(takenOut ? { ref: takenOut.ref } : {}),
 		parts,
 		...(usage ? { usage: { prompt_tokens: usage.promptTokens, completion_tokens: usage.completionTokens } } : {}),
@@ -106,8 +106,6 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	};
 	return { kind: "edits", edits, result: "summarised", summary };
 }
-
-const nothing: Size = { chars: 0, tokens: 0 };
 
 function rangeOf({ policy, answer }: CompactRequest, { source }: OpenedCompaction): PickedRange | undefined {
 	if (answer.kind === "given" && answer.token !== undefined) return rangeOfToken(source, answer.token);

@@ -6,6 +6,7 @@ import type { Report } from "../conversation/report.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/detect.ts";
+import { requireWholeNumber } from "../policy/errors.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
@@ -16,7 +17,7 @@ import type { ThinkingReport } from "./carry-out.ts";
 import { asSent, type CountingReport, modelOfCall, tokenMeter } from "./count.ts";
 import type { Log } from "./edit-record.ts";
 import { placeholdersOf } from "./find-original.ts";
-import { calibrate, contextWindowOfCall, requireTokens, sentMessages } from "./guard.ts";
+import { calibrate, contextWindowOfCall, sentMessages } from "./guard.ts";
 import type { Outcome } from "./mask.ts";
 import { type ArchivedGroup, archivingOf, type KeepsOriginals, originalsOf, type SpellingsOf } from "./originals.ts";
 
@@ -69,8 +70,8 @@ export type OpenedCompaction = Awaited<ReturnType<typeof openCompaction>>;
  */
 export async function openCompaction(request: CompactRequest) {
 	const { conversation, policy, archive, force = false } = request;
-	requireTokens("context_window", request.contextWindow, 1);
-	requireTokens("reserve_tokens", request.reserveTokens, 0);
+	requireWholeNumber("context_window", request.contextWindow, { least: 1, unit: "tokens" });
+	requireWholeNumber("reserve_tokens", request.reserveTokens, { least: 0, unit: "tokens" });
 	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
 	const source = readConversation(conversation);
 	const model = modelOfCall(request.model, conversation, policy);

@@ -1,9 +1,10 @@
+import { isJsonObject } from "../conversation/json.ts";
 import { scaleTokens, type TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import { requestBody } from "../formats/format.ts";
-import { asCountedText, isJsonObject, stringAt } from "../formats/json-values.ts";
+import { asCountedText, stringAt } from "../formats/json-values.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { type EncodingName, encodingNames } from "../tokens/encodings.ts";

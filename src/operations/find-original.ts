@@ -1,16 +1,21 @@
 import type { Archive, Found } from "../archive/archive.ts";
 import { equalsJson } from "../conversation/apply.ts";
 import { type Path, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
-import { type FoundNotice, noticeFinder } from "../engine/truncate/find-notices.ts";
-import { isAlreadyCut } from "../engine/truncate/head-tail.ts";
-import { type FoundMarker, longestLiteral, markerFinder } from "../engine/truncate/marker.ts";
-import { stripEscapes } from "../engine/truncate/strip-escapes.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { cleanValue, placeholderReader, type ReadPlaceholder } from "../masking/placeholder.ts";
 import { presets, trimMarker } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
 import { locales, wordings } from "../policy/wordings.ts";
+import {
+	type FoundMarker,
+	type FoundNotice,
+	isAlreadyCut,
+	longestLiteral,
+	markerFinder,
+	noticeFinder,
+} from "../truncation/head-tail.ts";
+import { stripEscapes } from "../truncation/lines.ts";
 import { textLibraries } from "./text-libraries.ts";
 
 /** A text of a result that may stand for an original. */

@@ -10,18 +10,19 @@ import { addSizes, type Size, subtractSizes } from "../conversation/plan.ts";
 import { type Economics, economicsOf, notesOnRoles, type Report, reportOf } from "../conversation/report.ts";
 import { type Role, resultCharacters, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
-import { hasLongText } from "../engine/strategies/truncate.ts";
 import { PalimpsestError } from "../errors.ts";
 import { readConversation } from "../formats/detect.ts";
 import { budgetOf } from "../guarding/budget.ts";
 import { type LadderStep, planGuard } from "../guarding/guard.ts";
 import { isOpen } from "../masking/history.ts";
 import { cleanValue } from "../masking/placeholder.ts";
+import { requireWholeNumber } from "../policy/errors.ts";
 import type { GuardPolicy, Policy } from "../policy/schema.ts";
 import { wordings } from "../policy/wordings.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
 import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";
+import { hasLongText } from "../truncation/truncate-results.ts";
 import { type CarriedOut, carryOut, completePlan, despiteArchive, type ThinkingReport } from "./carry-out.ts";
 import {
 	asSent,
@@ -176,8 +177,8 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
  * @throws PalimpsestError `context_window_unknown`, `no_budget`, `invalid_argument`.
  */
 export async function openBudget(request: GuardRequest) {
-	requireTokens("context_window", request.contextWindow, 1);
-	requireTokens("reserve_tokens", request.reserveTokens, 0);
+	requireWholeNumber("context_window", request.contextWindow, { least: 1, unit: "tokens" });
+	requireWholeNumber("reserve_tokens", request.reserveTokens, { least: 0, unit: "tokens" });
 	const { conversation, policy, reserveTokens } = request;
 	const model = modelOfCall(request.model, conversation, policy);
 	const window = await guardedWindow(request.contextWindow, policy, model);
@@ -425,15 +426,6 @@ function notesOn(factor: number, { scale }: TokenEstimate): string[] {
 	return [
 		"The usage given is larger than this conversation explains: pass the system prompt and the tools that were sent along too, or all of it will be estimated too large.",
 	];
-}
-
-/** Refuses a number that is no whole number of tokens. */
-export function requireTokens(name: string, value: number | undefined, least: number): void {
-	if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-	throw new PalimpsestError(
-		"invalid_argument",
-		`Expected \`${name}\` to be a whole number of tokens, ${least} or more; got ${value}.`,
-	);
 }
 
 /** Messages that a request sends: what a session has compacted away counts no more. */

@@ -1,4 +1,5 @@
 import type { Archive, Listing, Original } from "../archive/archive.ts";
+import { compactJson } from "../conversation/json.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import {
@@ -10,7 +11,6 @@ import {
 	valueAt,
 } from "../conversation/transcript.ts";
 import { groupMessages, pairResults } from "../conversation/turns.ts";
-import { compactJson } from "../engine/stringify.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Originals } from "../policy/wordings.ts";

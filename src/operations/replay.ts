@@ -1,14 +1,16 @@
 import { readPolicyFile } from "../config/policy-file.ts";
+import { isJsonObject } from "../conversation/json.ts";
 import type { TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { toolTurns } from "../conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, readRegularFile } from "../files/access.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
-import { isJsonObject, stringAt } from "../formats/json-values.ts";
+import { stringAt } from "../formats/json-values.ts";
 import { readTextDocument } from "../json-text/read.ts";
-import { type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
+import { once, type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
+import { findUses } from "../masking/uses.ts";
 import { checkPolicyLayer } from "../policy/check.ts";
 import { nearestName } from "../policy/errors.ts";
 import { resolvePolicy } from "../policy/layers.ts";
@@ -304,6 +306,7 @@ interface Histories {
 /** Histories by policy, read once for policies whose placeholders and kept errors are the same. */
 function startHistories({ transcript, meter, factor, requestOverhead }: ConversationToReplay) {
 	const known = new Map<string, Histories>();
+	const uses = once(() => findUses(transcript));
 	const { messageOverhead } = meter;
 	return (policy: Policy): Histories => {
 		const { keep_errors, error_detection, digest_tokens, placeholder_template } = policy.mask;
@@ -319,6 +322,7 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 			isPlaceholder: placeholdersOf(policy),
 			countTokens: meter.countTokens,
 			meter,
+			uses,
 		});
 		const histories = {
 			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },

@@ -22,6 +22,7 @@ import { findStale } from "../masking/staleness.ts";
 import type { CallTarget } from "../masking/targets.ts";
 import type { MomentOf } from "../masking/thinking.ts";
 import { findUses, type Uses } from "../masking/uses.ts";
+import { requireWholeNumber } from "../policy/errors.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
@@ -32,7 +33,7 @@ import { inputTokensOf } from "../tokens/request.ts";
 import { completePlan } from "./carry-out.ts";
 import { asSent, modelOfCall, tokenMeter } from "./count.ts";
 import { placeholdersOf } from "./find-original.ts";
-import { calibrate, requireTokens } from "./guard.ts";
+import { calibrate } from "./guard.ts";
 import { modelOfSession } from "./replay.ts";
 import { textLibraries } from "./text-libraries.ts";
 
@@ -65,8 +66,8 @@ export interface ContextReportRequest {
  */
 export async function reportContext(request: ContextReportRequest): Promise<ContextReport> {
 	const { conversation, layers, originals = "archived", reserveTokens } = request;
-	requireTokens("context_window", request.contextWindow, 1);
-	requireTokens("reserve_tokens", reserveTokens, 0);
+	requireWholeNumber("context_window", request.contextWindow, { least: 1, unit: "tokens" });
+	requireWholeNumber("reserve_tokens", reserveTokens, { least: 0, unit: "tokens" });
 	const last: PolicyLayer = reserveTokens === undefined ? {} : { guard: { reserve_tokens: reserveTokens } };
 	const policy = resolvePolicy([...layers, last]);
 	const source = readConversation(conversation);

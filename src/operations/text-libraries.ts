@@ -1,6 +1,6 @@
 import { createRequire } from "node:module";
 import { stripVTControlCharacters } from "node:util";
-import type { TruncateOutputParameters } from "../engine/truncate/truncation-types.ts";
+import type { TruncateOutputParameters } from "../truncation/draft.ts";
 
 const require = createRequire(import.meta.url);
 

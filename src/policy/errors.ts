@@ -22,6 +22,27 @@ export function wrongArgument(name: string, expected: string, value: unknown): P
 	return new PalimpsestError("invalid_argument", `Expected ${name} to be ${expected}; got ${got}.`);
 }
 
+/**
+ * Refuses an argument that is given and is no whole number within its bounds.
+ *
+ * @throws PalimpsestError `invalid_argument`.
+ */
+export function requireWholeNumber(
+	name: string,
+	value: number | undefined,
+	{
+		least,
+		most = Number.MAX_SAFE_INTEGER,
+		unit,
+	}: { readonly least: number; readonly most?: number; readonly unit?: string },
+): void {
+	if (value === undefined || (Number.isSafeInteger(value) && value >= least && value <= most)) return;
+	const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
+	const kind = unit === undefined ? "a whole number" : `a whole number of ${unit}`;
+	const got = String(value).slice(0, longestQuote);
+	throw new PalimpsestError("invalid_argument", `Expected \`${name}\` to be ${kind}, ${range}; got ${got}.`);
+}
+
 /** A value in words that follow "got". Only `text: "quoted"` shows any of a text: others may come from a conversation. */
 export function describeValue(
 	value: unknown,

@@ -1,6 +1,6 @@
 import type { ReplayHistory, ReplayResult } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
-import { findUses, type Taken } from "../masking/uses.ts";
+import type { Taken } from "../masking/uses.ts";
 
 /**
  * Strings that can be in view at most when they are used, for all calls together to be sent no more than `inputTokens`
@@ -17,7 +17,7 @@ export function clairvoyantRecall(
 	const nextCall = callsAfter(history);
 	const gains = new Map<number, Map<number, number>>();
 	let inView = 0;
-	const uses = findUses(history.transcript)[kind];
+	const uses = history.uses()[kind];
 	let call = -1;
 	uses.forEach((ofMessage, message) => {
 		if (calls[call + 1] === message) call += 1;
@@ -133,7 +133,7 @@ export interface Recall {
  * when the call was made. What is an item of a placeholder's digest is counted apart; a part of an item is not shown.
  */
 export function measureRecall(history: ReplayHistory, schedule: Schedule): Recall {
-	const uses = findUses(history.transcript);
+	const uses = history.uses();
 	return {
 		identifiers: countInView(history, schedule, uses.identifiers),
 		lines: countInView(history, schedule, uses.lines),

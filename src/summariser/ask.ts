@@ -221,8 +221,3 @@ export function whyUnfinished(reason: unknown): string | undefined {
 	const name = typeof reason === "string" ? reason.toLowerCase().replaceAll("_", "") : "";
 	return Object.hasOwn(unfinished, name) ? unfinished[name] : undefined;
 }
-
-/** Whether a value is an object, and no list. */
-export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}

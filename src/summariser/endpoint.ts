@@ -1,5 +1,6 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
+import { isJsonObject } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError, type SummariserErrorCode } from "../errors.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import { checkOptions, number, optionsSchema, optionTypes, wholeNumber } from "../policy/options.ts";
@@ -9,7 +10,6 @@ import {
 	type ChatOutcome,
 	type ChatRequest,
 	createPatientSummariser,
-	isPlainObject,
 	type Patience,
 	type RetryPolicy,
 	whyUnfinished,
@@ -211,7 +211,7 @@ function errorInSuccess(value: unknown): { readonly status: number; readonly fie
 }
 
 function at(value: unknown, key: string): unknown {
-	return isPlainObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+	return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /** A value of a field for programs; a longer one is prose. */
@@ -291,9 +291,9 @@ const cutOff = new Set(["length", "max_tokens", "model_length"]);
 function readCompletion(completion: unknown): SummaryAnswer {
 	const unusable = (what: string) =>
 		new SummariserError("unknown", `The model's endpoint answers with ${what}, not with a summary.`, 200);
-	if (!isPlainObject(completion)) throw unusable("something that is no chat completion");
+	if (!isJsonObject(completion)) throw unusable("something that is no chat completion");
 	const choice: unknown = Array.isArray(completion.choices) ? completion.choices[0] : undefined;
-	if (!isPlainObject(choice) || !isPlainObject(choice.message)) throw unusable("no choice");
+	if (!isJsonObject(choice) || !isJsonObject(choice.message)) throw unusable("no choice");
 
 	const reason = choice.finish_reason;
 	if (reason === "model_context_window_exceeded") {
@@ -311,7 +311,7 @@ function readCompletion(completion: unknown): SummaryAnswer {
 /** A refusal or a call beside the text, which is then no summary, but the words that go with it. */
 function answerOfOtherKind({ refusal, tool_calls, function_call }: Readonly<Record<string, unknown>>) {
 	if (typeof refusal === "string" && refusal !== "") return "a refusal";
-	const isCall = (Array.isArray(tool_calls) && tool_calls.length > 0) || isPlainObject(function_call);
+	const isCall = (Array.isArray(tool_calls) && tool_calls.length > 0) || isJsonObject(function_call);
 	return isCall ? "a tool call" : undefined;
 }
 

@@ -1,10 +1,10 @@
+import { isJsonObject } from "../conversation/json.ts";
 import { SummariserError, type SummariserErrorCode } from "../errors.ts";
 import {
 	type ChatModel,
 	type ChatOutcome,
 	type ChatRequest,
 	createPatientSummariser,
-	isPlainObject,
 	type Patience,
 	whyUnfinished,
 } from "./ask.ts";
@@ -108,7 +108,7 @@ const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string
  */
 function samplingError(error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
-	const number = isPlainObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;
+	const number = isJsonObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;
 	const [code, said] = (number === undefined ? undefined : knownErrors[number]) ?? ["unknown", "The request failed"];
 	const shown = number === undefined ? "" : ` (JSON-RPC error ${number})`;
 	return new SummariserError(code, `${location}: ${said}${shown}.`);
@@ -124,7 +124,7 @@ const longest = 4 * 1024 * 1024;
  * @throws SummariserError `unknown` where there is no text, anything but text, or the model refused or broke off.
  */
 function readSampled(result: unknown): SummaryAnswer {
-	if (!isPlainObject(result)) throw unusable("something that is no message");
+	if (!isJsonObject(result)) throw unusable("something that is no message");
 	const { content, stopReason } = result;
 	const unfinished = whyUnfinished(stopReason);
 	if (unfinished !== undefined) throw unusable(unfinished);
@@ -137,7 +137,7 @@ function readSampled(result: unknown): SummaryAnswer {
 }
 
 function textOf(block: unknown): string {
-	if (!isPlainObject(block)) throw unusable("content that cannot be read");
+	if (!isJsonObject(block)) throw unusable("content that cannot be read");
 	if (block.type === "tool_use" || block.type === "tool_result") throw unusable("a tool call");
 	if (block.type !== "text" || typeof block.text !== "string") throw unusable("content other than text");
 	return block.text;

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../conversation/json.ts";
 import type { CountTokens } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { encodingForModel } from "./encodings.ts";
@@ -135,19 +136,15 @@ interface FlatFunction {
 
 /** A function as Chat Completions wraps it or as Responses has it. */
 function flatFunction(tool: unknown): FlatFunction | undefined {
-	if (!isObject(tool) || tool.type !== "function") return undefined;
-	const { name, description, parameters = {} } = isObject(tool.function) ? tool.function : tool;
-	if (typeof name !== "string" || !isObject(parameters)) return undefined;
+	if (!isJsonObject(tool) || tool.type !== "function") return undefined;
+	const { name, description, parameters = {} } = isJsonObject(tool.function) ? tool.function : tool;
+	if (typeof name !== "string" || !isJsonObject(parameters)) return undefined;
 	const { properties = {} } = parameters;
-	if (!isObject(properties)) return undefined;
+	if (!isJsonObject(properties)) return undefined;
 	const isFlat = (property: unknown) =>
-		isObject(property) && ["string", "number", "integer", "boolean"].includes(textOf(property.type));
+		isJsonObject(property) && ["string", "number", "integer", "boolean"].includes(textOf(property.type));
 	if (!Object.values(properties).every(isFlat)) return undefined;
 	return { name, description: textOf(description), properties: properties as FlatFunction["properties"] };
-}
-
-function isObject(value: unknown): value is JsonObject {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function textOf(value: unknown): string {

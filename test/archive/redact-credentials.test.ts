@@ -15,7 +15,7 @@ import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { recallOriginal } from "../../src/operations/recall.ts";
 import { restoreWhole } from "../../src/operations/restore.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { textOfLength } from "../support/sample-text.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";

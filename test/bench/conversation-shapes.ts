@@ -1,4 +1,4 @@
-import type { Message } from "./generate-conversation.ts";
+import { generateConversation, type Message } from "./generate-conversation.ts";
 
 /** Messages of OpenAI's chat completions, each with an `id` of its own beside what the interface asks for. */
 export function openaiMessages(messages: readonly Message[]): Record<string, unknown>[] {
@@ -15,6 +15,23 @@ export function openaiMessages(messages: readonly Message[]): Record<string, unk
 		const asked = calls.length > 0 ? { tool_calls: calls } : {};
 		return { role: "assistant", id: message.id, content: message.text, ...asked };
 	});
+}
+
+/** A conversation of a size in MB of JSON, in that format: its text, and parsed, as a program that has read it has it. */
+export function conversationOfSize(
+	megabytes: number,
+	seed: number,
+): { readonly text: string; readonly parsed: unknown[] } {
+	const texts: string[] = [];
+	let characters = 1;
+	for (const message of openaiMessages(generateConversation(seed, Math.ceil(megabytes * 1200)))) {
+		if (characters >= megabytes * 1e6) break;
+		const text = JSON.stringify(message);
+		texts.push(text);
+		characters += text.length + 1;
+	}
+	const text = `[${texts.join(",")}]`;
+	return { text, parsed: JSON.parse(text) };
 }
 
 /** A request of Anthropic's messages interface; results carry `is_error`, and all results of a turn share a message. */

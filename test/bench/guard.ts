@@ -1,3 +1,4 @@
+import type { CallTimes } from "./call-times-child.ts";
 import { guardContenders } from "./guard-contenders.ts";
 import type { PeerOutcome } from "./guard-peers-child.ts";
 import { guardTimes } from "./guard-times.ts";
@@ -8,20 +9,52 @@ import { growthExponent, median, quantile } from "./statistics.ts";
 const sizes = [100, 300, 1000, 3000, 10_000, 30_000];
 const peerSizes = [100, 1000];
 const peerRounds = 3;
+/** Sizes in MB of JSON, and the processor time that a call may take, in milliseconds. */
+const callSizes = [
+	{ megabytes: 0.1, most: 10, warmUp: 40, rounds: 31 },
+	{ megabytes: 1, most: 50, warmUp: 12, rounds: 15 },
+	{ megabytes: 10, most: 600, warmUp: 3, rounds: 7 },
+];
 
-/** The library's `guard` by the number of messages, and beside its peers. */
+/** The library's `mask` and `guard` with the preset `balanced`, `guard` by the number of messages, and beside its peers. */
 export async function guard(): Promise<Section> {
+	const calls = await measureCalls();
 	const scaling = await measureScaling();
 	const peers = await measurePeers();
 	return {
 		title: "Guarding a conversation",
 		notes: [
-			"`guard` of the library on OpenAI chat messages never seen before, brought to some 15 % of their tokens: results truncated, old ones masked, the oldest dropped. One process a measurement; tables and compiled code are warm, text is not.",
+			"“Of one call”: processor time (user and system, garbage collection included) of `mask` and `guard` with the preset `balanced`, on conversations of OpenAI's format that are parsed already, each another one; the guard brings them to half. One process a row, warm.",
+			"“First call, by size”: `guard` of the library on OpenAI chat messages never seen before, brought to some 15 % of their tokens: results truncated, old ones masked, the oldest dropped. One process a measurement; tables and compiled code are warm, text is not.",
 			"Beside its peers: the budget is half of the conversation. Every run is a process of its own, in turns, after the same time of warming up. LangChain is given the same exact counter for both (gpt-tokenizer, o200k_base); Mastra's limiter estimates and takes no counter; Vercel's pruning and Mastra's filter count nothing and know no budget. All outcomes are counted and checked by the same code. “ids” are message ids, “error flags” the mark of a failed result; a dash stands where the format has none.",
 		],
-		tables: [scaling.table, ...peers.tables],
-		targets: [scaling.target, ...peers.targets],
+		tables: [calls.table, scaling.table, ...peers.tables],
+		targets: [...calls.targets, scaling.target, ...peers.targets],
 	};
+}
+
+async function measureCalls(): Promise<{ table: Table; targets: Target[] }> {
+	const rows: string[][] = [];
+	const targets: Target[] = [];
+	for (const { megabytes, most, warmUp, rounds } of callSizes) {
+		for (const tool of ["mask", "guard"]) {
+			progress(`guard: ${tool} of ${megabytes} MB`);
+			const times = await runChild<CallTimes>("call-times-child.ts", [tool, megabytes, warmUp, rounds]);
+			const { messages, tokensBefore, tokensAfter, processor } = times;
+			const middle = median(processor);
+			rows.push([
+				tool,
+				short(megabytes),
+				short(messages),
+				`${short(tokensBefore)} → ${short(tokensAfter)}`,
+				duration(middle),
+				`${duration(quantile(processor, 0.25))} – ${duration(quantile(processor, 0.75))}`,
+			]);
+			targets.push(atMost(`${tool} of ${megabytes} MB, balanced: processor time`, most, middle, "ms"));
+		}
+	}
+	const columns = ["call", "MB of JSON", "messages", "tokens", "median", "quartiles"];
+	return { table: { caption: "Processor time of one call, `balanced`", columns, rows }, targets };
 }
 
 async function measureScaling(): Promise<{ table: Table; target: Target }> {

@@ -57,6 +57,7 @@ export async function loadReplay(): Promise<LoadedReplay> {
 						isPlaceholder: placeholdersOf(policy),
 						countTokens: meter.countTokens,
 						meter,
+						uses: histories.values().next().value?.uses,
 					});
 				histories.set(key, history);
 				const schedule = replay(history, { mask: policy.mask, prices: policy.prices });

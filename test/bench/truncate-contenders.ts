@@ -1,10 +1,10 @@
 import { pathToFileURL } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import type * as HeadTail from "../../src/engine/truncate/head-tail.ts";
-import type * as TruncateOutput from "../../src/engine/truncate/truncate-output.ts";
 import type * as ResolvePolicy from "../../src/policy/layers.ts";
 import type * as Locale from "../../src/policy/wordings.ts";
 import type * as Wordings from "../../src/policy/wordings.ts";
+import type * as HeadTail from "../../src/truncation/head-tail.ts";
+import type * as TruncateOutput from "../../src/truncation/truncate.ts";
 import { importBuilt } from "./import-built.ts";
 import { importPeer } from "./import-peer.ts";
 import { agentsFolder, installPeers } from "./install-peers.ts";
@@ -30,8 +30,8 @@ interface GeminiFiles {
 /** Ours, the seeds' head and tail, and the functions by which two agents cut what their tools answer. */
 export async function truncateContenders(): Promise<TruncateContender[]> {
 	installPeers(agentsFolder);
-	const { truncateOutput } = await importBuilt<typeof TruncateOutput>("engine/truncate/truncate-output.ts");
-	const { truncateHeadTail } = await importBuilt<typeof HeadTail>("engine/truncate/head-tail.ts");
+	const { truncateOutput } = await importBuilt<typeof TruncateOutput>("truncation/truncate.ts");
+	const { truncateHeadTail } = await importBuilt<typeof HeadTail>("truncation/head-tail.ts");
 	const { locales } = await importBuilt<typeof Locale>("policy/wordings.ts");
 	const { wordings } = await importBuilt<typeof Wordings>("policy/wordings.ts");
 	const { resolvePolicy } = await importBuilt<typeof ResolvePolicy>("policy/layers.ts");

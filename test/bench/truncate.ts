@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
-import { kinds } from "../engine/truncate/recall-cases.ts";
 import { gapClosed, measureShares, recallBudgets, recallSet } from "../support/recall-set.ts";
+import { kinds } from "../truncation/recall-cases.ts";
 import { exactCount } from "./exact-counter.ts";
 import { timeOnce } from "./measure-interleaved.ts";
 import { projectFolder } from "./project-folder.ts";

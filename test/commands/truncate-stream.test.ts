@@ -44,7 +44,7 @@ describe("an output through a pipe", () => {
 		expect(run.mostMemory).toBeLessThan(256 * 1024 * 1024);
 		expect(count(run.text)).toBeLessThanOrEqual(500);
 		expect(count(run.text)).toBeGreaterThan(420);
-		expect(run.text).toContain(": FATAL: the disk is on fire\n");
+		expect(run.text).toContain("\nFATAL: the disk is on fire\n");
 		expect(run.text.endsWith("\nthe last line")).toBe(true);
 		const [, ref = ""] = /Its first 67108864 bytes: .+ recall (\w+)\]/.exec(run.text) ?? [];
 		const recalled = await runCli(["recall", ref, "--head", "1"], { folder, environment });

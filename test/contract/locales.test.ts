@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames, presetNames } from "../../src/policy/names.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { sumTokens } from "../support/independent-tokens.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
 import { textOfLength } from "../support/sample-text.ts";

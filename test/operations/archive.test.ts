@@ -5,7 +5,7 @@ import { PalimpsestError } from "../../src/errors.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { restoreConversation } from "../../src/operations/restore.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { outputOf, textOfLength } from "../support/sample-text.ts";

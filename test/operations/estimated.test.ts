@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { modelFamilies } from "../../src/tokens/models.ts";
 import { conversations } from "../support/conversation-arbitrary.ts";

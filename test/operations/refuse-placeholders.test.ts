@@ -4,7 +4,7 @@ import { openArchive } from "../../src/archive/open.ts";
 import { placeholdersOf } from "../../src/operations/find-original.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { locales } from "../../src/policy/wordings.ts";

@@ -5,7 +5,7 @@ import { compactConversation } from "../../src/operations/compact.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation, type Outcome } from "../../src/operations/mask.ts";
 import { restoreWhole } from "../../src/operations/restore.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import { presets } from "../../src/policy/presets.ts";
 import { policyOf } from "../support/policy-of.ts";

@@ -1,12 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { openArchive } from "../../src/archive/open.ts";
-import { shortenStream } from "../../src/pipeline/stream/shorten-stream.ts";
-import { bytesToHold } from "../../src/pipeline/stream/stream-limit.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
+import { shortenStream } from "../../src/operations/truncate-stream.ts";
+import { bytesToHold } from "../../src/operations/truncation-limit.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const policy = policyOf({ locale: "en" });
-
 const limit = { kind: "head_tail", maxChars: 50_000 } as const;
 
 /** Bytes of every kind, most of them no UTF-8, the same each time. */
@@ -65,7 +64,7 @@ describe("an output that is too long to be held", () => {
 		expect(text.length).toBeLessThanOrEqual(5_000);
 		expect(text.length).toBeGreaterThan(4_000);
 		expect(text.split("\n")[0]).toMatch(
-			/^\[Ended by SIGKILL \(exit code 137\) after 61\.3 s\. Output shortened: \d+ of \d+ lines, \d+ characters in all\.\]$/,
+			/^\[Ended by SIGKILL \(exit code 137\) after 61\.3 s\. Output shortened: \d+ of \d+ lines left out \(\d+ of \d+ characters\)\]$/,
 		);
 	});
 });

@@ -2,16 +2,13 @@ import { describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { truncate } from "../../src/library.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";
 
 const count = await loadCounter("o200k_base");
-
 const policy = policyOf({ locale: "en" });
-
 const lines = Array.from({ length: 900 }, (_, index) => `value${index} is one of many lines`).join("\n");
-
 const memory = async () => (await openArchive({ where: "memory" })) as Archive;
 
 describe("truncateText by a strategy", () => {

@@ -2,7 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
-import { truncateText } from "../../src/pipeline/truncate-text.ts";
+import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames, truncationStrategies } from "../../src/policy/names.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { policyOf } from "../support/policy-of.ts";

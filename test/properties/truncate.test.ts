@@ -1,6 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { type HeadTailLimits, truncateHeadTail } from "../../src/engine/truncate/head-tail.ts";
+import { type HeadTailLimits, truncateHeadTail } from "../../src/truncation/head-tail.ts";
 import { textOfLength } from "../support/sample-text.ts";
 
 const seen = { cut: 0, bareHead: 0, overLimit: 0, surrogates: 0, loneSurrogates: 0, twice: 0 };

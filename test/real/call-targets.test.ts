@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { argumentsOfCall, resultTargets } from "../../src/masking/call-targets.ts";
+import { argumentsReader, resultTargets } from "../../src/masking/call-targets.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import type { CallTarget, TargetKind } from "../../src/masking/targets.ts";
 import { hasRealData } from "../support/real-conversations.ts";
@@ -47,12 +47,13 @@ const sum = (names: ReadonlySet<string>, of: (row: Row) => number) =>
 describe.skipIf(!hasRealData)("what real calls are about, by their arguments", () => {
 	for (const { transcript } of realTranscripts()) {
 		const targets = resultTargets(transcript);
+		const argumentsOf = argumentsReader();
 		const outdated = findStale(transcript);
 		for (const [place, { call, caller, result }] of pairResults(transcript).entries()) {
 			const message = caller === undefined ? undefined : transcript.messages[caller];
 			if (!call || !message) continue;
 			seen.results += 1;
-			const given = argumentsOfCall(message, call);
+			const given = argumentsOf(message, call);
 			if (given === undefined) seen.withoutArguments += 1;
 			const isOfOpenFile = call.name === "edit" && editsOfOpenFile.test(given ?? "");
 			add(isOfOpenFile ? "(open file)" : (call.name ?? "?"), targets[place] as CallTarget);

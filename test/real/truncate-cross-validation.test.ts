@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { focusWords } from "../../src/engine/truncate/focus-words.ts";
-import { type LineFeatures, lineFeatures } from "../../src/engine/truncate/line-features.ts";
-import { endShares, type LineWeights, lineWeights, scoreLines } from "../../src/engine/truncate/score-lines.ts";
-import { selectUnits } from "../../src/engine/truncate/select-units.ts";
-import { type TextUnits, textUnits } from "../../src/engine/truncate/text-units.ts";
-import { kinds, type RecallCase } from "../engine/truncate/recall-cases.ts";
-import { shorten } from "../engine/truncate/shorten.ts";
+import { focusWords } from "../../src/truncation/focus.ts";
+import {
+	endShares,
+	type LineFeatures,
+	type LineWeights,
+	lineFeatures,
+	lineWeights,
+	scoreLines,
+	type TextUnits,
+	textUnits,
+} from "../../src/truncation/lines.ts";
+import { selectUnits } from "../../src/truncation/select.ts";
 import { fitLineWeights, type LineSample, lineSample } from "../support/fit-line-weights.ts";
 import { noticesOf } from "../support/notices-of.ts";
 import { hasRealData } from "../support/real-conversations.ts";
@@ -19,6 +24,8 @@ import {
 	recallSet,
 	showShares,
 } from "../support/recall-set.ts";
+import { kinds, type RecallCase } from "../truncation/recall-cases.ts";
+import { shorten } from "../truncation/shorten.ts";
 
 const leastTokens = 500;
 const largeTokens = 2_000;

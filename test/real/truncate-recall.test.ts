@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { kinds } from "../engine/truncate/recall-cases.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { gapClosed, measureShares, recallBudgets, recallSet, showShares } from "../support/recall-set.ts";
+import { kinds } from "../truncation/recall-cases.ts";
 
 const largeTokens = 2_000;
 /** Share of the gap between head and tail and the bound that has to be closed. */

@@ -1,9 +1,9 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
-import { optimalBill } from "../../src/engine/replay/optimum.ts";
 import type { ReplayHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
+import { optimalSchedule } from "../../src/replaying/optimum.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { historyOf, turnsOf } from "../support/replay-history.ts";
 import { transcriptFrom } from "../support/transcripts.ts";
@@ -48,7 +48,7 @@ test.prop([sizes, fc.integer({ min: 1, max: 3 }), prices], { numRuns: 150 })(
 		const outputs = lengths.map((length) => "word ".repeat(length / 5));
 		const history = historyOf(transcriptFrom(turnsOf(outputs)), policy);
 		const bills = billsOf(history, windowTurns, prices);
-		const optimum = optimalBill(history, windowTurns, policy.prices);
+		const optimum = meterSchedule(history, optimalSchedule(history, windowTurns, policy.prices), policy.prices).billed;
 		expect(optimum).toBeCloseTo(Math.min(...bills), 6);
 		seen.schedules += bills.length;
 		seen.better += optimum < (bills[0] ?? 0) - 1e-6 ? 1 : 0;

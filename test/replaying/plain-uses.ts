@@ -1,6 +1,6 @@
 import { resultText, type Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { argumentsOfCall } from "../../src/masking/call-targets.ts";
+import { argumentsReader } from "../../src/masking/call-targets.ts";
 import { findIdentifiers, wholeLines } from "../../src/masking/uses.ts";
 
 const identifiersIn = (texts: readonly string[]) =>
@@ -13,6 +13,7 @@ const kinds = { identifiers: identifiersIn, lines: linesIn };
 /** What `findUses` answers, word for word by its definition: for each answer all that stands before it is searched. */
 export function plainUses(transcript: Transcript) {
 	const { messages } = transcript;
+	const argumentsOf = argumentsReader();
 	const paired = pairResults(transcript);
 	const held = paired.map(({ result }) => ({
 		identifiers: identifiersIn([resultText(result)]),
@@ -21,7 +22,7 @@ export function plainUses(transcript: Transcript) {
 	const own = messages.map(({ counted }) => ({ identifiers: identifiersIn(counted), lines: linesIn(counted) }));
 	const named = paired.map(({ call, caller }) => {
 		const maker = caller === undefined ? undefined : messages[caller];
-		const given = maker && call ? (argumentsOfCall(maker, call) ?? "") : "";
+		const given = maker && call ? (argumentsOf(maker, call) ?? "") : "";
 		return new Set(findIdentifiers(given).flatMap(({ kind, text }) => (kind === "path" ? [text] : [])));
 	});
 	const placesBefore = (index: number) => paired.flatMap(({ message }, place) => (message < index ? [place] : []));

@@ -2,7 +2,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Transcript } from "../../src/conversation/transcript.ts";
 import { toolTurns } from "../../src/conversation/turns.ts";
-import { optimalBill } from "../../src/engine/replay/optimum.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import { type ReplayHistory, readHistory } from "../../src/masking/history.ts";
 import { replay } from "../../src/masking/replay.ts";
@@ -11,6 +10,7 @@ import { placeholdersOf } from "../../src/operations/find-original.ts";
 import type { Policy } from "../../src/policy/schema.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { meterSchedule } from "../../src/replaying/bill.ts";
+import { optimalSchedule } from "../../src/replaying/optimum.ts";
 import { clairvoyantRecall, measureRecall } from "../../src/replaying/recall.ts";
 import { policyOf } from "./policy-of.ts";
 import { hasRealData, realDataFolder } from "./real-conversations.ts";
@@ -52,6 +52,7 @@ export function historyUnder(transcript: Transcript, policy: Policy): ReplayHist
 			isPlaceholder: placeholdersOf(policy),
 			countTokens: meter.countTokens,
 			meter,
+			uses: known.values().next().value?.uses,
 		});
 	known.set(key, history);
 	return history;
@@ -69,9 +70,11 @@ export function replayAll(policy: Policy): readonly Replayed[] {
 
 /** The least bill of each conversation for a window, as the policy's error rule lets results go. */
 export function optimaOf(policy: Policy): readonly number[] {
-	return developmentSet.map((transcript) =>
-		optimalBill(historyUnder(transcript, policy), policy.mask.window_turns, policy.prices),
-	);
+	return developmentSet.map((transcript) => {
+		const history = historyUnder(transcript, policy);
+		const schedule = optimalSchedule(history, policy.mask.window_turns, policy.prices);
+		return meterSchedule(history, schedule, policy.prices).billed;
+	});
 }
 
 /** The recall of somebody who knew what is to come, conversation by conversation with the input tokens given. */

@@ -1,8 +1,13 @@
-import { focusWords } from "../../src/engine/truncate/focus-words.ts";
-import { lineFeatures } from "../../src/engine/truncate/line-features.ts";
-import { type LineWeights, lineSigns, signNames } from "../../src/engine/truncate/score-lines.ts";
-import { textUnits, unitText } from "../../src/engine/truncate/text-units.ts";
-import { kinds, measures, type RecallCase } from "../engine/truncate/recall-cases.ts";
+import { focusWords } from "../../src/truncation/focus.ts";
+import {
+	type LineWeights,
+	lineFeatures,
+	lineSigns,
+	signNames,
+	textUnits,
+	unitText,
+} from "../../src/truncation/lines.ts";
+import { kinds, measures, type RecallCase } from "../truncation/recall-cases.ts";
 
 /** The lines of one result: the signs of each, one after the other, and how much was taken from it later. */
 export interface LineSample {

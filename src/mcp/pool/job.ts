@@ -1,6 +1,6 @@
 // Loaded as the thread starts, so that its first call does not wait for them.
 import "../../operations/mask.ts";
-import "../../pipeline/truncate-text.ts";
+import "../../operations/truncate.ts";
 import "../../operations/guard-with-compaction.ts";
 import { isMainThread } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import type { TruncateOutcome } from "../../pipeline/truncate-text.ts";
+import type { TruncateOutcome } from "../../operations/truncate.ts";
 import { truncationStrategies } from "../../policy/names.ts";
 import { originalLink } from "../resources.ts";
 import { type Answer, beside, defineTool, policyInput, policyOfCall, pureTool } from "../tool.ts";
@@ -57,7 +57,7 @@ export const truncateOutput = defineTool({
 			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
 		}
 		const whole = text ?? (await context.files.read(path ?? "", policy.limits.max_file_bytes)).toString("utf8");
-		const { truncateToShow } = await import("../../pipeline/truncate-text.ts");
+		const { truncateToShow } = await import("../../operations/truncate.ts");
 		const request = { ...rest, text: whole, policy, maxChars, maxTokens, archive, recall: "offered", log } as const;
 		// Some hosts show all of the answer as JSON, so that all of it has to be within a limit in tokens.
 		const { outcome, way } = await truncateToShow(

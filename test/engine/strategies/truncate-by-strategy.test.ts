@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { planTruncate, type TruncateParameters } from "../../../src/engine/strategies/truncate.ts";
+import { planTruncate, type TruncateParameters } from "../../../src/truncation/truncate-results.ts";
 import { noticesOf } from "../../support/notices-of.ts";
 import { roughCount } from "../../support/rough-count.ts";
 import { transcriptFrom } from "../../support/transcripts.ts";

@@ -1,0 +1,157 @@
+import { characterEdge } from "./head-tail.ts";
+
+/** What a value of JSON is. */
+export const valueKinds = { object: 0, array: 1, string: 2, other: 3, lines: 4 } as const;
+
+/**
+ * The values of a JSON text in the order in which they open, as places in the text: nothing is read into a number or a
+ * string, so that what is written again is written as it stood. Value 0 is the whole.
+ */
+export interface JsonSpans {
+	readonly text: string;
+	readonly kind: readonly number[];
+	readonly start: readonly number[];
+	readonly end: readonly number[];
+	/** The key before each value, quotes included; 0 and 0 where it has none. */
+	readonly keyStart: readonly number[];
+	readonly keyEnd: readonly number[];
+	/** The first value behind each one and all that it holds. */
+	readonly next: readonly number[];
+	/** Characters of each value without the white space outside its strings; its key not counted. */
+	readonly size: readonly number[];
+}
+
+/** Values of a large text cost memory; beyond this many it is cut as text. */
+const mostValues = 4_000_000;
+
+/**
+ * Finds the values of a text that is known to be valid JSON (RFC 8259), or one such text after the other, white space
+ * between (JSON Lines; the whole is then of kind `lines`). `undefined` where there are more than four million.
+ */
+export function jsonSpans(text: string, given: { readonly isLines: boolean }): JsonSpans | undefined {
+	const spans = { kind: [], start: [], end: [], keyStart: [], keyEnd: [], next: [], size: [] } as {
+		[name in "kind" | "start" | "end" | "keyStart" | "keyEnd" | "next" | "size"]: number[];
+	};
+	const open: number[] = [];
+	let [keyStart, keyEnd] = [0, 0];
+	const add = (kind: number, start: number, end: number) => {
+		const value = spans.kind.length;
+		spans.kind.push(kind);
+		spans.start.push(start);
+		spans.end.push(end);
+		spans.keyStart.push(keyStart);
+		spans.keyEnd.push(keyEnd);
+		spans.next.push(value + 1);
+		spans.size.push(end - start);
+		[keyStart, keyEnd] = [0, 0];
+		return value;
+	};
+	const close = (end: number) => {
+		const value = open.pop() as number;
+		spans.end[value] = end;
+		spans.next[value] = spans.kind.length;
+		let size = spans.kind[value] === valueKinds.lines ? -1 : 1;
+		for (let child = value + 1; child < spans.kind.length; child = spans.next[child] as number) {
+			const key = (spans.keyEnd[child] as number) - (spans.keyStart[child] as number);
+			size += (spans.size[child] as number) + (key === 0 ? 0 : key + 1) + 1;
+		}
+		spans.size[value] = Math.max(size, 2);
+	};
+	if (given.isLines) open.push(add(valueKinds.lines, 0, text.length));
+	for (let at = 0; at < text.length; ) {
+		if (spans.kind.length > mostValues) return undefined;
+		const unit = text.charCodeAt(at);
+		if (unit === 123 || unit === 91) open.push(add(unit === 123 ? valueKinds.object : valueKinds.array, at, at));
+		else if (unit === 125 || unit === 93) close(at + 1);
+		else if (unit === 34) {
+			const end = endOfString(text, at);
+			const after = behindSpace(text, end);
+			if (text.charCodeAt(after) === 58 && spans.kind[open.at(-1) ?? -1] === valueKinds.object) {
+				[keyStart, keyEnd] = [at, end];
+				at = after + 1;
+			} else {
+				add(valueKinds.string, at, end);
+				at = end;
+			}
+			continue;
+		} else if (unit !== 44 && unit > 32) {
+			const end = endOfPlain(text, at);
+			add(valueKinds.other, at, end);
+			at = end;
+			continue;
+		}
+		at += 1;
+	}
+	if (given.isLines) close(text.length);
+	return { text, ...spans };
+}
+
+function endOfString(text: string, start: number): number {
+	for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+		let slashes = quote;
+		while (text.charCodeAt(slashes - 1) === 92) slashes -= 1;
+		if ((quote - slashes) % 2 === 0) return quote + 1;
+	}
+	return text.length;
+}
+
+function behindSpace(text: string, start: number): number {
+	let at = start;
+	while (at < text.length && text.charCodeAt(at) <= 32) at += 1;
+	return at;
+}
+
+/** The end of a number or a word: before a comma, a bracket or white space. */
+function endOfPlain(text: string, start: number): number {
+	let at = start + 1;
+	while (at < text.length) {
+		const unit = text.charCodeAt(at);
+		if (unit <= 32 || unit === 44 || unit === 93 || unit === 125) break;
+		at += 1;
+	}
+	return at;
+}
+
+/** Longest step to the next place where a string can be cut, in characters. */
+const longestStep = 100;
+
+/** A place at or before `end` where the inside of a JSON string can be cut without splitting an escape or a character. */
+export function jsonStringEdge(text: string, start: number, end: number): number {
+	const character = characterEdge(text, start, end);
+	return startOfEscape(text, start, character);
+}
+
+/** Such a place at or behind `from`; `end` where none is near. */
+export function jsonStringEdgeAfter(text: string, start: number, from: number, end: number): number {
+	const opening = startOfEscape(text, start, from);
+	let at = opening === from ? from : opening + lengthOfEscape(text, opening);
+	while (at < Math.min(end, from + longestStep)) {
+		if (characterEdge(text, start, at) === at) return at;
+		at += text[at] === "\\" ? lengthOfEscape(text, at) : 1;
+	}
+	return end;
+}
+
+/** Where the escape around `at` begins; `at` where there is none. */
+function startOfEscape(text: string, start: number, at: number): number {
+	// An escape stands in a run of them: none begins more than a few characters behind the last plain character.
+	let from = text.lastIndexOf("\\", at - 1);
+	if (from < start || at - from > 12) return at;
+	while (from > start) {
+		const before = text.lastIndexOf("\\", from - 1);
+		if (before < start || from - before > 12) break;
+		from = before;
+	}
+	for (let opening = from; opening !== -1 && opening < at; ) {
+		const length = lengthOfEscape(text, opening);
+		if (opening + length > at) return opening;
+		opening = text.indexOf("\\", opening + length);
+	}
+	return at;
+}
+
+function lengthOfEscape(text: string, at: number): number {
+	if (text[at + 1] !== "u") return 2;
+	const isPair = /^\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]/.test(text.slice(at, at + 9));
+	return isPair ? 12 : 6;
+}

@@ -1,0 +1,98 @@
+import { isSummaryLine } from "./failure-signs.ts";
+import { byForm, type FailureSigns, withoutTimes } from "./failures.ts";
+import type { FocusWords } from "./focus.ts";
+import { lineFeatures, linePattern, scoreLines, type TextUnits, unitText } from "./lines.ts";
+
+/** How much lines of a log are wanted, and which are alike. */
+export interface LogScores {
+	readonly priority: Float32Array;
+	/** Whether the log tells of a failure for sure. */
+	readonly isFailing: boolean;
+	readonly isLike: (unit: number, from: number, to: number) => boolean;
+}
+
+/** What lines are worth; a failure outweighs any number of lines that say nothing. */
+const worth = { summary: 60, newFailure: 100, otherFailure: 60, newLikely: 6, otherLikely: 2, warning: 2, fresh: 0.4 };
+/** What the lines around a failure are worth, nearest first. */
+const behindFailure = [9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1, 1];
+const beforeFailure = [6, 3];
+/** What the line is worth in addition that is wanted most by the focus and what stands in it. */
+const focusWorth = 2;
+/** What a line of a stack is worth that is of no library. */
+const ownFrame = 5;
+const frame = /^\s*(?:at |File "|\d+: |from \S+:\d+|❯ |› |--> |\.{3} \d+ more)/;
+const libraryFrame =
+	/node_modules|node:|site-packages|dist-packages|\/lib\/python|<frozen|<anonymous>|java\.base|internal\//;
+/** Most different lines that are remembered. */
+const mostRemembered = 200_000;
+
+/**
+ * Judges the lines of a log: what tells of a failure, the first of its kind most of all, with what stands around it;
+ * the lines that sum up; then what stands for the first time. Repeated lines are worth next to nothing.
+ */
+export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSigns): LogScores {
+	const { text, count, start, end } = units;
+	const priority = new Float32Array(count);
+	const patterns = new Uint32Array(count);
+	const seenPatterns = new Set<number>();
+	const seenFailures = new Set<string>();
+	const failures: number[] = [];
+	let isFailing = false;
+	const raise = (unit: number, to: number) => {
+		if (unit >= 0 && unit < count && (priority[unit] as number) < to) priority[unit] = to;
+	};
+	for (let unit = 0; unit < count; unit += 1) {
+		const pattern = linePattern(text, start[unit] as number, end[unit] as number);
+		patterns[unit] = pattern;
+		if (pattern === 0) continue;
+		const isNew = !seenPatterns.has(pattern);
+		if (isNew && seenPatterns.size < mostRemembered) seenPatterns.add(pattern);
+		const line = unitText(units, unit);
+		const isSure = signs[unit] === byForm;
+		if (signs[unit] !== 0) {
+			const failure = withoutTimes(line);
+			const isOther = !seenFailures.has(failure);
+			if (isOther && seenFailures.size < mostRemembered) seenFailures.add(failure);
+			if (isSure) isFailing = true;
+			if (isSure && isOther) failures.push(unit);
+			// A failure told in a long line is no less a failure.
+			const length = isSure ? line.length : 0;
+			if (isNew) raise(unit, isSure ? worth.newFailure + length : worth.newLikely);
+			else if (isOther) raise(unit, isSure ? worth.otherFailure + length : worth.otherLikely);
+		} else if (isNew) raise(unit, /\bwarn(?:ing)?\b/i.test(line) ? worth.warning : worth.fresh);
+		if (isSummaryLine(line)) raise(unit, worth.summary);
+	}
+	for (const unit of failures) raiseAround(unit, { units, raise });
+	if (focus.size > 0) {
+		const wanted = scoreLines(units, lineFeatures(units, focus, priority));
+		for (let unit = 0; unit < count; unit += 1) {
+			if ((priority[unit] as number) > 0)
+				priority[unit] = (priority[unit] as number) + focusWorth * (wanted[unit] as number);
+		}
+	}
+	const isLike = (unit: number, from: number, to: number) => {
+		for (let other = from; other < to; other += 1) {
+			if (patterns[other] !== patterns[unit] && patterns[other] !== 0) return false;
+		}
+		return to - from > 1 && patterns[unit] !== 0;
+	};
+	return { priority, isFailing, isLike };
+}
+
+function raiseAround(
+	unit: number,
+	{ units, raise }: { units: TextUnits; raise: (unit: number, to: number) => void },
+): void {
+	behindFailure.forEach((one, index) => {
+		const behind = unit + 1 + index;
+		if (behind >= units.count) return;
+		const line = unitText(units, behind);
+		if (line.trim() === "") return;
+		if (frame.test(line)) raise(behind, libraryFrame.test(line) ? 0.5 : Math.max(ownFrame, one));
+		else raise(behind, one);
+	});
+	beforeFailure.forEach((one, index) => {
+		const before = unit - 1 - index;
+		if (before >= 0 && unitText(units, before).trim() !== "") raise(before, one);
+	});
+}

@@ -1,0 +1,305 @@
+import { fillTemplate } from "../masking/template.ts";
+import { type Draft, fitBudget, type Marks, shortNotice, type TruncationBudget } from "./draft.ts";
+import { failureReader } from "./failure-signs.ts";
+import { byForm, type FailureSigns, failureSigns, failuresFirst, withoutTimes, wordHashes } from "./failures.ts";
+import { stripEscapes, textUnits, type Units } from "./lines.ts";
+import { selectUnits } from "./select.ts";
+import { isWritten } from "./shape.ts";
+
+/** A text of any length that comes piece by piece, of which only what an excerpt may need is held. */
+export interface PassingText {
+	readonly push: (piece: string) => void;
+	readonly end: () => PassedText;
+}
+
+/** A text that has passed: its units, those that are not held standing for the gaps, and how surely each tells of a failure. */
+export interface PassedText {
+	readonly units: Units;
+	readonly signs: FailureSigns;
+	/** Its beginning and its end. */
+	readonly some: string;
+}
+
+/** A unit that is held of a text that passes. */
+interface HeldUnit {
+	readonly text: string;
+	readonly start: number;
+	readonly end: number;
+	/** The line that it is of: its number, and where it starts and ends in the whole text. */
+	readonly line: LinePlace;
+	readonly sign: number;
+}
+
+interface LinePlace {
+	readonly number: number;
+	readonly start: number;
+	/** Known once the line has ended. */
+	end: number;
+}
+
+/** A failure, with the pieces of its line and the lines behind it. */
+interface HeldFailure {
+	readonly units: HeldUnit[];
+}
+
+/** Characters that are read at once, and those of a line that goes on that are read again with what follows. */
+const [stretch, readAgain] = [65_536, 480];
+/** Characters before a piece of a line that are read with it. */
+const lead = 60;
+/** Lines behind a failure that are held with it, and longest line that is held whole with it, in characters. */
+const [linesBehind, longestLine] = [3, 16_000];
+/** Of more distinct failures than these the first, the last, and some that are unlike the others are held. */
+const mostSure = { first: 160, unlike: 80, last: 160 };
+const mostLikely = { first: 160, unlike: 40, last: 160 };
+const mostRemembered = 20_000;
+
+/**
+ * Reads a text piece by piece, for excerpts of at most so many characters. It is cut into units and looked through for
+ * failures as a text that is held, one stretch of lines after the other; the stretches at its start and its end are held,
+ * and of the others the failures.
+ */
+export function readPassing(mostChars: number, strip?: (text: string) => string): PassingText {
+	const signOf = failureReader();
+	const failures = { sure: keepSome(mostSure), likely: keepSome(mostLikely) };
+	const seen = new Set<string>();
+	const head: HeldUnit[] = [];
+	/** The last stretches, which together hold at least the characters of an excerpt, and the one before them. */
+	let recent: { readonly units: HeldUnit[]; readonly chars: number }[] = [];
+	let recentChars = 0;
+	/** Characters that have not been cut into units, behind so many that have. */
+	let [rest, restLead] = ["", 0];
+	/** Characters whose escape sequences have not been taken out. */
+	let raw = "";
+	/** Characters before the rest, and the line that it starts with. */
+	let at = 0;
+	let line: LinePlace = { number: 1, start: 0, end: -1 };
+	let isContinued = false;
+	let open: { readonly failure: HeldFailure; readonly number: number } | undefined;
+
+	const hold = (units: readonly HeldUnit[]) => {
+		for (const [index, unit] of units.entries()) {
+			const { number } = unit.line;
+			if (open !== undefined && number > open.number) {
+				if (number > open.number + linesBehind || unit.text.trim() === "") open = undefined;
+				else open.failure.units.push(unit);
+			}
+			if (unit.sign === 0) continue;
+			const said = withoutTimes(unit.text);
+			if (seen.has(said)) continue;
+			if (seen.size >= mostRemembered) seen.clear();
+			seen.add(said);
+			const failure = { units: lineAround(units, index) };
+			failures[unit.sign === byForm ? "sure" : "likely"].keep(failure, unit.text);
+			if (unit.sign === byForm) open = { failure, number };
+		}
+	};
+	const take = (units: HeldUnit[], chars: number) => {
+		const last = head.at(-1);
+		if (last === undefined || last.end < mostChars) {
+			head.push(...units);
+			return;
+		}
+		recent.push({ units, chars });
+		recentChars += chars;
+		while (recent.length > 1 && recentChars - (recent[0]?.chars ?? 0) > mostChars) {
+			const [first, ...others] = recent;
+			recentChars -= first?.chars ?? 0;
+			hold(first?.units ?? []);
+			recent = others;
+		}
+	};
+	/** Reads the rest up to a place behind a line feed, or where no line ends up to a unit before that place. */
+	const read = (until: number, { endsLine }: { readonly endsLine: boolean }) => {
+		const text = (endsLine ? rest.slice(0, until) : rest).toWellFormed();
+		const units = textUnits(text, restLead, isContinued);
+		const signs = failureSigns(units, signOf);
+		const held: HeldUnit[] = [];
+		const place = at - restLead;
+		const firstNumber = line.number;
+		let behind = restLead;
+		for (let unit = 0; unit < units.count; unit += 1) {
+			const [start, end] = [units.start[unit] as number, units.end[unit] as number];
+			if (!endsLine && unit > 0 && end > until) break;
+			const number = firstNumber + (units.line[unit] as number) - 1;
+			if (number !== line.number) {
+				line.end = place + start - 1;
+				line = { number, start: place + start, end: -1 };
+			}
+			const sign = signs[unit] as number;
+			held.push({ text: text.slice(start, end), start: place + start, end: place + end, line, sign });
+			behind = end;
+		}
+		const done = endsLine ? until : behind;
+		take(held, done - restLead);
+		at += done - restLead;
+		if (endsLine) {
+			line.end = at - 1;
+			line = { number: line.number + 1, start: at, end: -1 };
+		}
+		isContinued = !endsLine;
+		restLead = endsLine ? 0 : Math.min(lead, done);
+		rest = rest.slice(done - restLead);
+	};
+	const readLines = (text: string) => {
+		rest += strip === undefined ? text : stripEscapes(text, strip);
+		const newline = rest.lastIndexOf("\n");
+		if (newline !== -1) read(newline + 1, { endsLine: true });
+		if (rest.length - restLead > stretch) read(rest.length - readAgain, { endsLine: false });
+	};
+	return {
+		push(piece) {
+			// Stretches of one length, so that the lengths of the pieces make no difference.
+			for (let from = 0; from < piece.length; ) {
+				const to = Math.min(piece.length, from + stretch - raw.length);
+				raw += piece.slice(from, to);
+				from = to;
+				if (raw.length < stretch) break;
+				const newline = raw.lastIndexOf("\n");
+				// An escape sequence may go on in the next piece.
+				const sequence = newline === -1 ? raw.indexOf("\u001b", raw.length - lead) : -1;
+				const until = newline !== -1 ? newline + 1 : sequence === -1 ? raw.length : sequence;
+				readLines(raw.slice(0, until));
+				raw = raw.slice(until);
+			}
+		},
+		end() {
+			readLines(raw);
+			while (rest.length > restLead) read(rest.length, { endsLine: false });
+			line.end = at;
+			const tail = recent.flatMap(({ units }) => units);
+			const between = [failures.sure, failures.likely].flatMap(({ all }) => all()).flatMap(({ units }) => units);
+			const held = [...new Map([...head, ...between, ...tail].map((unit) => [unit.start, unit])).values()];
+			held.sort((a, b) => a.start - b.start || a.end - b.end);
+			return {
+				...withGaps(held, { chars: at, lines: line.start === at ? line.number - 1 : line.number }),
+				some: textOf(head).slice(0, mostChars) + textOf(tail).slice(-mostChars),
+			};
+		},
+	};
+}
+
+function textOf(units: readonly HeldUnit[]): string {
+	return units.map(({ text, line }, index) => (line === units[index - 1]?.line ? text : `\n${text}`)).join("");
+}
+
+/** A unit with the others of its line, as far as they make up no more than the longest line that is held. */
+function lineAround(units: readonly HeldUnit[], index: number): HeldUnit[] {
+	const { line, text } = units[index] as HeldUnit;
+	let [from, to] = [index, index];
+	let chars = text.length;
+	const takes = (unit: HeldUnit | undefined) => {
+		if (unit?.line !== line || chars + unit.text.length > longestLine) return false;
+		chars += unit.text.length;
+		return true;
+	};
+	for (let [before, behind] = [true, true]; before || behind; ) {
+		before &&= takes(units[from - 1]);
+		if (before) from -= 1;
+		behind &&= takes(units[to + 1]);
+		if (behind) to += 1;
+	}
+	return units.slice(from, to + 1);
+}
+
+/** The units that are held, in order, with others in the gaps between them. */
+function withGaps(
+	held: readonly HeldUnit[],
+	{ chars, lines }: Pick<Units, "chars" | "lines">,
+): Pick<PassedText, "units" | "signs"> {
+	const [start, end, line, signs]: [number[], number[], number[], number[]] = [[], [], [], []];
+	const texts: (string | undefined)[] = [];
+	const add = (unit: { start: number; end: number; number: number }, sign = 0, text?: string) => {
+		start.push(unit.start);
+		end.push(unit.end);
+		line.push(unit.number);
+		signs.push(sign);
+		texts.push(text);
+	};
+	let before: HeldUnit | undefined;
+	for (const unit of held) {
+		if (before !== undefined) for (const gap of gapBetween(before, unit)) add(gap);
+		add({ start: unit.start, end: unit.end, number: unit.line.number }, unit.sign, unit.text);
+		before = unit;
+	}
+	const placeOf = new Map(start.map((from, unit) => [from, unit]));
+	const slice = (from: number, to: number) => {
+		let shown = "";
+		for (let unit = placeOf.get(from) ?? start.length; from + shown.length < to; unit += 1) {
+			const text = texts[unit];
+			if (text === undefined) break;
+			shown += (shown !== "" && line[unit] !== line[unit - 1] ? "\n" : "") + text;
+		}
+		return shown.slice(0, to - from);
+	};
+	const isHeld = (unit: number) => texts[unit] !== undefined;
+	const units = { chars, count: start.length, start, end, line, lines, slice, isHeld, isContinued: false };
+	return { units, signs: Uint8Array.from(signs) };
+}
+
+/** Stands for the characters between two units: the rest of a line, the first and the last line between, the start of a line. */
+function gapBetween(before: HeldUnit, behind: HeldUnit): { start: number; end: number; number: number }[] {
+	if (before.line === behind.line)
+		return before.end < behind.start ? [{ start: before.end, end: behind.start, number: before.line.number }] : [];
+	const gaps = [{ start: before.end, end: before.line.end, number: before.line.number }];
+	const [first, last] = [before.line.number + 1, behind.line.number - 1];
+	const [start, end] = [before.line.end + 1, behind.line.start - 1];
+	if (first < last) gaps.push({ start, end: start, number: first });
+	if (first <= last) gaps.push({ start, end, number: last });
+	gaps.push({ start: behind.line.start, end: behind.start, number: behind.line.number });
+	return gaps.filter(({ start, end, number }) => end > start || (number >= first && number <= last));
+}
+
+/** Holds the first and the last of more failures than can be held, and those whose words hardly any other has. */
+function keepSome(most: { readonly first: number; readonly unlike: number; readonly last: number }) {
+	const [first, unlike]: [HeldFailure[], HeldFailure[]] = [[], []];
+	let last: HeldFailure[] = [];
+	let count = 0;
+	const counts = new Map<number, number>();
+	const isUnlike = (text: string): boolean => {
+		const here = wordHashes(text);
+		if (counts.size > mostRemembered) counts.clear();
+		for (const word of here) counts.set(word, (counts.get(word) ?? 0) + 1);
+		const few = here.filter((word) => (counts.get(word) ?? 0) <= Math.max(2, count * 0.02)).length;
+		return few >= here.length / 2;
+	};
+	return {
+		keep(failure: HeldFailure, text: string): void {
+			count += 1;
+			const isOther = isUnlike(text);
+			if (first.length < most.first) first.push(failure);
+			else if (isOther && unlike.length < most.unlike) unlike.push(failure);
+			else last.push(failure);
+			if (last.length >= 2 * most.last) last = last.slice(-most.last);
+		},
+		all: (): readonly HeldFailure[] => [...first, ...unlike, ...last.slice(-most.last)],
+	};
+}
+
+/** How a text that has passed is shortened. */
+export interface ShortenPassedParameters extends Marks {
+	readonly budget: TruncationBudget;
+	/** Share of the start in what is kept of both ends; 0.5 where not given. */
+	readonly headShare?: number | undefined;
+	/** Whether what put the text out is known to have failed: then lines that tell of failures get most of the room. */
+	readonly hasFailed?: boolean | undefined;
+}
+
+/**
+ * Shortens a text that has passed to the lines that tell of failures and its head and tail, by the selection of
+ * `truncateOutput`. `leastBudget` is the least one that leaves room for the shortest notice, where this one does not.
+ */
+export function shortenPassed(
+	{ units, signs, some }: PassedText,
+	{ budget, wording, ref, headShare = 0.5, hasFailed = false }: ShortenPassedParameters,
+): Draft & { readonly leastBudget?: number } {
+	const marks = { wording, ref };
+	const source = hasFailed ? "failed" : isWritten(some) ? "written" : "output";
+	const first = failuresFirst(units, signs, source);
+	const priority = new Float32Array(units.count);
+	const shorten = selectUnits({ units, priority, first, headShare, tailShare: 1 - headShare, marks });
+	const draft = fitBudget({ chars: units.chars, some }, shorten, budget);
+	const said = fillTemplate(shortNotice(marks), { omitted_chars: units.chars });
+	const least = budget.unit === "chars" ? said.length : budget.countTokens(said);
+	if (budget.max < least) return { ...draft, leastBudget: least };
+	return draft.notices.length > 0 ? draft : { text: said, kept: [], notices: [said] };
+}

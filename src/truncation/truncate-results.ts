@@ -1,0 +1,119 @@
+import { type CountTokens, sizeOf, sizeOfResult } from "../conversation/measure.ts";
+import type { ReplaceEdit, Size, TakenOut } from "../conversation/plan.ts";
+import type { Archiving } from "../conversation/report.ts";
+import { resultCharacters, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
+import { type PairedResult, pairResults } from "../conversation/turns.ts";
+import { markUnsent, withRepeats } from "../masking/mask-result.ts";
+import type { TruncateOutputParameters } from "./draft.ts";
+import { callFocusReader } from "./focus.ts";
+import { type HeadTailLimits, truncateHeadTail } from "./head-tail.ts";
+import { truncateOutput } from "./truncate.ts";
+
+/** How results are shortened otherwise than to head and tail. */
+export type ByStrategy = Pick<
+	TruncateOutputParameters,
+	"strategy" | "wording" | "headShare" | "keepAnsi" | "stripAnsi" | "htmlToText"
+>;
+
+/** What truncating needs to know. */
+export interface TruncateParameters {
+	readonly transcript: Transcript;
+	readonly limits: HeadTailLimits;
+	/** Shortens to `limits.maxChars` by what matters; without it head and tail stay. */
+	readonly byStrategy?: ByStrategy | undefined;
+	readonly countTokens: CountTokens;
+	/** Recognises what stands for an original already: cut, it would no longer name it. */
+	readonly isPlaceholder?: ((text: string) => boolean) | undefined;
+	/** Given where originals are archived, so that markers name them. */
+	readonly archiving?: Archiving | undefined;
+}
+
+/**
+ * Plans the truncation of every tool result over the limit: head and tail stay (seed 5, L1), or what a strategy chooses
+ * by the text and by what its call was after. Texts inside lists are cut one by one, so that an image beside them stays
+ * where it is; a list of nothing but texts that would be over the limit all the same is cut as one text. What becomes of
+ * a result depends on nothing behind it.
+ */
+export function planTruncate(parameters: TruncateParameters): readonly ReplaceEdit[] {
+	const { transcript, limits, byStrategy } = parameters;
+	const focusOf = byStrategy ? callFocusReader(transcript.messages) : undefined;
+	return pairResults(transcript).flatMap((one) => {
+		if (!hasLongText(one.result, limits.maxChars)) return [];
+		return markUnsent(transcript, truncateResult(one, { ...parameters, focus: focusOf?.(one) }));
+	});
+}
+
+/** Whether a result is over the limit, holds a text that is, or keeps such a copy. */
+export function hasLongText(result: ToolResult, maxChars: number): boolean {
+	const { texts, copies } = result;
+	if (texts.length > 1 && result.whole && resultCharacters(result) > maxChars) return true;
+	return texts.some(({ text }) => text.length > maxChars) || copies.some(({ text }) => text.length > maxChars);
+}
+
+type CutParameters = TruncateParameters & { readonly focus: string | undefined };
+
+function truncateResult(paired: PairedResult, parameters: CutParameters): ReplaceEdit[] {
+	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
+	const { result, message, call } = paired;
+	const edited = { toolCallId: result.callId, toolName: call?.name };
+	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
+	const edits: ReplaceEdit[] = [];
+	let left = resultCharacters(result);
+	for (const { path, text } of result.texts) {
+		if (isPlaceholder(text)) continue;
+		const cut = cutText(text, parameters);
+		if (cut === undefined) continue;
+		const before = sizeOf(text, countTokens);
+		const after = sizeOf(cut, countTokens);
+		if (after.tokens > before.tokens) continue;
+		left -= text.length - cut.length;
+		const { whole } = result;
+		const place = whole?.only ? { path: whole.path, replacement: whole.write(cut) } : { path, replacement: cut };
+		edits.push({ ...base, ...place, before, after, ...takeOut(text, archiving) });
+	}
+	const asOne = left > parameters.limits.maxChars ? truncateList(paired, parameters) : undefined;
+	if (asOne) edits.splice(0, edits.length, asOne);
+	if (edits.length === 0) return edits;
+	for (const { path, text } of result.copies) {
+		if (isPlaceholder(text)) continue;
+		const cut = cutText(text, parameters);
+		if (cut === undefined) continue;
+		const [before, after] = [text, cut].map(({ length }) => ({ chars: length, tokens: 0 })) as [Size, Size];
+		edits.push({ ...base, path, replacement: cut, before, after, unsent: true, ...takeOut(text, archiving) });
+	}
+	return withRepeats(result, edits);
+}
+
+/** A list of nothing but texts cut as one text; `undefined` where it stays, or is no such list. */
+function truncateList({ result, message, call }: PairedResult, parameters: CutParameters): ReplaceEdit | undefined {
+	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
+	const { whole, texts, callId } = result;
+	if (!whole || texts.length < 2 || texts.some(({ text }) => isPlaceholder(text))) return undefined;
+	const text = resultText(result);
+	const cut = cutText(text, parameters);
+	if (cut === undefined) return undefined;
+	const before = sizeOfResult(result, countTokens);
+	const after = sizeOf(cut, countTokens);
+	if (after.tokens > before.tokens || after.chars >= before.chars) return undefined;
+	const edited = { toolCallId: callId, toolName: call?.name };
+	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
+	return { ...base, path: whole.path, replacement: whole.write(cut), before, after, ...takeOut(text, archiving) };
+}
+
+/** A text over the limit cut to it; `undefined` where it stays. */
+function cutText(text: string, { limits, byStrategy, archiving, focus }: CutParameters): string | undefined {
+	if (text.length <= limits.maxChars) return undefined;
+	const ref = archiving?.refOf(text);
+	if (byStrategy) {
+		const budget = { unit: "chars", max: limits.maxChars } as const;
+		const shorter = truncateOutput({ ...byStrategy, text, budget, focus, ref }).text;
+		// What does not name the whole could not be put back; a marker takes less room than a notice.
+		if (ref === undefined || shorter.includes(ref)) return shorter;
+	}
+	const cut = truncateHeadTail(text, limits, () => ref);
+	return cut.truncated ? cut.text : undefined;
+}
+
+function takeOut(text: string, archiving: Archiving | undefined): { readonly takenOut?: TakenOut } {
+	return archiving ? { takenOut: { kind: "result", text, ref: archiving.refOf(text) } } : {};
+}

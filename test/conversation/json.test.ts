@@ -1,0 +1,47 @@
+import { fc, test } from "@fast-check/vitest";
+import { describe, expect, it } from "vitest";
+import { compactJson, NotJsonError } from "../../src/conversation/json.ts";
+
+/** So deep that `JSON.stringify` has no stack for it. */
+const levels = 50_000;
+
+function below(innermost: unknown): { value: unknown; outermost: Record<string, unknown> } {
+	let value = innermost;
+	for (let level = 0; level < levels; level += 1) value = { a: value };
+	return { value, outermost: value as Record<string, unknown> };
+}
+
+describe("compactJson", () => {
+	test.prop([fc.jsonValue()])("is what JSON.stringify writes", (value) => {
+		expect(compactJson(value)).toBe(JSON.stringify(value));
+	});
+
+	test.prop([fc.jsonValue()], { numRuns: 10 })("is so at any depth, also of what stands there twice", (value) => {
+		const written = compactJson(below([value, value]).value);
+		const json = JSON.stringify(value);
+		expect(written === `${'{"a":'.repeat(levels)}[${json},${json}]${"}".repeat(levels)}`).toBe(true);
+	});
+
+	it.each<[unknown]>([[undefined], [null], ["a"], [-0], [{ a: undefined, b: [undefined, () => 1, Number.NaN] }]])(
+		"of %j writes what JSON.stringify writes, however deep it stands",
+		(value) => {
+			expect(compactJson(value)).toBe(JSON.stringify(value) ?? "");
+			let deep: unknown = [value, value];
+			for (let level = 0; level < levels; level += 1) deep = [deep];
+			expect(compactJson(deep)).toBe(`${"[".repeat(levels)}${JSON.stringify([value, value])}${"]".repeat(levels)}`);
+		},
+	);
+
+	const itself: Record<string, unknown> = {};
+	itself.itself = itself;
+	const deepInside: unknown[] = [];
+	deepInside.push(below(deepInside).outermost);
+	it.each<[string, unknown]>([
+		["a value that holds itself", itself],
+		["one that does so far below", deepInside],
+		["a bigint", [1n]],
+		["one far below", below(1n).value],
+	])("refuses %s", (_, value) => {
+		expect(() => compactJson(value)).toThrow(NotJsonError);
+	});
+});

@@ -1,0 +1,69 @@
+import { describe, expect, it } from "vitest";
+import { pairResults } from "../../src/conversation/turns.ts";
+import { callFocusReader, focusOfCall } from "../../src/truncation/focus.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
+
+describe("focusOfCall", () => {
+	it("reads the texts of the arguments, whether they come as a value, as JSON or as free text", () => {
+		const input = { path: "src/a.ts", limits: [{ why: "maxRetries" }], offset: 7, nothing: null };
+		expect(focusOfCall({ input })).toBe("src/a.ts\nmaxRetries");
+		expect(focusOfCall({ input: JSON.stringify(input) })).toBe("src/a.ts\nmaxRetries");
+		expect(focusOfCall({ input: "*** Begin Patch" })).toBe("*** Begin Patch");
+		expect(focusOfCall({ input: '{"path": "cut of' })).toBe('{"path": "cut of');
+		for (const input of [undefined, null, 7, {}, [], ""]) expect(focusOfCall({ input })).toBe("");
+	});
+
+	it("puts the words before the call and the task behind, each bounded", () => {
+		expect(focusOfCall({ input: { q: "x" }, words: "I look for y.", task: "Find z." })).toBe(
+			"x\nI look for y.\nFind z.",
+		);
+		const long = "word ".repeat(100_000);
+		expect(focusOfCall({ input: { a: long, b: long }, words: long, task: long }).length).toBe(3 * 4_000 + 2);
+		const many = Array.from({ length: 100_000 }, (_, index) => ({ [`key${index}`]: [`${index}`] }));
+		expect(focusOfCall({ input: many }).length).toBeLessThanOrEqual(4_000);
+	});
+});
+
+describe("callFocusReader", () => {
+	const call = (id: string, args: object, content: string | null = null) => ({
+		role: "assistant",
+		content,
+		tool_calls: [{ id, type: "function", function: { name: "search", arguments: JSON.stringify(args) } }],
+	});
+	const result = (id: string) => ({ role: "tool", tool_call_id: id, content: "found" });
+	const focusesOf = (messages: readonly object[]) => {
+		const transcript = transcriptFrom(messages);
+		return pairResults(transcript).map(callFocusReader(transcript.messages));
+	};
+	const history = [
+		{ role: "user", content: "Fix the parser." },
+		result("ghost"),
+		call("a", { q: "tokenizer" }),
+		result("a"),
+		call("b", { q: "grammar" }, "Now the grammar file."),
+		result("b"),
+		call("c", { q: "tests" }),
+		result("c"),
+		{ role: "user", content: "And the docs." },
+		call("a", { q: "docs" }),
+		result("a"),
+	];
+
+	it("takes the arguments, the assistant's last words and the user's, and nothing behind the call", () => {
+		expect(focusesOf(history)).toEqual([
+			"Fix the parser.",
+			"tokenizer\nFix the parser.",
+			"grammar\nNow the grammar file.\nFix the parser.",
+			"tests\nNow the grammar file.\nFix the parser.",
+			"docs\nNow the grammar file.\nAnd the docs.",
+		]);
+	});
+
+	it("is the same whatever comes after", () => {
+		const whole = focusesOf(history);
+		for (let end = 1; end < history.length; end += 1) {
+			const begun = focusesOf(history.slice(0, end));
+			expect(begun).toEqual(whole.slice(0, begun.length));
+		}
+	});
+});
