@@ -26,10 +26,11 @@ export {
 } from "./library.ts";
 export type { CompactionOptions } from "./operations/compact.ts";
 export type { CallerRequest, CompactOutcome, CompactReport } from "./operations/compaction-request.ts";
+export type { Outcome } from "./operations/conversation.ts";
 export type { TextCount } from "./operations/count.ts";
 export type { EditRecord, Log, LogEvent } from "./operations/edit-record.ts";
 export type { GuardWithCompactionReport as GuardReport } from "./operations/guard-with-compaction.ts";
-export type { MaskReport, Outcome } from "./operations/mask.ts";
+export type { MaskReport } from "./operations/mask.ts";
 export type { RestoreReport } from "./operations/restore.ts";
 export type { TruncateReport } from "./operations/truncate.ts";
 export type { PolicyLayer } from "./policy/schema.ts";

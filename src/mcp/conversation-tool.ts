@@ -4,7 +4,7 @@ import { decodeText, type ResultWord } from "../files/access.ts";
 import { spellingsOf, writeEdits } from "../json-text/edit.ts";
 import { readTextDocument } from "../json-text/read.ts";
 import { unsafeIntegers } from "../json-text/value.ts";
-import type { Outcome } from "../operations/mask.ts";
+import type { Outcome } from "../operations/conversation.ts";
 import type { SpellingsOf } from "../operations/originals.ts";
 import type { ContextReport } from "../operations/report.ts";
 import type { Policy } from "../policy/schema.ts";

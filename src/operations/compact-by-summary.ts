@@ -5,7 +5,6 @@ import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../co
 import { compactJson } from "../conversation/json.ts";
 import { type CountTokens, scaleTokens, type TokenMeter } from "../conversation/measure.ts";
 import { noSize, type ReplaceEdit, type Size, startSum } from "../conversation/plan.ts";
-import type { Archiving } from "../conversation/report.ts";
 import { type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { ReadConversation } from "../formats/detect.ts";
@@ -13,7 +12,7 @@ import { sha256Of } from "../json-text/value.ts";
 import { planMask } from "../masking/mask.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { MaskPolicy, Policy } from "../policy/schema.ts";
-import { locales, type Wordings } from "../policy/wordings.ts";
+import { locales } from "../policy/wordings.ts";
 import { summariseInParts } from "../summariser/in-parts.ts";
 import type { SummaryProgress } from "../summariser/summariser.ts";
 import type {
@@ -25,18 +24,12 @@ import type {
 } from "./compaction-request.ts";
 
 /**
- * Plans the hiding of old tool results (seed 3): those of the last `keep_tool_groups` tool turns stay, all others give way
- * to a placeholder, errors too. No edits where nothing that is sent is left to hide.
+ * Plans the hiding of old tool results (seed 3): those of the last `keep_tool_groups` tool turns stay, a placeholder
+ * replaces all others, errors too. Returns no edits if nothing that is sent is left to hide.
  */
-export function planHiding(what: {
-	readonly transcript: Transcript;
-	readonly policy: Policy;
-	readonly wording: Wordings;
-	readonly isPlaceholder: (text: string) => boolean;
-	readonly countTokens: CountTokens;
-	readonly archiving: Archiving | undefined;
-}): readonly ReplaceEdit[] {
-	const { policy, ...rest } = what;
+export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
+	const { transcript, meter } = opened;
+	const { countTokens } = meter;
 	// The document's rule is the plain window, whatever the policy says of masking.
 	const mask: MaskPolicy = {
 		...policy.mask,
@@ -49,12 +42,10 @@ export function planHiding(what: {
 		selection: "age",
 		cadence: "every_turn",
 	};
-	const replaying = { meter: { countTokens: what.countTokens, messageOverhead: 0 }, prices: policy.prices };
-	const { messages } = what.transcript;
-	// What is no longer sent takes no room, and hiding it would put the summary off for nothing.
-	return planMask({ ...rest, policy: mask, media: policy.media, replaying }).edits.filter(
-		({ message }) => messages[message]?.sent !== false,
-	);
+	const replaying = { meter: { countTokens, messageOverhead: 0 }, prices: policy.prices };
+	const { edits } = planMask({ ...opened, policy: mask, media: policy.media, countTokens, replaying });
+	// Hiding a message that is no longer sent would only put the summary off.
+	return edits.filter(({ message }) => transcript.messages[message]?.sent !== false);
 }
 
 /**

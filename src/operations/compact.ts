@@ -1,43 +1,37 @@
 import type { CompactionStrategy } from "../compaction/strategy.ts";
-import { notesOnRoles, reportOf } from "../conversation/report.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Summariser, SummaryProgress } from "../summariser/summariser.ts";
-import { type CarriedOut, carryOut, completePlan, despiteArchive } from "./carry-out.ts";
 import { planExternal } from "./compact-by-strategy.ts";
 import { planHiding, planSummarised } from "./compact-by-summary.ts";
 import {
-	asksOnce,
+	askOnce,
 	type CompactionResult,
 	type CompactOutcome,
 	type CompactReport,
 	type CompactRequest,
-	decided,
 	type OpenedCompaction,
 	openCompaction,
 	type PlannedCompaction,
 	type StrategyOfCall,
 	type SummarySource,
 } from "./compaction-request.ts";
-import { countingReport } from "./count.ts";
-import { editRecord, planEvents, refsOfGroups } from "./edit-record.ts";
+import { concludePlan, retryWithoutArchive } from "./conversation.ts";
 import { guardConversation } from "./guard.ts";
 
 /**
- * Compacts a conversation by a strategy, where that is due or forced. Whatever fails, the conversation comes back as it
- * was.
+ * Compacts a conversation by a strategy, if that is due or forced. If anything fails, the conversation comes back
+ * unchanged. With an archive, the originals are stored first; if that fails, the conversation comes back with the error
+ * `archive_unavailable`, unless the policy says otherwise.
  *
- * With an archive, what is taken out is kept there first; where that fails, the conversation comes back as it was, with the
- * error `archive_unavailable`, unless the policy says otherwise.
- *
- * @throws SummariserError where a model could not be asked. PalimpsestError `not_a_conversation`,
- * `context_window_unknown` where the guard takes a summary's place, `invalid_argument`, `summary_refused`, `stale_edit` for a summary of
+ * @throws SummariserError if a model could not be asked. PalimpsestError `not_a_conversation`,
+ * `context_window_unknown` if the guard takes a summary's place, `invalid_argument`, `summary_refused`, `stale_edit` for a summary of
  * messages that are not there any more, `thinking_bound`, `strategy_failed`.
  */
 export function compactConversation(request: CompactRequest): Promise<CompactOutcome> {
-	// A model is asked once, also where the archive fails and all is done again without it.
-	return despiteArchive({ ...request, answer: asksOnce(request.answer) }, compactOnce);
+	// The second attempt, without the archive, must not pay for the same summary again.
+	return retryWithoutArchive({ ...request, answer: askOnce(request.answer) }, compactOnce);
 }
 
 async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
@@ -46,49 +40,39 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 		opened.trigger === "not_due" ? { kind: "unchanged" } : await planCompaction(request, opened);
 	request.signal?.throwIfAborted();
 	if (planned.kind === "guard") return guardInstead(request, opened);
-	return conclude(request, opened, planned);
-}
-
-async function conclude(
-	request: CompactRequest,
-	opened: OpenedCompaction,
-	planned: Exclude<PlannedCompaction, { kind: "guard" }>,
-): Promise<CompactOutcome> {
-	const { conversation, policy, archive, spellingsOf, log } = request;
-	const { source, transcript, meter, measurement, estimate, scale, isPlaceholder, wording } = opened;
-	const { countTokens } = meter;
-	const edits = planned.kind === "edits" ? planned.edits : [];
-	const { plan, thinking } = completePlan({ source, plan: edits, policy, countTokens });
-	const isRewritten = planned.kind === "edits" && planned.result === "rewritten";
-	const settled = await carryOut({
-		source,
-		plan,
-		countTokens,
-		archive,
-		isPlaceholder,
-		spellingsOf,
-		...(isRewritten ? { rewrite: { meter } } : {}),
+	const isEdited = planned.kind === "edits";
+	const { kept, outcome } = await concludePlan(request, opened, {
+		plan: isEdited ? planned.edits : [],
+		measurement: opened.measurement,
+		estimate: opened.estimate,
+		rewrites: isEdited && planned.result === "rewritten",
+		notes: opened.windowNotes,
 	});
-	const isKept = settled.kind === "kept_promises";
-	const done = isKept ? plan : [];
-	const inCommon = { document: conversation, scale, refOfGroup: refsOfGroups(settled) };
-	for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log?.(event);
-	const report = reportOf(transcript, measurement, done, scale);
 	return {
-		conversation: settled.document,
-		edits: done.map((edit) => editRecord(edit, inCommon)),
+		...outcome,
 		report: {
-			...report,
-			notes: [...report.notes, ...notesOnRoles(source.document, transcript), ...opened.windowNotes, ...estimate.notes],
-			...countingReport(estimate),
-			...decided(request, opened, isKept ? resultOf(planned) : "unchanged"),
-			...(isKept && planned.kind === "edits" && planned.summary ? { summary: planned.summary } : {}),
-			...(thinking ? { thinking } : {}),
-			...groupsOf(settled),
+			...outcome.report,
+			...decisionOf(request, opened, kept ? resultOf(planned) : "unchanged"),
+			...(kept && isEdited && planned.summary ? { summary: planned.summary } : {}),
 		},
 		...(planned.kind === "request" ? { request: planned.request } : {}),
-		...(settled.kind === "kept_promises" ? {} : { error: settled.error }),
 	};
+}
+
+/**
+ * Plans the strategy of a call. `hiding-then-summary` summarises if nothing was left to hide, so a conversation that
+ * hiding did not make small enough is summarised in the next round at the latest.
+ */
+async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
+	const { strategy, answer, policy } = request;
+	// A caller who brings a summary was asked for one.
+	if (answer.kind === "given") return planSummarised(request, opened);
+	if (strategy.kind === "external") return planExternal({ ...request, strategy }, opened);
+	if (strategy.name !== "llm-summary") {
+		const edits = planHiding(opened, policy);
+		if (edits.length > 0) return { kind: "edits", edits, result: "hidden" };
+	}
+	return strategy.name === "tool-result-hiding" ? { kind: "unchanged" } : planSummarised(request, opened);
 }
 
 function resultOf(planned: Exclude<PlannedCompaction, { kind: "guard" }>): CompactionResult {
@@ -102,8 +86,35 @@ function resultOf(planned: Exclude<PlannedCompaction, { kind: "guard" }>): Compa
 	}
 }
 
-function groupsOf(settled: CarriedOut): Pick<CompactReport, "dropped_groups"> {
-	return settled.kind === "kept_promises" && settled.groups.length > 0 ? { dropped_groups: settled.groups } : {};
+/** Runs the guard's ladder in place of a summary that nobody can be asked for. */
+async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
+	const { contextWindow, reserveTokens } = opened;
+	if (contextWindow === undefined) {
+		throw new PalimpsestError(
+			"context_window_unknown",
+			"Nobody can be asked for a summary, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.",
+		);
+	}
+	const outcome = await guardConversation({ ...request, contextWindow, reserveTokens });
+	const { report } = outcome;
+	const decision = decisionOf(request, opened, report.changed ? "guarded" : "unchanged");
+	const notes = [...report.notes, ...opened.windowNotes];
+	return { ...outcome, report: { ...report, notes, ...decision, context_window: contextWindow } };
+}
+
+/** The part of the report that says how the compaction was decided. */
+function decisionOf(
+	{ strategy }: CompactRequest,
+	{ trigger, contextWindow, reserveTokens }: OpenedCompaction,
+	result: CompactionResult,
+): Pick<CompactReport, "strategy" | "trigger" | "result" | "context_window" | "reserve_tokens"> {
+	return {
+		strategy: strategy.name,
+		trigger,
+		result,
+		...(contextWindow === undefined ? {} : { context_window: contextWindow }),
+		reserve_tokens: reserveTokens,
+	};
 }
 
 /** How a program compacts. */
@@ -157,42 +168,4 @@ function answerOf(
 	if (summariser) return { kind: "summariser", summariser };
 	const way = policy.compaction.answered_by.find((one) => one === "caller" || one === "none");
 	return { kind: way === "none" ? "none" : "caller" };
-}
-
-/**
- * The guard's ladder in the place of a summary that nobody can be asked for.
- *
- * @throws PalimpsestError `context_window_unknown` where there is no window to bring the conversation within, `no_budget`.
- */
-export async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
-	const { contextWindow, reserveTokens } = opened;
-	if (contextWindow === undefined) {
-		throw new PalimpsestError(
-			"context_window_unknown",
-			"Nobody can be asked for a summary, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.",
-		);
-	}
-	const outcome = await guardConversation({ ...request, contextWindow, reserveTokens });
-	const { report } = outcome;
-	const made = decided(request, opened, report.changed ? "guarded" : "unchanged");
-	const notes = [...report.notes, ...opened.windowNotes];
-	return { ...outcome, report: { ...report, notes, ...made, context_window: contextWindow } };
-}
-
-/**
- * Lets the strategy of a call act (seed 3). `hiding-then-summary` hides; where nothing was left to hide, it summarises: a
- * conversation that hiding did not make small enough is summarised in the next round at the latest.
- */
-export async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
-	const { strategy, answer, policy } = request;
-	// Who brings a summary was asked for one.
-	if (answer.kind === "given") return planSummarised(request, opened);
-	if (strategy.kind === "external") return planExternal({ ...request, strategy }, opened);
-	if (strategy.name !== "llm-summary") {
-		const { transcript, wording, isPlaceholder, meter, archiving } = opened;
-		const { countTokens } = meter;
-		const edits = planHiding({ transcript, policy, wording, isPlaceholder, countTokens, archiving });
-		if (edits.length > 0) return { kind: "edits", edits, result: "hidden" };
-	}
-	return strategy.name === "tool-result-hiding" ? { kind: "unchanged" } : planSummarised(request, opened);
 }

@@ -2,27 +2,19 @@ import type { LostIdentifier } from "../compaction/lost-identifiers.ts";
 import type { CompactionStrategy } from "../compaction/strategy.ts";
 import { measure, scaleTokens, type TokenScale } from "../conversation/measure.ts";
 import type { Edit, Size } from "../conversation/plan.ts";
-import type { Report } from "../conversation/report.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
-import { readConversation } from "../formats/detect.ts";
 import { requireWholeNumber } from "../policy/errors.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
 import type { Summariser, SummaryAnswer, SummaryProgress } from "../summariser/summariser.ts";
 import type { ModelWindow } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";
-import type { ThinkingReport } from "./carry-out.ts";
-import { asSent, type CountingReport, modelOfCall, tokenMeter } from "./count.ts";
-import type { Log } from "./edit-record.ts";
-import { placeholdersOf } from "./find-original.ts";
+import { type ChangeReport, type ConversationRequest, type Outcome, openConversation } from "./conversation.ts";
 import { calibrate, contextWindowOfCall, sentMessages } from "./guard.ts";
-import type { Outcome } from "./mask.ts";
-import { type ArchivedGroup, archivingOf, type KeepsOriginals, originalsOf, type SpellingsOf } from "./originals.ts";
 
-/** The same source, whose model answers a prompt that it was asked before as it did then. */
-export function asksOnce(source: SummarySource): SummarySource {
+/** Remembers the answers of the model, so that the same prompt is not sent twice. */
+export function askOnce(source: SummarySource): SummarySource {
 	if (source.kind !== "summariser") return source;
 	const { summariser } = source;
 	const answers = new Map<string, SummaryAnswer>();
@@ -45,22 +37,7 @@ export interface CompactOutcome extends Outcome<CompactReport> {
 	readonly request?: CallerRequest;
 }
 
-/** What every report on a compaction says of how it was decided. */
-export function decided(
-	{ strategy }: CompactRequest,
-	{ trigger, contextWindow, reserveTokens }: OpenedCompaction,
-	result: CompactionResult,
-): Pick<CompactReport, "strategy" | "trigger" | "result" | "context_window" | "reserve_tokens"> {
-	return {
-		strategy: strategy.name,
-		trigger,
-		result,
-		...(contextWindow === undefined ? {} : { context_window: contextWindow }),
-		reserve_tokens: reserveTokens,
-	};
-}
-
-/** A conversation read and counted, with what is needed to decide on its compaction. */
+/** A conversation read and counted, with the context window and the trigger. */
 export type OpenedCompaction = Awaited<ReturnType<typeof openCompaction>>;
 
 /**
@@ -69,30 +46,23 @@ export type OpenedCompaction = Awaited<ReturnType<typeof openCompaction>>;
  * @throws PalimpsestError as `compactConversation` does.
  */
 export async function openCompaction(request: CompactRequest) {
-	const { conversation, policy, archive, force = false } = request;
+	const { policy, force = false } = request;
 	requireWholeNumber("context_window", request.contextWindow, { least: 1, unit: "tokens" });
 	requireWholeNumber("reserve_tokens", request.reserveTokens, { least: 0, unit: "tokens" });
 	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
-	const source = readConversation(conversation);
-	const model = modelOfCall(request.model, conversation, policy);
-	const counted = await tokenMeter(policy, model);
-	const { meter } = counted;
-	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
-	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
+	const opened = await openConversation(request);
+	const { transcript, meter, model } = opened;
+	const measurement = measure(transcript, meter, opened.requestOverhead(meter.countTokens));
 	const estimate =
-		inputTokens === undefined
-			? counted.estimate
-			: calibrate(counted.estimate, { transcript, measurement, inputTokens });
-	const { scale } = estimate;
+		inputTokens === undefined ? opened.estimate : calibrate(opened.estimate, { transcript, measurement, inputTokens });
 	const window = await windowOf(request, model);
 	const contextWindow = window?.tokens;
 	const reserveTokens = request.reserveTokens ?? policy.guard.reserve_tokens;
+	const { scale } = estimate;
 	const { total } = measurement;
 	const trigger = compactionTrigger({ force, transcript, total, scale, policy, contextWindow, reserveTokens });
 	return {
-		source,
-		transcript,
-		meter,
+		...opened,
 		measurement,
 		estimate,
 		scale,
@@ -100,9 +70,6 @@ export async function openCompaction(request: CompactRequest) {
 		windowNotes: window?.notes ?? [],
 		reserveTokens,
 		trigger,
-		wording: wordings(policy, originalsOf(request)),
-		isPlaceholder: placeholdersOf(policy),
-		archiving: archivingOf(archive, conversation),
 	};
 }
 
@@ -125,55 +92,39 @@ export type StrategyOfCall =
 	| { readonly kind: "external"; readonly name: string; readonly strategy: CompactionStrategy };
 
 /** A conversation to compact. */
-export interface CompactRequest extends KeepsOriginals {
-	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
-	readonly conversation: unknown;
-	readonly policy: Policy;
+export interface CompactRequest extends ConversationRequest {
 	readonly strategy: StrategyOfCall;
 	/** Where a summary comes from, if one is needed. */
 	readonly answer: SummarySource;
 	/** Whether to compact though it is not due. */
 	readonly force?: boolean | undefined;
-	/** Model whose window and tokenizer count. */
-	readonly model?: string | undefined;
-	/** Tool schemas that are sent along, where the conversation does not hold them itself. Counted, never changed. */
-	readonly tools?: unknown;
 	/** The usage that the provider reported with the last answer of the conversation, to calibrate the counts by. */
 	readonly usage?: unknown;
-	/** Context window in tokens. */
+	/** Context window in tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
-	/** Tokens left free for the answer. */
+	/** Tokens left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number | undefined;
-	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
-	readonly spellingsOf?: SpellingsOf | undefined;
-	/** Ends it at any moment; the conversation stays as it was. */
 	readonly signal?: AbortSignal | undefined;
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
-	readonly log?: Log;
 }
 
-/** What decides whether a compaction is due. */
-export interface TriggerParameters {
+/**
+ * Whether a compaction is due: if it is forced, if the tokens (at the upper end of their band) and the reserve fill the
+ * window (seed 3: `token_count + reserved >= max_context_size`), or if there are as many messages as the policy
+ * allows (seed 4, task 3).
+ */
+function compactionTrigger(facts: {
 	readonly force: boolean;
 	readonly transcript: Transcript;
 	readonly total: Size;
 	readonly scale: TokenScale;
 	readonly policy: Policy;
-	/** Tokens; `undefined` where it is not known. */
 	readonly contextWindow: number | undefined;
-	/** Tokens. */
 	readonly reserveTokens: number;
-}
-
-/**
- * Whether a compaction is due: on demand, where the tokens (at the upper end of their band) and the reserve fill the
- * window (seed 3: `token_count + reserved >= max_context_size`), or where there are as many messages as the policy
- * allows (seed 4, task 3).
- */
-export function compactionTrigger(parameters: TriggerParameters): CompactionTrigger {
-	const { force, transcript, total, scale, policy, contextWindow, reserveTokens } = parameters;
+}): CompactionTrigger {
+	const { force, transcript, total, scale, policy, contextWindow, reserveTokens } = facts;
 	const { at_messages: most } = policy.compaction;
-	// Without anything to decide by, the call itself is the decision.
+	// Without a window or a number of messages to decide by, the call itself is the decision.
 	if (force || (contextWindow === undefined && most === null)) return "forced";
 	if (contextWindow !== undefined && scaleTokens(total, scale).high + reserveTokens >= contextWindow) return "tokens";
 	return most !== null && sentMessages(transcript) >= most ? "messages" : "not_due";
@@ -217,7 +168,7 @@ export type CompactionResult =
 	| "unchanged";
 
 /** What a compaction did. */
-export interface CompactReport extends Report, CountingReport {
+export interface CompactReport extends ChangeReport {
 	/** The strategy asked for. */
 	readonly strategy: string;
 	readonly trigger: CompactionTrigger;
@@ -227,10 +178,6 @@ export interface CompactReport extends Report, CountingReport {
 	readonly reserve_tokens: number;
 	/** Present where a summary was put in. */
 	readonly summary?: SummaryReport;
-	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
-	readonly thinking?: ThinkingReport;
-	/** The groups of messages that were taken out, and where each is archived; only with an archive. */
-	readonly dropped_groups?: readonly ArchivedGroup[];
 }
 
 /** What a summary took the place of, and what it lost. */

@@ -4,7 +4,6 @@ import { itemBeside, jsonPointer, valueAt } from "../conversation/transcript.ts"
 import { sha256Of } from "../json-text/value.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import type { LogLevel } from "../policy/names.ts";
-import type { CarriedOut } from "./carry-out.ts";
 
 /** An edit in the form in which it leaves the engine: plain JSON. All paths refer to the document as it came in. */
 export interface EditRecord {
@@ -41,12 +40,6 @@ export interface RecordParameters {
 	readonly scale: TokenScale;
 	/** References of dropped groups by the index of a message in them. */
 	readonly refOfGroup: ReadonlyMap<number, string>;
-}
-
-/** References of archived groups by the index of a message in them. */
-export function refsOfGroups(settled: CarriedOut): ReadonlyMap<number, string> {
-	const groups = settled.kind === "kept_promises" ? settled.groups : [];
-	return new Map(groups.flatMap(({ ref, messages }) => messages.map((message) => [message, ref] as const)));
 }
 
 /** The record of an edit of a document, its sizes in the model's tokens. */

@@ -14,6 +14,7 @@ import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { sha256Of } from "../json-text/value.ts";
 import { compactConversation } from "./compact.ts";
 import type { CallerRequest, CompactionResult, CompactRequest, SummaryReport } from "./compaction-request.ts";
+import type { Outcome } from "./conversation.ts";
 import { modelOfCall, tokenMeter } from "./count.ts";
 import type { EditRecord } from "./edit-record.ts";
 import {
@@ -24,7 +25,6 @@ import {
 	longConversation,
 	openBudget,
 } from "./guard.ts";
-import type { Outcome } from "./mask.ts";
 
 /** A conversation to guard, and how it is compacted first where it has too many messages and the policy allows it. */
 export type GuardWithCompactionRequest = GuardRequest &

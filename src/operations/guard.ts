@@ -7,166 +7,104 @@ import {
 	type TokenScale,
 } from "../conversation/measure.ts";
 import { addSizes, type Size, subtractSizes } from "../conversation/plan.ts";
-import { type Economics, economicsOf, notesOnRoles, type Report, reportOf } from "../conversation/report.ts";
+import { type Economics, economicsOf } from "../conversation/report.ts";
 import { type Role, resultCharacters, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { PalimpsestError } from "../errors.ts";
-import { readConversation } from "../formats/detect.ts";
 import { budgetOf } from "../guarding/budget.ts";
 import { type LadderStep, planGuard } from "../guarding/guard.ts";
 import { isOpen } from "../masking/history.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import { requireWholeNumber } from "../policy/errors.ts";
 import type { GuardPolicy, Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
 import type { TokenEstimate } from "../tokens/estimate.ts";
 import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";
 import { hasLongText } from "../truncation/truncate-results.ts";
-import { type CarriedOut, carryOut, completePlan, despiteArchive, type ThinkingReport } from "./carry-out.ts";
 import {
-	asSent,
-	boundingMeters,
-	type CallMeter,
-	type CountingReport,
-	countingReport,
-	modelOfCall,
-	type SentConversation,
-	tokenMeter,
-} from "./count.ts";
-import { editRecord, type Log, planEvents, refsOfGroups } from "./edit-record.ts";
-import { placeholdersOf } from "./find-original.ts";
+	type ChangeReport,
+	type ConversationRequest,
+	concludePlan,
+	type Outcome,
+	openConversation,
+	retryWithoutArchive,
+} from "./conversation.ts";
+import { boundingMeters, type CallMeter, modelOfCall, type SentConversation } from "./count.ts";
 import { type FollowUpReport, followUpOf } from "./follow-up.ts";
-import type { Outcome } from "./mask.ts";
-import { type ArchivedGroup, archivingOf, type KeepsOriginals, originalsOf, type SpellingsOf } from "./originals.ts";
 import { textLibraries } from "./text-libraries.ts";
 
 /** A conversation to bring within its model's context window. */
-export interface GuardRequest extends KeepsOriginals {
-	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
-	readonly conversation: unknown;
-	readonly policy: Policy;
-	/** Model whose window and tokenizer count. */
-	readonly model?: string | undefined;
-	/** Tool schemas that are sent along, where the conversation does not hold them itself. Counted, never changed. */
-	readonly tools?: unknown;
+export interface GuardRequest extends ConversationRequest {
 	/** The usage that the provider reported with the last answer of the conversation, to calibrate the counts by. */
 	readonly usage?: unknown;
-	/** What the provider answered to the conversation's last call. Where it was cut off, a shorter answer is asked for. */
+	/** The provider's answer to the last call. If it was cut off, a shorter answer is asked for. */
 	readonly lastResponse?: unknown;
 	/** Context window in tokens. */
 	readonly contextWindow?: number | undefined;
 	/** Tokens left free for the answer. */
 	readonly reserveTokens?: number | undefined;
-	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
-	readonly spellingsOf?: SpellingsOf | undefined;
 	/** Characters from which a conversation may be answered without being counted. */
 	readonly largeFrom?: number;
-	readonly log?: Log;
 }
 
 /**
  * Brings a conversation within its model's context window, and says whether it fits. With `guard.enabled = false`, and
- * where no window is known and `guard.unknown_window` says so, it changes nothing and only reports.
- *
- * With an archive, what is taken out is kept there first; where that fails, the conversation comes back as it was, with the
- * error `archive_unavailable`, unless the policy says otherwise.
+ * if no window is known and `guard.unknown_window` says so, it changes nothing and only reports. With an archive, the
+ * originals are stored first; if that fails, the conversation comes back unchanged with the error `archive_unavailable`,
+ * unless the policy says otherwise.
  *
  * @throws PalimpsestError `not_a_conversation`; `context_window_unknown`; `no_budget`; `invalid_argument` for a window, reserve or
  * usage that is no whole number of tokens, and for tools where the conversation holds some.
  */
 export function guardConversation(request: GuardRequest): Promise<Outcome<GuardReport>> {
-	return despiteArchive(request, guardOnce);
+	return retryWithoutArchive(request, guardOnce);
 }
 
 async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
-	const { conversation, archive, spellingsOf, log } = request;
+	const { log } = request;
 	const inputTokens = request.usage === undefined ? undefined : inputTokensOf(request.usage);
-	const source = readConversation(conversation);
-	const { policy, model, window, budget } = await openBudget(request);
-	const { transcript, requestOverhead } = asSent(source, { model, tools: request.tools });
-	const counter = await tokenMeter(policy, model);
-	const followUp = followUpOf(request.lastResponse, { source, policy, meter: counter.meter });
-	// What is appended takes its place within the budget first.
-	const room = budget - scaleTokens(followUp.size, counter.estimate.scale).high;
-	const { meter, estimate, measurement, early } = countForGuard({
-		...counter,
-		transcript,
-		policy,
-		budget: room,
-		inputTokens,
-		largeFrom: request.largeFrom,
-		requestOverhead,
-	});
+	const { policy, window, budget } = await openBudget(request);
+	const opened = await openConversation({ ...request, policy });
+	const { source, transcript, meter } = opened;
+	const followUp = followUpOf(request.lastResponse, { source, policy, meter });
+	// The appended messages take their place within the budget first.
+	const room = budget - scaleTokens(followUp.size, opened.estimate.scale).high;
+	const { largeFrom } = request;
+	const { estimate, measurement, early } = countForGuard({ ...opened, policy, budget: room, inputTokens, largeFrom });
 	const { scale } = estimate;
-	const isPlaceholder = placeholdersOf(policy);
-	const originals = originalsOf(request);
-	const wording = wordings(policy, originals);
-
 	const guard = early
 		? { plan: [], steps: [], momentOf: undefined }
-		: planGuard({
-				transcript,
-				policy,
-				budget: room,
-				meter,
-				measurement,
-				scale,
-				wording,
-				isPlaceholder,
-				libraries: textLibraries,
-				archiving: archivingOf(archive, conversation),
-			});
-	const { plan, thinking } = completePlan({
-		source,
+		: planGuard({ ...opened, policy, budget: room, measurement, scale, libraries: textLibraries });
+	const { done, kept, outcome } = await concludePlan({ ...request, policy }, opened, {
 		plan: [...guard.plan, ...followUp.edits],
-		policy,
-		countTokens: meter.countTokens,
+		measurement,
+		estimate,
 		momentOf: guard.momentOf,
+		notes: window.notes,
 	});
-	const settled = await carryOut({
-		source,
-		plan,
-		countTokens: meter.countTokens,
-		archive,
-		isPlaceholder,
-		spellingsOf,
-	});
-	const kept = settled.kind === "kept_promises";
-	const done = kept ? plan : [];
-	const inCommon = { document: conversation, scale, refOfGroup: refsOfGroups(settled) };
-	const events = log ? planEvents(done, { unknownTool: wording.unknownTool, scale }) : [];
-	for (const event of events) log?.(event);
 	for (const note of window.notes) {
 		log?.({ level: "warning", message: `Context guard: ${note}`, data: { event: "window_unknown" } });
 	}
-	const report = reportOf(transcript, measurement, done, scale);
+	const { report } = outcome;
 	const band = early && followUp.edits.length === 0 ? early.band : report.band;
 	const shortfall = Math.max(0, band.high - budget);
+	const steps = guard.steps.map(({ step, count, tokensAfter }) => ({ step, count, tokens_after: tokensAfter }));
 	return {
-		conversation: settled.document,
-		edits: done.map((edit) => editRecord(edit, inCommon)),
+		...outcome,
 		report: {
 			...report,
 			band,
-			notes: [...report.notes, ...notesOnRoles(source.document, transcript), ...window.notes, ...estimate.notes],
-			...countingReport(estimate),
 			fits: window.tokens === undefined ? null : shortfall === 0,
 			context_window: window.tokens ?? null,
 			reserve_tokens: policy.guard.reserve_tokens,
 			budget_tokens: window.tokens === undefined ? null : budget,
 			shortfall_tokens: shortfall,
-			steps: kept
-				? guard.steps.map(({ step, count, tokensAfter }) => ({ step, count, tokens_after: tokensAfter }))
-				: [],
+			steps: kept ? steps : [],
 			largest: largestConsumers(transcript, { sizes: measurement.messages, scale }),
 			...longConversation(transcript, policy),
 			...(followUp.report ? { follow_up: followUp.report } : {}),
 			economics: economicsOf(done, { measurement, prices: policy.prices, scale }),
-			...(thinking ? { thinking } : {}),
-			...droppedGroupsReport(settled),
 		},
-		...(settled.kind === "kept_promises" ? {} : { error: settled.error }),
 	};
 }
 
@@ -188,10 +126,6 @@ export async function openBudget(request: GuardRequest) {
 	}
 	const budget = window.tokens === undefined ? Number.POSITIVE_INFINITY : budgetOf(window.tokens, guard);
 	return { policy: { ...policy, guard: { ...guard, ladder: [] } }, model, window, budget };
-}
-
-function droppedGroupsReport(settled: CarriedOut): Pick<GuardReport, "dropped_groups"> {
-	return settled.kind === "kept_promises" && settled.groups.length > 0 ? { dropped_groups: settled.groups } : {};
 }
 
 /**
@@ -442,7 +376,7 @@ export function longConversation(transcript: Transcript, policy: Policy): Pick<G
 }
 
 /** What a guarding did. */
-export interface GuardReport extends Report, CountingReport {
+export interface GuardReport extends ChangeReport {
 	/**
 	 * Whether the conversation is now within the budget, at the upper end of its band. `null` where no context window is
 	 * known and the policy says to leave the conversation as it is then.
@@ -469,10 +403,6 @@ export interface GuardReport extends Report, CountingReport {
 	readonly max_messages?: { readonly limit: number; readonly messages: number; readonly reached: boolean };
 	/** Present where the last answer was given: what was done about it. */
 	readonly follow_up?: FollowUpReport;
-	/** Present where an edit stands before reasoning blocks that are bound to their prefix. */
-	readonly thinking?: ThinkingReport;
-	/** The groups of messages that were dropped, and where each is archived; only with an archive. */
-	readonly dropped_groups?: readonly ArchivedGroup[];
 }
 
 /** A message that takes a large part of the window. */

@@ -30,7 +30,7 @@ import { type Originals, wordings } from "../policy/wordings.ts";
 import type { CountMethod } from "../tokens/estimate.ts";
 import { contextWindowOfModel } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";
-import { completePlan } from "./carry-out.ts";
+import { completePlan } from "./conversation.ts";
 import { asSent, modelOfCall, tokenMeter } from "./count.ts";
 import { placeholdersOf } from "./find-original.ts";
 import { calibrate } from "./guard.ts";

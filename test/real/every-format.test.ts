@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { invertEdits, writeEdits } from "../../src/json-text/edit.ts";
 import { readTextDocument, type TextDocument } from "../../src/json-text/read.ts";
+import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { maskConversation, type Outcome } from "../../src/operations/mask.ts";
+import { maskConversation } from "../../src/operations/mask.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { hasRealData, realDataFolder } from "../support/real-conversations.ts";
 

@@ -4,7 +4,7 @@ import type { Message, Path } from "../../src/conversation/transcript.ts";
 import { readConversation } from "../../src/formats/detect.ts";
 import type { LocatedMessages } from "../../src/formats/format.ts";
 import { readTextDocument } from "../../src/json-text/read.ts";
-import { settle } from "../../src/operations/carry-out.ts";
+import { applyAndVerify } from "../../src/operations/conversation.ts";
 import { claudeCodeSession } from "../support/claude-code-session.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { roughCount } from "../support/rough-count.ts";
@@ -35,14 +35,23 @@ const remove = (message: number): Edit => ({
 	after: { chars: 0, tokens: 0 },
 });
 
-describe("settle", () => {
+describe("applyAndVerify", () => {
 	it("returns the very document for an empty plan", () => {
-		expect(settle({ source, plan: [], countTokens: roughCount })).toEqual({ kind: "kept_promises", document });
-		expect(settle({ source, plan: [], countTokens: roughCount }).document).toBe(document);
+		expect(applyAndVerify({ source, plan: [], meter: { countTokens: roughCount, messageOverhead: 0 } })).toEqual({
+			kind: "kept_promises",
+			document,
+		});
+		expect(applyAndVerify({ source, plan: [], meter: { countTokens: roughCount, messageOverhead: 0 } }).document).toBe(
+			document,
+		);
 	});
 
 	it("returns the edited document where every promise holds", () => {
-		const settled = settle({ source, plan: [replace([2, "content"])], countTokens: roughCount });
+		const settled = applyAndVerify({
+			source,
+			plan: [replace([2, "content"])],
+			meter: { countTokens: roughCount, messageOverhead: 0 },
+		});
 		expect(settled.kind).toBe("kept_promises");
 		expect(settled.document).toEqual(document.with(2, { ...document[2], content: "[x]" }));
 	});
@@ -57,7 +66,7 @@ describe("settle", () => {
 		["a path that is not there", [replace([9, "content"])], /^The plan could not be applied/],
 		["a result that can no longer be read", [replace([1, "role"])], /left as it was/],
 	])("keeps the original and tells why: %s", (_, plan, message) => {
-		const settled = settle({ source, plan: plan, countTokens: roughCount });
+		const settled = applyAndVerify({ source, plan: plan, meter: { countTokens: roughCount, messageOverhead: 0 } });
 		expect(settled).toMatchObject({ kind: "broken_promise", error: { code: "broken_promise" } });
 		expect(settled.document).toBe(document);
 		if (settled.kind === "broken_promise") {
@@ -69,10 +78,10 @@ describe("settle", () => {
 
 	it("names five violations and counts the rest", () => {
 		const many = openaiMessages(Array.from({ length: 9 }, (_, index) => user(`${index}`)));
-		const settled = settle({
+		const settled = applyAndVerify({
 			source: readConversation(many),
 			plan: many.map((_, index) => replace([index, "content"])),
-			countTokens: roughCount,
+			meter: { countTokens: roughCount, messageOverhead: 0 },
 		});
 		expect(settled.kind === "broken_promise" && settled.error.message).toMatch(/ and 4 more, so /);
 	});
@@ -88,8 +97,10 @@ describe("settle", () => {
 		};
 		const lossy = { ...whole, format: { ...whole.format, read: losesOne }, transcript: losesOne(whole.located) };
 		const plan = [replace([2, "message", "content", 0, "content"])].map((edit) => ({ ...edit, message: 2 }));
-		expect(settle({ source: whole, plan, countTokens: roughCount }).kind).toBe("kept_promises");
-		const settled = settle({ source: lossy, plan, countTokens: roughCount });
+		expect(applyAndVerify({ source: whole, plan, meter: { countTokens: roughCount, messageOverhead: 0 } }).kind).toBe(
+			"kept_promises",
+		);
+		const settled = applyAndVerify({ source: lossy, plan, meter: { countTokens: roughCount, messageOverhead: 0 } });
 		expect(settled).toMatchObject({ kind: "broken_promise", document: value });
 		expect(settled).toHaveProperty("error.message", expect.stringContaining("pairing_kept (call in message 3,"));
 	});
