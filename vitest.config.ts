@@ -2,27 +2,37 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { lostFilesReporter } from "./test/support/lost-files-reporter.ts";
 
-/** Rooms whose tests neither change the process nor mind what was loaded before: they share what they import. */
-const sharing = [
-	"contract",
+/** Rooms whose tests neither change the process nor depend on a fresh module: they share the modules they import. */
+const sharing = tests(
 	"compaction",
+	"contract",
 	"conversation",
+	"formats",
 	"guarding",
+	"json-text",
 	"masking",
 	"operations",
-	"replaying",
-	"formats",
-	"json-text",
 	"policy",
-	"properties",
-	"real",
-].map((room) => `test/${room}/**/*.test.ts`);
-// What hangs is to end some time; how fast the rest is depends on the machine, and no test asks for it.
-const common = {
-	testTimeout: 600_000,
-	hookTimeout: 600_000,
-	setupFiles: [`${import.meta.dirname}/test/support/remove-scratch-folders.ts`],
-};
+	"replaying",
+	"truncation",
+);
+const sharingLong = tests("properties", "real");
+
+/** Tests that start many processes, or work through real conversations, random texts or containers. */
+const long = ["test/**/*.long.test.ts", ...tests("commands", "deploy", "docs", "e2e", "load", "packaging"), ...sharingLong];
+
+/** End-to-end tests of each transport that are quick enough to run every time. */
+const quickEndToEnd = ["tools-list", "stdio", "transport-matrix"].map((name) => `test/e2e/${name}.test.ts`);
+
+function tests(...rooms: readonly string[]): string[] {
+	return rooms.map((room) => `test/${room}/**/*.test.ts`);
+}
+
+const none = ["**/node_modules/**"];
+const common = { setupFiles: [`${import.meta.dirname}/test/support/remove-scratch-folders.ts`] };
+const quickly = { ...common, testTimeout: 60_000, hookTimeout: 60_000 };
+// Every test in here may wait for processes on a busy machine.
+const patiently = { ...common, testTimeout: 180_000, hookTimeout: 180_000 };
 
 export default defineConfig({
 	test: {
@@ -30,9 +40,12 @@ export default defineConfig({
 		maxWorkers: availableParallelism() + 1,
 		reporters: ["default", lostFilesReporter()],
 		projects: [
-			{ test: { ...common, name: "sharing", include: sharing, isolate: false } },
+			{ test: { ...quickly, name: "unit-shared", include: sharing, exclude: [...none, ...long], isolate: false } },
+			{ test: { ...quickly, name: "unit", include: ["test/**/*.test.ts"], exclude: [...none, ...sharing, ...long] } },
+			{ test: { ...patiently, name: "unit-e2e", include: quickEndToEnd, exclude: none } },
+			{ test: { ...patiently, name: "long-shared", include: sharingLong, exclude: none, isolate: false } },
 			{
-				test: { ...common, name: "apart", include: ["test/**/*.test.ts"], exclude: [...sharing, "**/node_modules/**"] },
+				test: { ...patiently, name: "long", include: long, exclude: [...none, ...quickEndToEnd, ...sharingLong] },
 			},
 		],
 	},
