@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { planTruncate, type TruncateParameters } from "../../../src/truncation/truncate-results.ts";
-import { noticesOf } from "../../support/notices-of.ts";
-import { roughCount } from "../../support/rough-count.ts";
-import { transcriptFrom } from "../../support/transcripts.ts";
+import { planTruncate, type TruncateParameters } from "../../src/truncation/truncate-results.ts";
+import { noticesOf } from "../support/notices-of.ts";
+import { roughCount } from "../support/rough-count.ts";
+import { transcriptFrom } from "../support/transcripts.ts";
 
 const limits = { maxChars: 2_000, headChars: 100, tailChars: 100, marker: "<{omitted_chars}, {ref}>" };
 const byStrategy = { strategy: "auto", wording: noticesOf("en") } as const;
