@@ -13,7 +13,7 @@ import {
 } from "../conversation/transcript.ts";
 import { sha256Of } from "../json-text/value.ts";
 import type { AnswerReader } from "./answer.ts";
-import { asCountedText, idAt, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, none, stringAt } from "./json-values.ts";
 import { tokensOfMedia } from "./media.ts";
 import { type ReadMedia, readJsonTexts, readMcpResult, type TypedParts } from "./parts.ts";
 
@@ -54,9 +54,6 @@ function beginsWithMessage(value: unknown): boolean {
 	const first: unknown = value[0];
 	return isJsonObject(first) && stringAt(first, "role") !== undefined;
 }
-
-/** One list for all that have no items, since most parts of most messages have none. */
-export const none: readonly never[] = [];
 
 /** A list without the room that lists are given to grow into: what is read of a message is kept, and most lists are empty. */
 export function fittedList<Item>(list: readonly Item[]): readonly Item[] {

@@ -16,3 +16,6 @@ export function asCountedText(value: unknown): string {
 	if (typeof value === "string") return value;
 	return compactJson(value);
 }
+
+/** One list for all that have no items, since most parts of most messages have none. */
+export const none: readonly never[] = [];

@@ -25,12 +25,11 @@ import {
 	fittedList,
 	type LocatedMessages,
 	type MessagePlace,
-	none,
 	plainMessage,
 	readEach,
 	readSurroundings,
 } from "./format.ts";
-import { asCountedText, idAt, stringAt } from "./json-values.ts";
+import { asCountedText, idAt, none, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia, tokensOfMedia } from "./media.ts";
 import { readResultContent, readToolContent } from "./parts.ts";
 

@@ -1,7 +1,6 @@
 import { isJsonObject, type JsonObject, stringify } from "../conversation/json.ts";
 import { childPath, type MediaNode, type Path, type TextNode, type WholeContent } from "../conversation/transcript.ts";
-import { none } from "./format.ts";
-import { asCountedText, stringAt } from "./json-values.ts";
+import { asCountedText, none, stringAt } from "./json-values.ts";
 
 /**
  * Reads the content of a tool's result in an API whose results are a string or a list of parts, as Chat Completions and

@@ -1,6 +1,5 @@
-import type { Message, ToolCall, Transcript } from "../conversation/transcript.ts";
-import { callArguments, pairResults } from "../conversation/turns.ts";
-import { type StructuralErrorRule, structuralError } from "./errors.ts";
+import type { Message, ToolCall } from "../conversation/transcript.ts";
+import { callArguments } from "../conversation/turns.ts";
 import { shellTarget } from "./shell.ts";
 import {
 	type CallTarget,
@@ -11,36 +10,6 @@ import {
 	patchPaths,
 	type TargetKind,
 } from "./targets.ts";
-
-/** A result as its call and its text tell of it. */
-export interface JudgedResult {
-	readonly target: CallTarget;
-	/** The arguments of its call as text; `undefined` for an orphan, and where the format does not count them apart. */
-	readonly given: string | undefined;
-	/** The rule by which it is an error; `undefined` where it is none. */
-	readonly error: StructuralErrorRule | undefined;
-}
-
-/** Judges the results of a transcript, in the order of `pairResults`. Each depends on what stands before it alone. */
-export function judgeResults(transcript: Transcript): readonly JudgedResult[] {
-	const resolve = resolver();
-	const argumentsOf = argumentsReader();
-	return pairResults(transcript).map(({ result, call, caller }) => {
-		const message = caller === undefined ? undefined : transcript.messages[caller];
-		const given = call && message ? argumentsOf(message, call) : undefined;
-		const target = call && message ? resolve(callTarget({ name: call.name, argumentsText: given })) : otherTarget;
-		return { target, given, error: structuralError({ result, target }) };
-	});
-}
-
-/**
- * The target of the call behind each result, in the order of `pairResults`, with what only the conversation tells: the
- * file that an earlier call opened, and the working folder, so that `src/a.ts` and `/home/me/project/src/a.ts` are one
- * file. Each is found from what stands before it, so a longer conversation changes none.
- */
-export function resultTargets(transcript: Transcript): readonly CallTarget[] {
-	return judgeResults(transcript).map(({ target }) => target);
-}
 
 /** Reads the arguments of calls as text; `undefined` where the format does not count them apart. */
 export function argumentsReader(): (message: Message, call: ToolCall) => string | undefined {
@@ -60,7 +29,7 @@ export function argumentsReader(): (message: Message, call: ToolCall) => string 
 const mostAlike = 16;
 
 /** Resolves targets one after the other, oldest first. */
-function resolver(): (target: CallTarget) => CallTarget {
+export function resolver(): (target: CallTarget) => CallTarget {
 	let folder: string | undefined;
 	let openFile: string | undefined;
 	const absolutes = new Map<string, string[]>();

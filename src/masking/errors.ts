@@ -1,7 +1,5 @@
-import { resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
-import { pairResults } from "../conversation/turns.ts";
-import { type JudgedResult, judgeResults } from "./call-targets.ts";
-import { type CallTarget, textKey } from "./targets.ts";
+import { resultText, type ToolResult } from "../conversation/transcript.ts";
+import type { CallTarget } from "./targets.ts";
 
 /** The rule that made a result look like an error, in the order in which the rules are tried. */
 export type ErrorRule =
@@ -64,66 +62,6 @@ export function detectError(text: string): ErrorRule | undefined {
 	if (Object.hasOwn(value, "error")) return "json_error_key";
 	if ((value as { status?: unknown }).status === "error") return "json_error_status";
 	return undefined;
-}
-
-/** A result that is an error. */
-export interface FoundError {
-	readonly rule: StructuralErrorRule;
-	/**
-	 * Index of the first message with which it is settled: the same call has then succeeded, or the same command, or a
-	 * call that reads or writes the same file. `undefined` where none has.
-	 */
-	readonly resolvedFrom: number | undefined;
-}
-
-/**
- * The errors among the results, by `structuralError`, in the order of `pairResults`. Found going forward, so what is so of
- * a conversation stays so when it goes on. `masked` holds the places of the results that came as placeholders: nobody
- * knows whether such a call failed, so it settles nothing. Takes time in proportion to the conversation.
- */
-export function findErrors(
-	transcript: Transcript,
-	masked: ReadonlySet<number> = new Set(),
-	judged: readonly JudgedResult[] = judgeResults(transcript),
-): readonly (FoundError | undefined)[] {
-	const paired = pairResults(transcript);
-	const errors = new Array<FoundError | undefined>(paired.length).fill(undefined);
-	/** Places of errors by what would settle them. */
-	const open = new Map<string, number[]>();
-	paired.forEach(({ call, message }, place) => {
-		if (masked.has(place)) return;
-		const { target, given, error: rule } = judged[place] as JudgedResult;
-		if (!call) {
-			if (rule !== undefined) errors[place] = { rule, resolvedFrom: undefined };
-			return;
-		}
-		const tries = [callKey(call.name, given), ...triesOf(target)];
-		if (rule !== undefined) errors[place] = { rule, resolvedFrom: undefined };
-		for (const one of tries) {
-			const places = open.get(one);
-			if (rule !== undefined) {
-				if (places) places.push(place);
-				else open.set(one, [place]);
-				continue;
-			}
-			for (const settled of places ?? []) {
-				const error = errors[settled];
-				if (error && error.resolvedFrom === undefined) errors[settled] = { ...error, resolvedFrom: message };
-			}
-			open.delete(one);
-		}
-	});
-	return errors;
-}
-
-function callKey(name: string | undefined, given: string | undefined): string {
-	return `call ${textKey(`${name ?? ""}\n${given ?? ""}`)}`;
-}
-
-/** What a call tries, whatever its arguments are otherwise: a command, or a file that it reads or writes. */
-function triesOf({ kind, program, folder, paths }: CallTarget): string[] {
-	if (kind === "run") return program === undefined ? [] : [`run ${program} in ${folder ?? ""}`];
-	return kind === "read" || kind === "write" ? paths.map((path) => `${kind} ${path}`) : [];
 }
 
 /** What shows that a result is an error, in the order in which it is looked for. */

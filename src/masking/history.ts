@@ -2,9 +2,8 @@ import { sizeOfMessage, sizeOfResult, type TokenMeter } from "../conversation/me
 import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Message, ToolResult, Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
-import { judgeResults } from "./call-targets.ts";
 import { withDigest } from "./digest.ts";
-import { findErrors } from "./errors.ts";
+import { findErrors, judgeResults } from "./judge-results.ts";
 import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-result.ts";
 import { findStale, type Staleness } from "./staleness.ts";
 import { findUses, type Uses } from "./uses.ts";

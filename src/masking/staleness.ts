@@ -1,6 +1,6 @@
 import { resultCharacters, resultText, type Transcript } from "../conversation/transcript.ts";
 import { type PairedResult, pairResults } from "../conversation/turns.ts";
-import { type JudgedResult, judgeResults } from "./call-targets.ts";
+import { type JudgedResult, judgeResults } from "./judge-results.ts";
 import { type CallTarget, type FileRead, textKey } from "./targets.ts";
 
 /**

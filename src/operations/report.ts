@@ -15,7 +15,7 @@ import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { budgetOf } from "../guarding/budget.ts";
 import { planGuard } from "../guarding/guard.ts";
-import { resultTargets } from "../masking/call-targets.ts";
+import { resultTargets } from "../masking/judge-results.ts";
 import { planMask } from "../masking/mask.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import { findStale } from "../masking/staleness.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { callTarget, resultTargets } from "../../src/masking/call-targets.ts";
+import { callTarget } from "../../src/masking/call-targets.ts";
+import { resultTargets } from "../../src/masking/judge-results.ts";
 import type { CallTarget } from "../../src/masking/targets.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 import { bash, type Called, called, edit, read } from "./called.ts";

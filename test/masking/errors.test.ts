@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { detectError, errorInText, findErrors, structuralError } from "../../src/masking/errors.ts";
+import { detectError, errorInText, structuralError } from "../../src/masking/errors.ts";
+import { findErrors } from "../../src/masking/judge-results.ts";
 import { type CallTarget, otherTarget, type TargetKind } from "../../src/masking/targets.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 import { bash, type Called, called, edit, read } from "./called.ts";

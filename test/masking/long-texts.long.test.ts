@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { callTarget } from "../../src/masking/call-targets.ts";
 import { digestOf } from "../../src/masking/digest.ts";
-import { errorInText, findErrors } from "../../src/masking/errors.ts";
+import { errorInText } from "../../src/masking/errors.ts";
+import { findErrors } from "../../src/masking/judge-results.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import { otherTarget } from "../../src/masking/targets.ts";
 import { transcriptOf } from "../support/transcripts.ts";

@@ -2,8 +2,7 @@ import { fc, test } from "@fast-check/vitest";
 import { afterAll, expect } from "vitest";
 import type { Message } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { resultTargets } from "../../src/masking/call-targets.ts";
-import { findErrors } from "../../src/masking/errors.ts";
+import { findErrors, resultTargets } from "../../src/masking/judge-results.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 

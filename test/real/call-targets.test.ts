@@ -1,6 +1,7 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { argumentsReader, resultTargets } from "../../src/masking/call-targets.ts";
+import { argumentsReader } from "../../src/masking/call-targets.ts";
+import { resultTargets } from "../../src/masking/judge-results.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import type { CallTarget, TargetKind } from "../../src/masking/targets.ts";
 import { hasRealData } from "../support/real-conversations.ts";

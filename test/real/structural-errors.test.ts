@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { resultText } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { resultTargets } from "../../src/masking/call-targets.ts";
 import { detectError, errorInText } from "../../src/masking/errors.ts";
+import { resultTargets } from "../../src/masking/judge-results.ts";
 import { hasRealData } from "../support/real-conversations.ts";
 import { realTranscripts } from "./real-transcripts.ts";
 

@@ -1,0 +1,95 @@
+import type { Transcript } from "../conversation/transcript.ts";
+import { pairResults } from "../conversation/turns.ts";
+import { argumentsReader, callTarget, resolver } from "./call-targets.ts";
+import { type StructuralErrorRule, structuralError } from "./errors.ts";
+import { type CallTarget, otherTarget, textKey } from "./targets.ts";
+
+/** A result with its target, the arguments of its call, and whether it is an error. */
+export interface JudgedResult {
+	readonly target: CallTarget;
+	/** The arguments of its call as text; `undefined` for an orphan, and where the format does not count them apart. */
+	readonly given: string | undefined;
+	/** The rule by which it is an error; `undefined` where it is none. */
+	readonly error: StructuralErrorRule | undefined;
+}
+
+/** Judges the results of a transcript, in the order of `pairResults`. Each depends on what stands before it alone. */
+export function judgeResults(transcript: Transcript): readonly JudgedResult[] {
+	const resolve = resolver();
+	const argumentsOf = argumentsReader();
+	return pairResults(transcript).map(({ result, call, caller }) => {
+		const message = caller === undefined ? undefined : transcript.messages[caller];
+		const given = call && message ? argumentsOf(message, call) : undefined;
+		const target = call && message ? resolve(callTarget({ name: call.name, argumentsText: given })) : otherTarget;
+		return { target, given, error: structuralError({ result, target }) };
+	});
+}
+
+/**
+ * The target of the call behind each result, in the order of `pairResults`, with what only the conversation tells: the
+ * file that an earlier call opened, and the working folder, so that `src/a.ts` and `/home/me/project/src/a.ts` are one
+ * file. Each is found from what stands before it, so a longer conversation changes none.
+ */
+export function resultTargets(transcript: Transcript): readonly CallTarget[] {
+	return judgeResults(transcript).map(({ target }) => target);
+}
+
+/** A result that is an error. */
+export interface FoundError {
+	readonly rule: StructuralErrorRule;
+	/**
+	 * Index of the first message with which it is settled: the same call has then succeeded, or the same command, or a
+	 * call that reads or writes the same file. `undefined` where none has.
+	 */
+	readonly resolvedFrom: number | undefined;
+}
+
+/**
+ * The errors among the results, by `structuralError`, in the order of `pairResults`. Found going forward, so what is so of
+ * a conversation stays so when it goes on. `masked` holds the places of the results that came as placeholders: nobody
+ * knows whether such a call failed, so it settles nothing. Takes time in proportion to the conversation.
+ */
+export function findErrors(
+	transcript: Transcript,
+	masked: ReadonlySet<number> = new Set(),
+	judged: readonly JudgedResult[] = judgeResults(transcript),
+): readonly (FoundError | undefined)[] {
+	const paired = pairResults(transcript);
+	const errors = new Array<FoundError | undefined>(paired.length).fill(undefined);
+	/** Places of errors by what would settle them. */
+	const open = new Map<string, number[]>();
+	paired.forEach(({ call, message }, place) => {
+		if (masked.has(place)) return;
+		const { target, given, error: rule } = judged[place] as JudgedResult;
+		if (!call) {
+			if (rule !== undefined) errors[place] = { rule, resolvedFrom: undefined };
+			return;
+		}
+		const tries = [callKey(call.name, given), ...triesOf(target)];
+		if (rule !== undefined) errors[place] = { rule, resolvedFrom: undefined };
+		for (const one of tries) {
+			const places = open.get(one);
+			if (rule !== undefined) {
+				if (places) places.push(place);
+				else open.set(one, [place]);
+				continue;
+			}
+			for (const settled of places ?? []) {
+				const error = errors[settled];
+				if (error && error.resolvedFrom === undefined) errors[settled] = { ...error, resolvedFrom: message };
+			}
+			open.delete(one);
+		}
+	});
+	return errors;
+}
+
+function callKey(name: string | undefined, given: string | undefined): string {
+	return `call ${textKey(`${name ?? ""}\n${given ?? ""}`)}`;
+}
+
+/** What a call tries, whatever its arguments are otherwise: a command, or a file that it reads or writes. */
+function triesOf({ kind, program, folder, paths }: CallTarget): string[] {
+	if (kind === "run") return program === undefined ? [] : [`run ${program} in ${folder ?? ""}`];
+	return kind === "read" || kind === "write" ? paths.map((path) => `${kind} ${path}`) : [];
+}
