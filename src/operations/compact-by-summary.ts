@@ -25,8 +25,9 @@ import type {
 } from "./compaction-request.ts";
 
 /**
- * Plans the hiding of old tool results (seed 3): those of the last `keep_tool_groups` tool turns stay, all others give way
- * to a placeholder, errors too. No edits where nothing that is sent is left to hide.
+ * Plans the hiding of old tool results (docs/specs/compaction-strategies.md#tool-result-hiding): those of the last
+ * `keep_tool_groups` tool turns stay; all others become placeholders, errors too. No edits if nothing that is sent is left
+ * to hide.
  */
 export function planHiding(what: {
 	readonly transcript: Transcript;
@@ -58,8 +59,8 @@ export function planHiding(what: {
 }
 
 /**
- * Plans a summary in the place of all but the task and the last messages (seed 3's `llm-summary`), or asks the caller for
- * one.
+ * Plans a summary in the place of all but the task and the last messages
+ * (docs/specs/compaction-strategies.md#llm-summary), or asks the caller for one.
  *
  * @throws as `obtainSummary` and `rangeOfToken` do.
  */

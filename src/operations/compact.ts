@@ -180,8 +180,8 @@ export async function guardInstead(request: CompactRequest, opened: OpenedCompac
 }
 
 /**
- * Lets the strategy of a call act (seed 3). `hiding-then-summary` hides; where nothing was left to hide, it summarises: a
- * conversation that hiding did not make small enough is summarised in the next round at the latest.
+ * Runs the strategy of a call. `hiding-then-summary` hides, and summarises if nothing was left to hide, so a conversation
+ * that is still too large is summarised in the next round (docs/specs/compaction-strategies.md#hiding-then-summary).
  */
 export async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
 	const { strategy, answer, policy } = request;

@@ -165,9 +165,9 @@ export interface TriggerParameters {
 }
 
 /**
- * Whether a compaction is due: on demand, where the tokens (at the upper end of their band) and the reserve fill the
- * window (seed 3: `token_count + reserved >= max_context_size`), or where there are as many messages as the policy
- * allows (seed 4, task 3).
+ * Whether a compaction is due: on demand, if the tokens (at the upper end of their band) and the reserve fill the window
+ * (docs/specs/compaction-strategies.md#trigger), or if there are as many messages as the policy allows
+ * (docs/specs/robustness.md#message-limit).
  */
 export function compactionTrigger(parameters: TriggerParameters): CompactionTrigger {
 	const { force, transcript, total, scale, policy, contextWindow, reserveTokens } = parameters;
@@ -194,9 +194,9 @@ export type PlannedCompaction =
 export type CompactionTrigger =
 	/** The caller said so, or there was neither a context window nor a number of messages to decide by. */
 	| "forced"
-	/** Its tokens and the reserve fill the context window (seed 3). */
+	/** Its tokens and the reserve fill the context window (docs/specs/compaction-strategies.md#trigger). */
 	| "tokens"
-	/** It has as many messages as the policy allows (seed 4, task 3). */
+	/** It has as many messages as the policy allows (docs/specs/robustness.md#message-limit). */
 	| "messages"
 	| "not_due";
 
