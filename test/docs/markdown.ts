@@ -15,6 +15,7 @@ export const pages: readonly Page[] = [
 	"CHANGELOG.md",
 	"SECURITY.md",
 	"CONTRIBUTING.md",
+	"AGENTS.md",
 	...readdirSync(join(packageFolder, "docs"), { recursive: true, encoding: "utf8" })
 		.filter((name) => name.endsWith(".md"))
 		.map((name) => `docs/${name.replaceAll("\\", "/")}`),
