@@ -49,7 +49,7 @@ export type ErrorCode =
 	| "internal";
 
 /**
- * What went wrong between us and the model that was asked for a summary (seed 4, task 6).
+ * Why a model could not be asked for a summary (docs/specs/robustness.md#typed-errors).
  *
  * - `rate_limit`: it was asked too often, or a quota is used up (HTTP 429).
  * - `context_too_long`: the prompt does not fit the model's context window; a shorter one may.

@@ -77,7 +77,7 @@ function withShownNames(report: ReplayReport): ReplayReport {
 	return { ...report, files: report.files.map(withShownName) };
 }
 
-/** `--window-turns` by itself asks for the figures of seed 2's benchmark, which compares nothing. */
+/** `--window-turns` by itself asks only for the figures of docs/specs/observation-masking.md#offline-figures. */
 function asksForPolicies({ policies, prices, model, contextWindow, files, html }: ReplayOptions): boolean {
 	return [policies, prices, model, contextWindow, files, html].some((given) => given !== undefined);
 }
@@ -234,7 +234,7 @@ async function list(folder: string): Promise<Dirent[]> {
 	}
 }
 
-/** The seed's figures as a table: a line for each file. */
+/** The offline figures as a table: one line for each file. */
 export function maskingTable(rows: readonly ({ readonly file: string } & MaskingFigures)[]): string {
 	const width = Math.max(...rows.map((row) => row.file.length));
 	const lines = rows.map((row) => {

@@ -6,7 +6,7 @@ import { pieceSeparator } from "./range.ts";
 /** Messages that follow up a cut answer. */
 export type AskForLess = readonly { readonly role: "user" | "assistant"; readonly content: string }[];
 
-/** Asks for a more concise answer where one was cut off; French as seed 4, task 5 words it. */
+/** Asks for a more concise answer after one that was cut off (docs/specs/robustness.md#cut-answers). */
 export const followUps: Readonly<Record<LocaleName, string>> = {
 	fr: "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.",
 	en: "[System] Your answer was cut off (max_tokens reached). Summarise your answer more concisely.",
@@ -14,8 +14,9 @@ export const followUps: Readonly<Record<LocaleName, string>> = {
 };
 
 /**
- * The conversation that asks for a more concise answer (seed 4, task 5): the prompt, what came, the request. Where
- * nothing came, the request ends the prompt, since some models want user and assistant in turn.
+ * The conversation that asks for a more concise answer (docs/specs/robustness.md#cut-answers): the prompt, the partial
+ * answer, the request. After an empty answer the request ends the prompt, because some models need user and assistant
+ * in turn.
  */
 export function askForLess(given: {
 	readonly prompt: string;

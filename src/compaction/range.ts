@@ -14,7 +14,7 @@ import { cleanText, neutraliseSpecialTokens } from "./clean-text.ts";
 /** What picking a range depends on. */
 export interface PickRangeParameters {
 	readonly transcript: Transcript;
-	/** Newest messages (system messages aside) that stay, with their groups: 2 in seed 3, 5 in seed 4. */
+	/** Newest messages (system messages aside) that stay, with their groups. */
 	readonly keepLastMessages: number;
 	/** Whether the first user message stays; where the format's API wants a user message first, it always does. */
 	readonly pinTask: boolean;

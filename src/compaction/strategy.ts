@@ -1,6 +1,6 @@
 import type { LocaleName } from "../policy/names.ts";
 
-/** What a strategy is told of the conversation that it is to make smaller (seed 3). */
+/** The conversation that a strategy makes smaller (docs/specs/compaction-strategies.md#strategy-interface). */
 export interface CompactionContext {
 	/**
 	 * The messages, or the records of a session, in their own wire format, oldest first. It is a copy of the strategy's
@@ -35,7 +35,8 @@ export interface StrategyLlm {
 }
 
 /**
- * A way to make a conversation smaller (seed 3): from a list of messages to a list of messages.
+ * A way to make a conversation smaller: from a list of messages to a list of messages
+ * (docs/specs/compaction-strategies.md#strategy-interface).
  *
  * ```ts
  * export class DropThinkingAloud implements CompactionStrategy {

@@ -122,7 +122,7 @@ const pairings = new WeakMap<readonly Message[], readonly PairedResult[]>();
 
 /**
  * Indexes of the messages that are tool turns: assistant messages with at least one tool call that has an id
- * (seed 1, section 2). Parallel calls are one turn.
+ * (docs/specs/observation-masking.md#tool-turns). Parallel calls are one turn.
  */
 export function toolTurns({ messages }: Transcript): readonly number[] {
 	return messages.flatMap((message, index) => (isToolTurn(message) ? [index] : []));

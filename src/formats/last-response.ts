@@ -24,7 +24,7 @@ const readers = [
 
 /**
  * Reads a provider's answer, whole or put together from its stream, found by shape: what was said, what was called, and
- * whether it was cut (seed 4, task 5). Where it does not say why it ended, `finishReason` is `other`.
+ * whether it was cut (docs/specs/robustness.md#cut-answers). Where it does not say why it ended, `finishReason` is `other`.
  *
  * @throws PalimpsestError `invalid_argument` for anything else, naming the shapes that are read.
  */

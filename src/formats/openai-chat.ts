@@ -125,7 +125,7 @@ export function probeChatMessage(message: unknown): boolean | string {
 	if (Array.isArray(content)) {
 		for (const part of content) {
 			if (!isJsonObject(part) || typeof part.type !== "string") {
-				// Programs put what a tool returned into a result as it is: opaque (seed 1, section 5.2).
+				// Some programs put the tool's value into the result: opaque (docs/specs/observation-masking.md#eligibility).
 				if (knownRoles[role] === "tool") continue;
 				return "content parts with a `type`";
 			}
@@ -138,7 +138,7 @@ export function probeChatMessage(message: unknown): boolean | string {
 	return certain;
 }
 
-/** A call may say nothing but its id (seed 1, section 9: the name « if available »); its tool is then unknown. */
+/** A call may have nothing but its id; its tool is then unknown. */
 function isCall(call: unknown): boolean {
 	if (!isJsonObject(call)) return false;
 	if (bodyOf(call) !== call) return true;
@@ -279,7 +279,7 @@ function readCalls(message: JsonObject, counted: string[]): readonly ToolCall[] 
 /**
  * Chat Completions as OpenAI, Mistral and the many compatible endpoints answer, whole or put together from a stream, so
  * that the arguments of a call may be a text that ends anywhere; one choice of it, which is also how Cohere answers; or
- * its message and finish reason in one object, as clients keep them (seed 4, task 5).
+ * its message and finish reason in one object, as clients keep them (docs/specs/robustness.md#cut-answers).
  */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	if (!Array.isArray(response.choices)) return readChoice(response);

@@ -36,10 +36,10 @@ export interface DropPlan {
 export type Reliefs = ReadonlyMap<number, readonly { readonly message: number; readonly relief: Size }[]>;
 
 /**
- * Plans the dropping of the oldest whole groups (seed 5, L2) until enough tokens are gone or only what must stay is left:
- * system messages, what is no longer sent anyway, the newest messages with their groups, and the first user message
- * where it is pinned. A format whose API wants a user message first pins it always. Where it wants user and assistant in
- * turn, so much more goes, or an answer less, that no two user messages come to stand together.
+ * Plans the dropping of the oldest whole groups (docs/specs/context-window-guard.md#dropping) until it fits or only
+ * these are left: system messages, what is no longer sent anyway, the newest messages with their groups, and the first
+ * user message where it is pinned. A format whose API wants a user message first pins it always. Where it wants user
+ * and assistant in turn, so much more goes, or an answer less, that no two user messages come to stand together.
  */
 export function planDrop(parameters: DropParameters): DropPlan {
 	const { transcript, policy, measurement, fits, hysteresis } = parameters;

@@ -29,10 +29,10 @@ import { type ByStrategy, planTruncate } from "../truncation/truncate-results.ts
 import { type DropParameters, planDrop, type Reliefs } from "./drop.ts";
 
 /**
- * Plans how to bring a conversation within its budget (seed 5, L2): the steps of the policy's ladder one after the
- * other until it fits at the upper end of the scale. With `truncate_when = "always"` large results are cut even where
- * all fits (seed 5, L1). With a `target_ratio` what is dropped is found by replaying the history, so that it stays dropped
- * and the next calls append.
+ * Plans how to bring a conversation within its budget (docs/specs/context-window-guard.md#ladder): the steps of the
+ * policy's ladder one after the other until it fits at the upper end of the scale. With `truncate_when = "always"`
+ * large results are cut even where all fits (docs/specs/context-window-guard.md#truncation). With a `target_ratio` what
+ * is dropped is found by replaying the history, so that it stays dropped and the next calls append.
  */
 export function planGuard(parameters: GuardParameters): GuardPlan {
 	const { transcript, policy, budget, scale = exactScale } = parameters;

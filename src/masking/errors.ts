@@ -38,9 +38,9 @@ const anyCaseRules: readonly { readonly rule: ErrorRule; readonly pattern: RegEx
 const anyCaseWords = /timeout|connect_error|connection refused/i;
 
 /**
- * Whether a result looks like an error: seed 1's heuristic (section 6), in its order. Words first; then, where the text
- * looks like JSON, an object with the key `error` or with `status` equal to `"error"`. Text that is no valid JSON is
- * judged by the words alone.
+ * Whether a result looks like an error, by the rules of docs/specs/observation-masking.md#errors-stay in their order. Words
+ * first; then, where the text looks like JSON, an object with the key `error` or with `status` equal to `"error"`. Text
+ * that is no valid JSON is judged by the words alone.
  */
 export function detectError(text: string): ErrorRule | undefined {
 	for (const { rule, word, pattern } of wordRules) {

@@ -25,7 +25,7 @@ export interface MaskResultParameters {
 	readonly countTokens: CountTokens;
 	/** Given where originals are archived, so that placeholders name them. */
 	readonly archiving?: Archiving | undefined;
-	/** Whether a result is an error that stays; without it the seed's rules decide: the format's flag, or words. */
+	/** Whether a result is an error that stays; without it these rules decide: the format's flag, or words. */
 	readonly isError?: ((paired: PairedResult) => boolean) | undefined;
 	/** What the placeholder of a result says of what it held; by default nothing. */
 	readonly digest?: ((paired: PairedResult) => string) | undefined;

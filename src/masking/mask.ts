@@ -33,10 +33,10 @@ export interface MaskParameters extends MaskResultParameters {
 }
 
 /**
- * Plans the masking of old tool results (seeds 1 and 2) by replaying the history under the policy: the plan is what the
- * policy has masked by its end. With the cadence `every_turn` the results of the last `window_turns` tool turns stay and
- * older ones are masked. The edits for a history are a subset of the edits for the same history with more messages
- * behind it.
+ * Plans the masking of old tool results (docs/specs/observation-masking.md) by replaying the history under the policy:
+ * the plan is everything that the policy has masked by its end. With the cadence `every_turn` the results of the last
+ * `window_turns` tool turns stay and older ones are masked. The edits for a history are a subset of the edits for the
+ * same history with more messages behind it.
  */
 export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking): MaskPlan {
 	const { transcript, policy } = parameters;

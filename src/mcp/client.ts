@@ -31,7 +31,8 @@ export interface ReportingCall {
 
 /**
  * Tells a client of each step and each retry by MCP progress, in seconds elapsed and expected; `undefined` where it did
- * not ask. A retry is told as `{attempt, max_retries, delay}` too (seed 4, task 2).
+ * not ask. A retry is told as `{attempt, max_retries, delay}` too
+ * (docs/specs/robustness.md#retries).
  */
 export function callProgress(call: ReportingCall): ((progress: CallProgress) => void) | undefined {
 	const { progressToken, sendNotification } = call;

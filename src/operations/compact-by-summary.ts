@@ -24,8 +24,8 @@ import type {
 } from "./compaction-request.ts";
 
 /**
- * Plans the hiding of old tool results (seed 3): those of the last `keep_tool_groups` tool turns stay, a placeholder
- * replaces all others, errors too. Returns no edits if nothing that is sent is left to hide.
+ * Plans the hiding of old tool results (docs/specs/compaction-strategies.md#tool-result-hiding): those of the last
+ * `keep_tool_groups` tool turns stay, a placeholder replaces all others, errors too. Returns no edits if nothing that is sent is left to hide.
  */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
 	const { transcript, meter } = opened;
@@ -49,8 +49,8 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 }
 
 /**
- * Plans a summary in the place of all but the task and the last messages (seed 3's `llm-summary`), or asks the caller for
- * one.
+ * Plans a summary in the place of all but the task and the last messages
+ * (docs/specs/compaction-strategies.md#llm-summary), or asks the caller for one.
  *
  * @throws as `obtainSummary` and `rangeOfToken` do.
  */

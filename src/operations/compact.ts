@@ -61,7 +61,8 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 
 /**
  * Plans the strategy of a call. `hiding-then-summary` summarises if nothing was left to hide, so a conversation that
- * hiding did not make small enough is summarised in the next round at the latest.
+ * hiding did not make small enough is summarised in the next round at the latest
+ * (docs/specs/compaction-strategies.md#hiding-then-summary).
  */
 async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
 	const { strategy, answer, policy } = request;

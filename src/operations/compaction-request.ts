@@ -110,8 +110,8 @@ export interface CompactRequest extends ConversationRequest {
 
 /**
  * Whether a compaction is due: if it is forced, if the tokens (at the upper end of their band) and the reserve fill the
- * window (seed 3: `token_count + reserved >= max_context_size`), or if there are as many messages as the policy
- * allows (seed 4, task 3).
+ * window (docs/specs/compaction-strategies.md#trigger), or if there are as many messages as the policy allows
+ * (docs/specs/robustness.md#message-limit).
  */
 function compactionTrigger(facts: {
 	readonly force: boolean;
@@ -146,9 +146,9 @@ export type PlannedCompaction =
 export type CompactionTrigger =
 	/** The caller said so, or there was neither a context window nor a number of messages to decide by. */
 	| "forced"
-	/** Its tokens and the reserve fill the context window (seed 3). */
+	/** Its tokens and the reserve fill the context window (docs/specs/compaction-strategies.md#trigger). */
 	| "tokens"
-	/** It has as many messages as the policy allows (seed 4, task 3). */
+	/** It has as many messages as the policy allows (docs/specs/robustness.md#message-limit). */
 	| "messages"
 	| "not_due";
 

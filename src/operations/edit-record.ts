@@ -77,8 +77,8 @@ function copyOf(value: unknown): unknown {
 }
 
 /**
- * The log events of a plan: each truncation and all drops at `warning`, worded as seed 5 (L3) words them, and one line
- * for all maskings at `info`.
+ * The log events of a plan: each truncation and all drops at `warning` (docs/specs/context-window-guard.md#log-lines),
+ * and one line for all maskings at `info`.
  */
 export function planEvents(
 	plan: Plan,

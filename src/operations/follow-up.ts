@@ -27,7 +27,7 @@ export interface FollowUp {
 }
 
 /**
- * Sees to an answer that was cut off (seed 4, task 5).
+ * Follows up an answer that was cut off (docs/specs/robustness.md#cut-answers).
  *
  * @throws PalimpsestError `invalid_argument` for what is no answer, and for a recorded session.
  */
@@ -71,9 +71,9 @@ export interface AppendedFollowUp {
 }
 
 /**
- * Plans the follow-up of a cut answer (seed 4, task 5): the partial answer as an assistant message, then a user message
- * that asks for a more concise one. Reasoning and calls of the answer are not appended; a call without a result would
- * make the request invalid.
+ * Plans the follow-up of a cut answer (docs/specs/robustness.md#cut-answers): the partial answer as an assistant
+ * message, then a user message that asks for a more concise one. Reasoning and calls of the answer are not appended; a
+ * call without a result would make the request invalid.
  *
  * `source` is the conversation as it was sent in the last call, with or without the text that came back.
  *

@@ -55,9 +55,9 @@ export interface GuardWithCompactionReport extends GuardReport {
 }
 
 /**
- * Guards a conversation as `guardConversation` does; one that has `guard.max_messages` or more is compacted first where
- * the policy says `guard.auto_compact` (seed 4, task 3). Where that fails the guard goes on without and says so; where
- * nobody can be asked for a summary, it goes on without and the report holds the request for one.
+ * Guards a conversation as `guardConversation` does. One with `guard.max_messages` or more is compacted first if the
+ * policy says `guard.auto_compact` (docs/specs/robustness.md#message-limit). If that fails, the guard continues without
+ * it and says so; if nobody can write the summary, it continues without it and the report holds the request for one.
  *
  * @throws as `guardConversation` does.
  */

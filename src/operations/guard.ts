@@ -367,7 +367,7 @@ export function sentMessages({ messages }: Transcript): number {
 	return messages.filter(({ sent }) => sent !== false).length;
 }
 
-/** Whether a conversation has as many messages as the policy allows (seed 4, task 3: `message_count >= max_messages`). */
+/** Whether a conversation has as many messages as the policy allows (docs/specs/robustness.md#message-limit). */
 export function longConversation(transcript: Transcript, policy: Policy): Pick<GuardReport, "max_messages"> {
 	const { max_messages: limit } = policy.guard;
 	if (limit === null) return {};

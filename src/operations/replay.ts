@@ -40,7 +40,10 @@ import type { Rates } from "./replay-rates.ts";
 
 /** What conversations are replayed under, and how they are counted and billed: all of them alike. */
 export interface ReplaySettings {
-	/** Gives the counting, what is kept whatever happens, and the masking that the seed's figures are of. */
+	/**
+	 * Gives the counting, the results that always stay, and the masking behind the figures of
+	 * docs/specs/observation-masking.md#offline-figures.
+	 */
 	readonly policy: Policy;
 	readonly policies: readonly ReplayedPolicy[];
 	readonly rates: Rates;

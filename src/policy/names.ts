@@ -34,7 +34,7 @@ export const truncationStrategies = [
 	"focus",
 ] as const;
 
-/** The strategies that are built in (seed 3). */
+/** The built-in strategies (docs/specs/compaction-strategies.md). */
 export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-then-summary"] as const;
 
 export type BuiltInStrategy = (typeof builtInStrategies)[number];
@@ -62,8 +62,9 @@ const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
 const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
 
 /**
- * Parses the name of a compaction strategy: a built-in one, or `module#Export` or `module:Class` (seed 3). `module` is a
- * package or a path that starts with `./`, `../`, `/`, a drive or `file:`; the last `#` or `:` parts it from the export.
+ * Parses the name of a compaction strategy: a built-in one, or `module#Export` or `module:Class`
+ * (docs/specs/compaction-strategies.md#naming-a-strategy). `module` is a package or a path that starts with `./`,
+ * `../`, `/`, a drive or `file:`; the last `#` or `:` separates it from the export.
  */
 export function parseStrategyName(name: string): StrategyName {
 	const builtIn = builtInStrategies.find((one) => one === name);

@@ -11,7 +11,10 @@ export interface Preset {
 	readonly policy: PolicyLayer;
 }
 
-/** The marker of `context-trim` (task 4 of its document), and the same where the whole is archived. */
+/**
+ * The marker of `context-trim` (docs/specs/robustness.md#context-limit), and the same with the reference of the archived
+ * text.
+ */
 export const trimMarker = {
 	plain: "\n\n[... contenu tronqué ...]\n\n",
 	archived: "\n\n[... contenu tronqué, réf={ref} ...]\n\n",

@@ -132,7 +132,10 @@ export interface PolicyFigures {
 	readonly recall_bound: RecallShares;
 }
 
-/** The figures of seed 2's offline benchmark. Characters are UTF-16 code units; tokens are of the whole conversation. */
+/**
+ * The figures of docs/specs/observation-masking.md#offline-figures. Characters are UTF-16 code units; tokens are of the
+ * whole conversation.
+ */
 export interface MaskingFigures {
 	readonly masked_tool_results: number;
 	readonly tool_chars_before: number;

@@ -15,7 +15,10 @@ import {
 export interface RetryPolicy {
 	/** Retries after the first try; 3 by default. */
 	readonly maxRetries: number;
-	/** Wait before the first retry, in ms; it doubles with each further one. By default 2 000: 2, 4 and 8 s (seed 4, task 2). */
+	/**
+	 * Wait before the first retry, in ms; it doubles each time. By default 2 000: 2, 4 and 8 s
+	 * (docs/specs/robustness.md#retries).
+	 */
 	readonly baseDelayMs: number;
 	/**
 	 * Share of a wait that chance may add to it, from 0 (never, the default) to 1 (at most twice the wait), so that many
@@ -74,9 +77,9 @@ const longestTimer = 2 ** 31 - 1;
 const commonSpeed = 50;
 
 /**
- * Makes a summariser of a model (seed 4, tasks 2 and 5): failures that may pass are retried after a wait, and an answer
- * that was cut off is asked for again, more concisely. In one call there are at most `maxRetries` retries after failures
- * and `maxRetries` requests for a more concise answer.
+ * Makes a summariser of a model (docs/specs/robustness.md#retries, #cut-answers): temporary failures are retried after
+ * a wait, and an answer that was cut off is asked for again, more concisely. In one call there are at most `maxRetries`
+ * retries after failures and `maxRetries` requests for a more concise answer.
  */
 export function createPatientSummariser(
 	options: Patience & { readonly name: string; readonly model: ChatModel; readonly timeoutMs: number },

@@ -51,7 +51,7 @@ const retryOptions = optionsSchema<RetryPolicy>({
 });
 
 /**
- * Asks a model by its chat-completions endpoint (seed 4, tasks 2, 5 and 6). All calls share its connections.
+ * Asks a model by its chat-completions endpoint (docs/specs/robustness.md). All calls share its connections.
  *
  * @throws PalimpsestError `invalid_argument` for an option that cannot be used. A base URL is not quoted: it may hold a key.
  */
@@ -70,7 +70,7 @@ export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summar
 	});
 }
 
-/** Statuses of a request that is sent again (seed 4, task 2); a connection that failed has none. */
+/** Statuses of a request that is sent again (docs/specs/robustness.md#retries); a failed connection has none. */
 const retried = new Set<number | undefined>([429, 500, 502, 503, 504, 408, undefined]);
 /** Shortest key that is searched for in answers: local servers are given words such as `none` for a key. */
 const shortestKey = 12;
@@ -257,9 +257,9 @@ const advice: Readonly<Record<SummariserErrorCode, string>> = {
 };
 
 /**
- * The typed error of an answer whose status is no success (seed 4, task 6), by the status and the fields for programs.
- * Messages are not read: an endpoint that tells only there that the prompt was too long (older vLLM, DeepSeek) gives
- * `unknown`, and one that cuts prompts silently (Ollama) gives no error at all.
+ * The typed error of an answer without success (docs/specs/robustness.md#typed-errors), by the status and the fields
+ * for programs. Messages are not read: an endpoint that tells only there that the prompt was too long (older vLLM,
+ * DeepSeek) gives `unknown`, and one that cuts prompts silently (Ollama) gives no error at all.
  */
 function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
 	const code = classify(status, fields);

@@ -47,8 +47,9 @@ const defaultTimeoutMs = 300_000;
 const location = "The client's model";
 
 /**
- * Asks the model of the MCP client (`sampling/createMessage`). A time-out is retried with the same waits as an endpoint's
- * (seed 4, task 2). No other failure is retried: the client may have asked a person, who is not to be asked twice.
+ * Asks the model of the MCP client (`sampling/createMessage`). A time-out is retried with the same waits as an
+ * endpoint's (docs/specs/robustness.md#retries). No other failure is retried: the client may have asked a person, who
+ * is not to be asked twice.
  */
 export function createSamplingSummariser(options: SamplingOptions): Summariser {
 	const { createMessage, timeoutMs = defaultTimeoutMs } = options;

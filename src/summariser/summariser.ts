@@ -27,7 +27,7 @@ export interface SummaryAnswer {
 	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** A request failed and is sent again after a wait (seed 4, task 2). */
+/** A request failed and is sent again after a wait (docs/specs/robustness.md#retries). */
 export interface RetryProgress {
 	readonly kind: "retry";
 	/** The number of this retry, from 1. */

@@ -27,7 +27,7 @@ interface GeminiFiles {
 	readonly formatTruncatedToolOutput: (text: string, file: string, maxChars: number) => string;
 }
 
-/** Ours, the seeds' head and tail, and the functions by which two agents cut what their tools answer. */
+/** Ours, head and tail, and the functions with which two agents cut the answers of their tools. */
 export async function truncateContenders(): Promise<TruncateContender[]> {
 	installPeers(agentsFolder);
 	const { truncateOutput } = await importBuilt<typeof TruncateOutput>("truncation/truncate.ts");

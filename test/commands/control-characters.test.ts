@@ -26,7 +26,7 @@ describe("what a terminal shows of a file's name holds no control characters", (
 	it.each<[string, string[]]>([
 		["replay of one file", ["replay", `${evil}.json`]],
 		["replay of several", ["replay", "many", "--files"]],
-		["replay of several as the seed has it", ["replay", "many", "--window-turns", "1"]],
+		["replay of several, offline figures only", ["replay", "many", "--window-turns", "1"]],
 		["replay as JSON", ["replay", "many", "--json"]],
 		["replay of a file that is none", ["replay", `${evil}.txt`]],
 		["a file that is not there", ["mask", `${evil}.none`]],

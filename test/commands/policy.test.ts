@@ -28,8 +28,8 @@ async function shown(parameters: string[] = [], environment: Record<string, stri
 
 const put = (name: string, text: string) => writeFile(join(folder, name), text);
 
-/** The block of seed 2 as its guide prints it, switched on. */
-const seedBlock = `[observation_masking.schema1]
+/** The block of docs/specs/observation-masking.md#configuration, with another window. */
+const documentedBlock = `[observation_masking.schema1]
 enabled = true
 window_turns = 4
 keep_errors = true
@@ -62,9 +62,9 @@ describe("policy", () => {
 	});
 
 	it("checks a file, and the whole configuration", async () => {
-		await put("seed.toml", seedBlock);
-		const file = await run(["policy", "check", "seed.toml"]);
-		expect(file).toMatchObject({ code: 0, text: "", lines: ["palimpsest: seed.toml is valid"] });
+		await put("documented.toml", documentedBlock);
+		const file = await run(["policy", "check", "documented.toml"]);
+		expect(file).toMatchObject({ code: 0, text: "", lines: ["palimpsest: documented.toml is valid"] });
 		expect(await run(["policy", "check"])).toMatchObject({
 			code: 0,
 			lines: ["palimpsest: the configuration is valid"],
@@ -75,14 +75,18 @@ describe("policy", () => {
 });
 
 describe("where the policy comes from", () => {
-	it("seed 2's block works as it is", async () => {
-		await put("seed.toml", seedBlock);
-		const { policy, file } = await shown(["--policy", "seed.toml"]);
-		expect(file).toBe(join(folder, "seed.toml"));
+	it("takes the documented block as it is", async () => {
+		await put("documented.toml", documentedBlock);
+		const { policy, file } = await shown(["--policy", "documented.toml"]);
+		expect(file).toBe(join(folder, "documented.toml"));
 		expect(policy.mask).toMatchObject({ enabled: true, window_turns: 4, keep_last_k_per_tool: 0 });
-		const { lines } = await run(["mask", "-", "--policy", "seed.toml"], {}, JSON.stringify(agentConversation(10)));
+		const { lines } = await run(
+			["mask", "-", "--policy", "documented.toml"],
+			{},
+			JSON.stringify(agentConversation(10)),
+		);
 		expect(lines).toEqual([expect.stringContaining("masked 6 of 10")]);
-		await put("off.toml", seedBlock.replace("enabled = true", "enabled = false"));
+		await put("off.toml", documentedBlock.replace("enabled = true", "enabled = false"));
 		const off = await run(["mask", "-", "--policy", "off.toml"], {}, JSON.stringify(agentConversation(10)));
 		expect(off.lines).toEqual([expect.stringContaining("masked 0 of 10")]);
 	});

@@ -30,7 +30,7 @@ async function replay(...parameters: string[]): Promise<Figures & { files: (Figu
 	return JSON.parse(text);
 }
 
-it("prints the figures of seed 2's benchmark, in all and file by file", async () => {
+it("prints the offline figures, in all and file by file (docs/specs/observation-masking.md#offline-figures)", async () => {
 	const answer = await replay("short.json", "long.json", "--window-turns", "1");
 	expect(Object.keys(answer)).toEqual([...figures, "files"]);
 	expect(answer.files.map((row) => row.file)).toEqual(["short.json", "long.json"]);

@@ -34,8 +34,8 @@ it("looks for what it is told to without being told how, and takes the policy's 
 	expect(focused.text).toContain("\nvalue500 is");
 	const json = await cut("--max-chars", "3000", "--set", 'truncate.strategy="log"', "--set", "truncate.keep_ansi=true");
 	expect(json.text).toMatch(/^\[Output shortened: /);
-	const seed = await cut("--max-chars", "3000");
-	expect(seed.text).toMatch(/^value0 [\s\S]*\n\n\.\.\. \[\d+ characters truncated, ref=\w+\] \.\.\.\n\n/);
+	const headTail = await cut("--max-chars", "3000");
+	expect(headTail.text).toMatch(/^value0 [\s\S]*\n\n\.\.\. \[\d+ characters truncated, ref=\w+\] \.\.\.\n\n/);
 });
 
 it("names the strategies where it is given another", async () => {

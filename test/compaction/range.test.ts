@@ -79,7 +79,7 @@ describe("pickRange", () => {
 		expect(pick(1, gone, user, gone, plain, plain, gone)?.messages).toEqual([3]);
 	});
 
-	it("keeps as many last messages as it is told: 2 and 5 in the seeds, none for 0", () => {
+	it("keeps as many last messages as asked: 2, 5, or none for 0", () => {
 		const many = [user, ...Array.from({ length: 9 }, () => plain)];
 		expect(pick(2, ...many)?.messages.length).toBe(7);
 		expect(pick(5, ...many)?.messages.length).toBe(4);

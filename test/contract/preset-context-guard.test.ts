@@ -8,7 +8,7 @@ import { assistant, openaiMessages, toolTurn, user, writeMessages } from "../sup
 
 const policy = policyOf({ preset: "context-guard" });
 
-describe("Preset `context-guard` (seed 5)", () => {
+describe("Preset `context-guard` (docs/specs/context-window-guard.md)", () => {
 	it("mask: off", async () => {
 		const turns = Array.from({ length: 20 }, (_, index) => toolTurn(`call_${index}`, outputOf(`${index}`)));
 		const conversation = openaiMessages(...turns);
@@ -42,7 +42,7 @@ describe("Preset `context-guard` (seed 5)", () => {
 		["2 texts", [25_000, 25_001]],
 		["12 texts", [...Array<number>(11).fill(4_500), 501]],
 		["a text over the limit", [60_000, 25_000, 25_000]],
-	])("单个 tool result 不超过 maxChars: a list of nothing but texts is cut as one text, %s", async (_, lengths) => {
+	])("cuts a list of nothing but texts as one text: %s", async (_, lengths) => {
 		const texts = lengths.map(textOfLength);
 		const conversation = openaiMessages(user("Read."), toolTurn("call_1", partsOf(...texts)));
 		const { conversation: after, report } = await guardConversation({ conversation, policy, contextWindow: 1e6 });

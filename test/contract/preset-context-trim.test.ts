@@ -32,19 +32,19 @@ async function trim(contextWindow: number) {
 	return { messages: outcome.conversation as JsonMessage[], report: outcome.report };
 }
 
-describe("Preset `context-trim` (seed 4, tasks 1 and 4)", () => {
-	it("« Réserver 20% »: the budget is 80 % of the window, with no further reserve", async () => {
+describe("Preset `context-trim` (docs/specs/robustness.md#context-limit)", () => {
+	it("the budget is 80 % of the window, with no further reserve", async () => {
 		expect((await trim(10_000)).report).toMatchObject({ budget_tokens: 8_000, reserve_tokens: 0 });
 		expect((await trim(999)).report.budget_tokens).toBe(799);
 	});
 
-	it("« if current <= budget: return messages »: within the budget nothing is cut, however large", async () => {
+	it("cuts nothing within the budget, however large", async () => {
 		const { messages, report } = await trim(Math.ceil(total / 0.8));
 		expect(report.fits).toBe(true);
 		expect(messages).toBe(conversation);
 	});
 
-	it("« Phase 1 »: over the budget, results over 2 000 characters become 500 + 500 with the seed's marker", async () => {
+	it("step 1, over the budget: results over 2 000 characters become 500 + 500 with the trim marker", async () => {
 		const { messages, report } = await trim(Math.ceil(total / 0.8) - 10);
 		expect(resultContents(messages)[0]).toBe(large.slice(0, 500) + marker + large.slice(-500));
 		expect(resultContents(messages)[1]).toBe(textOfLength(2_000));
@@ -52,7 +52,7 @@ describe("Preset `context-trim` (seed 4, tasks 1 and 4)", () => {
 		expect(report.fits).toBe(true);
 	});
 
-	it("« Phase 2 »: then drops the oldest until it fits", async () => {
+	it("step 2: drops the oldest until it fits", async () => {
 		const { messages, report } = await trim(2_500);
 		expect(report.steps.map(({ step }) => step)).toEqual(["truncate", "drop"]);
 		expect(report.fits).toBe(true);
@@ -60,7 +60,7 @@ describe("Preset `context-trim` (seed 4, tasks 1 and 4)", () => {
 		expect(messages.at(-1)).toBe(conversation.at(-1));
 	});
 
-	it("« garder system + 4 derniers »: system and the last 4 messages stay, however small the window", async () => {
+	it("keeps system and the last 4 messages, however small the window", async () => {
 		const { messages, report } = await trim(10);
 		expect(report.fits).toBe(false);
 		expect(messages).toEqual([conversation[0], ...conversation.slice(-4)]);
@@ -73,7 +73,7 @@ describe("Preset `context-trim` (seed 4, tasks 1 and 4)", () => {
 	});
 
 	it.each([undefined, "no-such-model"])(
-		"« if not max_tokens: return messages »: with no limit known (model %s) nothing changes, and a note says so",
+		"changes nothing where no limit is known (model %s), and a note says so",
 		async (model) => {
 			const { conversation: after, report } = await guardConversation({ conversation, policy, model });
 			expect(after).toBe(conversation);
@@ -90,7 +90,7 @@ describe("Preset `context-trim` (seed 4, tasks 1 and 4)", () => {
 		expect(outcome.conversation).toEqual([odd[0], ...odd.slice(-5)]);
 	});
 
-	it("« messages (la liste originale) continue de s'accumuler »: the caller's list is never changed", async () => {
+	it("never changes the caller's list", async () => {
 		const text = JSON.stringify(conversation);
 		await trim(2_500);
 		expect(JSON.stringify(conversation)).toBe(text);
@@ -101,7 +101,7 @@ describe("Preset `context-trim` (seed 4, tasks 1 and 4)", () => {
 		expect((await trim(100_000)).report.tokens.before).toBe(total);
 	});
 
-	it("« Troncature des tool results »: over 8 000 characters half and half, `[... N caractères omis ...]`", async () => {
+	it("cuts over 8 000 characters half and half, with `[... N caractères omis ...]` (docs/specs/robustness.md#large-results)", async () => {
 		const text = textOfLength(20_000);
 		const outcome = await truncateText({ text, policy });
 		expect(outcome.text).toBe(`${text.slice(0, 4_000)}\n\n[... 12000 caractères omis ...]\n\n${text.slice(-4_000)}`);
@@ -110,7 +110,7 @@ describe("Preset `context-trim` (seed 4, tasks 1 and 4)", () => {
 	});
 
 	it.each([8_001, 8_010, 8_035, 8_036, 8_037, 8_100])(
-		"%i characters: shorter than before, which the seed's own rule is not",
+		"%i characters: shorter than before, also just over the limit",
 		async (length) => {
 			const text = textOfLength(length);
 			const once = await truncateText({ text, policy });

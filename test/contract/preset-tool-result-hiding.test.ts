@@ -10,15 +10,15 @@ const hidden = "历史 tool_call已隐藏";
 const turns = (count: number) =>
 	Array.from({ length: count }, (_, index) => toolTurn(`call_${index}`, outputOf(`turn ${index}`))).flat();
 
-describe("Preset `tool-result-hiding` (seed 3, section 3)", () => {
-	it("设 preserve_recent_n = 5: keeps the last 5 tool-call groups, placeholder `历史 tool_call已隐藏`", async () => {
+describe("Preset `tool-result-hiding` (docs/specs/compaction-strategies.md#tool-result-hiding)", () => {
+	it("keeps the last 5 tool-call groups, placeholder `历史 tool_call已隐藏`", async () => {
 		const outcome = await maskConversation({ conversation: openaiMessages(turns(7)), policy });
 		const contents = resultContents(outcome.conversation);
 		expect(contents.slice(0, 2)).toEqual([hidden, hidden]);
 		expect(contents.slice(2)).toEqual(Array.from({ length: 5 }, (_, index) => outputOf(`turn ${index + 2}`)));
 	});
 
-	it("parallel tool calls 算作一次 group: whole groups, kept or hidden", async () => {
+	it("parallel tool calls are one group, kept or hidden as a whole", async () => {
 		const parallel = [
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
 			results({ id: "b", content: outputOf("b") }, { id: "a", content: outputOf("a") }),
@@ -35,26 +35,26 @@ describe("Preset `tool-result-hiding` (seed 3, section 3)", () => {
 		expect(resultContents(outcome.conversation)[0]).toBe(hidden);
 	});
 
-	it.each([0, 1, 5])("no-op with %i groups: 若最终没有任何 tool message 被替换，则返回 None", async (count) => {
+	it.each([0, 1, 5])("changes nothing with %i groups", async (count) => {
 		const conversation = openaiMessages(user("Go."), turns(count));
 		const outcome = await maskConversation({ conversation, policy });
 		expect(outcome.conversation).toBe(conversation);
 		expect(outcome.report.changed).toBe(false);
 	});
 
-	it("no-op the second time: what is hidden is not hidden again", async () => {
+	it("changes nothing the second time", async () => {
 		const once = await maskConversation({ conversation: openaiMessages(turns(8)), policy });
 		const twice = await maskConversation({ conversation: once.conversation, policy });
 		expect(twice.conversation).toBe(once.conversation);
 	});
 
-	it("保留 tool_call_id; 不删除 assistant/user 消息: only the content changes", async () => {
+	it("changes only the content: call ids, user and assistant messages stay", async () => {
 		const conversation = openaiMessages(user("Go."), turns(6), user("More."));
 		const outcome = await maskConversation({ conversation, policy });
 		expect(outcome.conversation).toEqual(conversation.with(2, { ...conversation[2], content: hidden }));
 	});
 
-	it("user messages between do not matter: assistant.tool_calls 作为分组边界", async () => {
+	it("counts groups by tool calls, whatever user messages stand between (docs/specs/compaction-strategies.md#tool-groups)", async () => {
 		const chatter = Array.from({ length: 20 }, (_, index) => user(`injected ${index}`));
 		const outcome = await maskConversation({ conversation: openaiMessages(turns(1), chatter, turns(5)), policy });
 		expect(outcome.report.masked_tool_results).toBe(1);

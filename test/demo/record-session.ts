@@ -26,7 +26,7 @@ const turns: readonly (readonly Step[])[] = [
 	[{ tool: "read_file", command: ["cat", "package-lock.json"] }],
 	[
 		{ tool: "list_files", command: ["ls", "-R", "src"] },
-		{ tool: "list_files", command: ["ls", "-R", "test/engine", "test/e2e", "test/formats", "test/pipeline"] },
+		{ tool: "list_files", command: ["ls", "-R", "test/masking", "test/e2e", "test/formats", "test/operations"] },
 	],
 	[{ tool: "run_command", command: ["git", "log", "--stat", "-10"] }],
 	[{ tool: "read_file", command: ["cat", "src/masking/mask.ts"] }],
@@ -38,7 +38,7 @@ const turns: readonly (readonly Step[])[] = [
 		{ tool: "read_file", command: ["cat", "src/guarding/drop.ts"] },
 		{ tool: "read_file", command: ["cat", "src/conversation/turns.ts"] },
 	],
-	[{ tool: "search", command: ["grep", "-rn", "import", "src/engine"] }],
+	[{ tool: "search", command: ["grep", "-rn", "import", "src/masking"] }],
 	[{ tool: "read_file", command: ["cat", "docs/policy.md"] }],
 	[{ tool: "run_command", command: ["npx", "--no-install", "vitest", "list", "--filesOnly"] }],
 	[{ tool: "read_file", command: ["cat", "src/policy/schema.ts"] }],

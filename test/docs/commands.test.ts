@@ -12,6 +12,7 @@ import { commandsOf, pages } from "./markdown.ts";
 const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
 	[/^(?:npm ci\b|npm test$|npm run (?:lint|typecheck|demo|conformance)\b|\.ci\/run)/, "CI runs them"],
 	[/^npm run (?:bench|load)\b/, "minutes of work"],
+	[/^npx vitest run /, "part of the tests"],
 	[/^npm install prom-client$/, "changes an installation"],
 	[/^node examples\//, "examples.test.ts runs them all"],
 	[/^claude mcp add /, "Claude Code's own; hosts-page.test.ts starts what it enters"],

@@ -15,6 +15,13 @@ describe.each(pages.map((page) => [page.path, page] as const))("%s", (_, page) =
 		expect(broken).toEqual([]);
 	});
 
+	it("names files that exist", () => {
+		const prose = page.text.replace(/^```[\s\S]*?^```$/gm, "");
+		const named = Array.from(prose.matchAll(/`([^`\n]*)`/g), ([, code = ""]) => code.split(/\s+/)).flat();
+		const paths = named.flatMap((word) => /^(?:src|test|docs|examples|scripts)\/[\w./-]+/.exec(word) ?? []);
+		expect(paths.filter((path) => !existsSync(join(packageFolder, path)))).toEqual([]);
+	});
+
 	it("links elsewhere by https", () => {
 		const prose = page.text.replace(/^```[\s\S]*?^```$/gm, "").replace(/`[^`\n]*`/g, "");
 		const links = Array.from(prose.matchAll(/(?:\]\(|<)([a-z]+:\/\/[^)>\s]+)/g), ([, link = ""]) => link);

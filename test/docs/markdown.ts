@@ -9,15 +9,16 @@ export interface Page {
 	readonly text: string;
 }
 
-/** README and everything in `docs/`. */
+/** The pages at the top and everything in `docs/`. */
 export const pages: readonly Page[] = [
 	"README.md",
 	"CHANGELOG.md",
 	"SECURITY.md",
 	"CONTRIBUTING.md",
-	...readdirSync(join(packageFolder, "docs"))
+	"AGENTS.md",
+	...readdirSync(join(packageFolder, "docs"), { recursive: true, encoding: "utf8" })
 		.filter((name) => name.endsWith(".md"))
-		.map((name) => `docs/${name}`),
+		.map((name) => `docs/${name.replaceAll("\\", "/")}`),
 ].map((path) => ({ path, text: readFileSync(join(packageFolder, path), "utf8") }));
 
 /** The commands of a page's shell blocks, those over several lines in one, without their comments. */

@@ -7,7 +7,7 @@ import { compactSession, contentOf, firstText, type StdioCompactSession, summary
 
 const messages = agentConversation(3);
 const window = { context_window: 20_000, reserve_tokens: 1_000 };
-/** Seed 4's own words. */
+/** The wording of docs/specs/robustness.md#cut-answers. */
 const request = "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
 const partial = "The parser fails since it takes the last";
 
@@ -51,7 +51,7 @@ async function guard(last_response: object, parameters: object = {}) {
 }
 
 describe("an answer that was cut", () => {
-	it("is appended as far as it came, and a more concise one asked for in the seed's words", async () => {
+	it("is appended as far as it came, with the documented request for a more concise one", async () => {
 		const { messages: after, report } = await guard(ofOpenai("length", partial));
 		const appended = [
 			{ role: "assistant", content: partial },

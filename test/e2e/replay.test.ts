@@ -56,15 +56,15 @@ const defaults = ["raw", "window:8", "stride:10", "break_even:8", "balanced", "o
 const named = (policies: readonly PolicyFigures[], name: string) => policies.find(({ policy }) => policy === name);
 
 describe.concurrent("replay", () => {
-	it("prints every figure as JSON: over all files, file by file, and the seed's", async () => {
+	it("prints every figure as JSON: over all files, file by file, and the offline figures", async () => {
 		const { report, lines } = await json("chat.json", "sessions/project/night.jsonl");
 		expect(lines).toEqual([]);
-		const seed = ["masked_tool_results", "tool_chars_before", "tool_chars_after", "tokens_before", "tokens_after"];
-		expect(Object.keys(report)).toEqual([...seed, "policies", "files"]);
+		const figures = ["masked_tool_results", "tool_chars_before", "tool_chars_after", "tokens_before", "tokens_after"];
+		expect(Object.keys(report)).toEqual([...figures, "policies", "files"]);
 		expect(report.policies).toEqual(defaults.map(shape));
 		expect(report.files.map(({ file }) => file)).toEqual(["chat.json", "sessions/project/night.jsonl"]);
 		for (const one of report.files) {
-			expect(Object.keys(one)).toEqual(["file", ...seed, "policies"]);
+			expect(Object.keys(one)).toEqual(["file", ...figures, "policies"]);
 			expect(one.policies).toEqual(defaults.map(shape));
 		}
 		expect(named(report.policies, "raw")).toMatchObject({ ratio_to_raw: 1, masked_tool_results: 0, llm_calls: 39 });
@@ -128,7 +128,7 @@ describe.concurrent("replay", () => {
 		expect((await run("chat.json", "--model", "gpt-4o")).text).toMatch(/^raw +\$\d/m);
 	});
 
-	it("gives the seed's figures alone where --window-turns is all that it is asked for", async () => {
+	it("gives the offline figures alone where only --window-turns is asked for", async () => {
 		const alone = await json("chat.json", "--window-turns", "1");
 		expect(alone.report).not.toHaveProperty("policies");
 		const both = await json("chat.json", "--window-turns", "1", "--policies", "window:1");

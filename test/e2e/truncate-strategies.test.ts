@@ -124,8 +124,8 @@ it("guard_context cuts large results by what their calls were after, with the pr
 	expect(balanced).toMatch(/^\[Output shortened: /);
 	expect(balanced).toContain("\nvalue1717 is");
 	expect(balanced.length).toBeLessThanOrEqual(16_000);
-	const seed = await guarded({ truncate: { strategy: "head_tail" } });
-	expect(seed).toBe(
+	const headTail = await guarded({ truncate: { strategy: "head_tail" } });
+	expect(headTail).toBe(
 		`${output.slice(0, 2_000)}\n\n[... ${output.length - 4_000} caractères omis ...]\n\n${output.slice(-2_000)}`,
 	);
 });

@@ -27,7 +27,7 @@ function moments(messages: unknown[], mask: PolicyLayer["mask"], more: { budget?
 
 describe("cadences", () => {
 	test.prop([conversations, maskSettings], { numRuns: 200 })(
-		"every turn and by age, the last state is what the seeds' masking plans",
+		"every turn and by age, the last state is what masking the whole history plans",
 		({ document }, { windowTurns, keepErrors, keepLastK }) => {
 			const { transcript } = readConversation(document);
 			const policy = policyOf({

@@ -54,7 +54,7 @@ it("each number is larger than the one before, and no larger than the total, wha
 	expect(new Set(toldOf(between).map(({ progress }) => progress)).size).toBe(between.length);
 });
 
-it("a retry is told in the words of seed 4 too, and nobody is told who did not ask", () => {
+it("a retry is reported as documented, and only to those who asked (docs/specs/robustness.md#retries)", () => {
 	const retry = { kind: "retry", attempt: 2, max_retries: 3, delay: 4, code: "rate_limit", status_code: 429 } as const;
 	expect(toldOf([retry])[0]?._meta).toEqual({ "palimpsest/retry": { attempt: 2, max_retries: 3, delay: 4 } });
 	expect(callProgress({ progressToken: undefined, sendNotification: async () => undefined })).toBeUndefined();

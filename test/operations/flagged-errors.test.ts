@@ -22,7 +22,7 @@ describe("a result that the format flags as an error", () => {
 	const unsettled = write(failed("a"), toolTurn("b", harmless, "look"), toolTurn("c", "ok", "look"));
 	const settled = write(failed("a"), toolTurn("b", harmless, "run"), toolTurn("c", "ok", "look"));
 
-	it("stays whatever its text is, and with the seed's rules for good", async () => {
+	it("stays whatever its text is, and for good under the rules of words", async () => {
 		expect(await isMasked(unsettled, "seed")).toBe(false);
 		expect(await isMasked(settled, "seed")).toBe(false);
 	});

@@ -162,7 +162,7 @@ describe("the figures", () => {
 		expect(named(report.policies, "raw")).toMatchObject({ recall: { lines: 1 }, recall_bound: { lines: 1 } });
 	});
 
-	it("of the seed are those of one masking", async () => {
+	it("of the offline benchmark are those of one masking", async () => {
 		for (const [index, one] of conversations.entries()) {
 			const { report: masking } = await maskConversation({ conversation: one.conversation, policy });
 			expect(report.files[index]).toMatchObject({

@@ -98,9 +98,9 @@ describe("truncateText to head and tail", () => {
 	it("cuts the `content` of JSON alone where the policy says so, and another strategy is not asked", async () => {
 		const json = JSON.stringify({ id: 1, content: lines });
 		const trim = policyOf({ preset: "context-trim", truncate: { max_chars: 2_000, head_chars: 900, tail_chars: 900 } });
-		const seed = await truncateText({ text: json, policy: trim });
-		expect(JSON.parse(seed.text)).toMatchObject({ id: 1, _truncated: true });
-		expect(seed.report).toMatchObject({ strategy: "head_tail", omitted: null, omitted_lines: ["1-1"] });
+		const headTail = await truncateText({ text: json, policy: trim });
+		expect(JSON.parse(headTail.text)).toMatchObject({ id: 1, _truncated: true });
+		expect(headTail.report).toMatchObject({ strategy: "head_tail", omitted: null, omitted_lines: ["1-1"] });
 		const auto = await truncateText({ text: json, policy: trim, strategy: "auto" });
 		expect(JSON.parse(auto.text)).toMatchObject({ id: 1, _truncated: expect.stringContaining("Sortie abrégée") });
 		expect(auto.report.strategy).toBe("json");

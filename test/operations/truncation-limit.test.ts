@@ -2,12 +2,13 @@ import { expect, it } from "vitest";
 import { cutOfCall } from "../../src/operations/truncation-limit.ts";
 import { policyOf } from "../support/policy-of.ts";
 
-const seed = policyOf();
+const preset = policyOf();
+
 const balanced = policyOf({ preset: "balanced" });
 
 it("takes the policy's strategy and limit where a call says nothing", () => {
-	expect(cutOfCall(seed, {})).toEqual({ limit: { kind: "head_tail", maxChars: 50_000 }, strategy: "head_tail" });
-	expect(cutOfCall(seed, { maxChars: 9 })).toEqual({
+	expect(cutOfCall(preset, {})).toEqual({ limit: { kind: "head_tail", maxChars: 50_000 }, strategy: "head_tail" });
+	expect(cutOfCall(preset, { maxChars: 9 })).toEqual({
 		limit: { kind: "head_tail", maxChars: 9 },
 		strategy: "head_tail",
 	});
@@ -19,9 +20,9 @@ it("takes the policy's strategy and limit where a call says nothing", () => {
 });
 
 it("takes `auto` where head and tail have no number or look for nothing: a limit in tokens, a focus", () => {
-	expect(cutOfCall(seed, { maxTokens: 9 })).toEqual({ limit: { kind: "tokens", most: 9 }, strategy: "auto" });
-	expect(cutOfCall(seed, { focus: "x" })).toEqual({ limit: { kind: "chars", most: 50_000 }, strategy: "auto" });
-	expect(cutOfCall(seed, { maxTokens: 9, strategy: "head_tail" }).strategy).toBe("head_tail");
+	expect(cutOfCall(preset, { maxTokens: 9 })).toEqual({ limit: { kind: "tokens", most: 9 }, strategy: "auto" });
+	expect(cutOfCall(preset, { focus: "x" })).toEqual({ limit: { kind: "chars", most: 50_000 }, strategy: "auto" });
+	expect(cutOfCall(preset, { maxTokens: 9, strategy: "head_tail" }).strategy).toBe("head_tail");
 	expect(cutOfCall(policyOf({ truncate: { strategy: "log" } }), { maxTokens: 9 }).strategy).toBe("log");
 	const inTokens = policyOf({ truncate: { max_tokens: 700 } });
 	expect(cutOfCall(inTokens, {})).toEqual({ limit: { kind: "tokens", most: 700 }, strategy: "auto" });
@@ -30,13 +31,13 @@ it("takes `auto` where head and tail have no number or look for nothing: a limit
 
 it("refuses what is no limit, and two of them", () => {
 	const code = "invalid_argument";
-	expect(() => cutOfCall(seed, { maxChars: 1, maxTokens: 1 })).toThrow(expect.objectContaining({ code }));
+	expect(() => cutOfCall(preset, { maxChars: 1, maxTokens: 1 })).toThrow(expect.objectContaining({ code }));
 	for (const wrong of [-1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-		expect(() => cutOfCall(seed, { maxTokens: wrong })).toThrow(/max_tokens/);
-		expect(() => cutOfCall(seed, { maxChars: wrong })).toThrow(/max_chars/);
+		expect(() => cutOfCall(preset, { maxTokens: wrong })).toThrow(/max_tokens/);
+		expect(() => cutOfCall(preset, { maxChars: wrong })).toThrow(/max_chars/);
 	}
-	expect(() => cutOfCall(seed, { maxTokens: 0 })).toThrow(/`max_tokens` to be a whole number, 1 or more; got 0/);
-	expect(cutOfCall(seed, { maxTokens: 1 }).limit).toEqual({ kind: "tokens", most: 1 });
+	expect(() => cutOfCall(preset, { maxTokens: 0 })).toThrow(/`max_tokens` to be a whole number, 1 or more; got 0/);
+	expect(cutOfCall(preset, { maxTokens: 1 }).limit).toEqual({ kind: "tokens", most: 1 });
 });
 
 it("refuses a strategy that is none, which types keep from nobody who writes JavaScript", () => {
@@ -45,6 +46,6 @@ it("refuses a strategy that is none, which types keep from nobody who writes Jav
 		message: expect.stringMatching(/`strategy` to be head_tail, auto, json/),
 	};
 	for (const wrong of ["Log", "tail", "", null]) {
-		expect(() => cutOfCall(seed, { strategy: wrong as never })).toThrow(expect.objectContaining(expected));
+		expect(() => cutOfCall(preset, { strategy: wrong as never })).toThrow(expect.objectContaining(expected));
 	}
 });

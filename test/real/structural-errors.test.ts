@@ -17,7 +17,7 @@ interface Tally {
 	chars: number;
 }
 
-const tallies = new Map<string, { structural: Tally; seed: Tally }>();
+const tallies = new Map<string, { structural: Tally; words: Tally }>();
 const start = (): Tally => ({ results: 0, errors: 0, found: 0, wrong: 0, wrongChars: 0, chars: 0 });
 
 function add(tally: Tally, { isError, isFound, chars }: { isError: boolean; isFound: boolean; chars: number }): void {
@@ -53,35 +53,38 @@ describe.skipIf(!hasRealData)("errors among real results, found without looking 
 			if (isError === undefined) continue;
 			const text = resultText(result);
 			const structural = errorInText(text, targets[place]) !== undefined;
-			const seed = detectError(text) !== undefined;
+			const words = detectError(text) !== undefined;
 			for (const row of [format, half, "(all)"]) {
-				const both = tallies.get(row) ?? { structural: start(), seed: start() };
+				const both = tallies.get(row) ?? { structural: start(), words: start() };
 				tallies.set(row, both);
 				add(both.structural, { isError, isFound: structural, chars: text.length });
-				add(both.seed, { isError, isFound: seed, chars: text.length });
+				add(both.words, { isError, isFound: words, chars: text.length });
 			}
 		}
 	}
 
-	it.each(["(all)", "(one half)", "(other half)", "claude-code", "pi"])("better on both than the seed's: %s", (row) => {
-		const { structural, seed } = tallies.get(row) ?? { structural: start(), seed: start() };
-		expect(structural.errors).toBeGreaterThan(20);
-		expect(precision(structural)).toBeGreaterThan(Math.max(0.6, precision(seed)));
-		expect(recall(structural)).toBeGreaterThan(Math.max(0.9, recall(seed)));
-		expect(structural.wrongChars).toBeLessThan(seed.wrongChars / 10);
-	});
+	it.each(["(all)", "(one half)", "(other half)", "claude-code", "pi"])(
+		"better on both than the rules of words: %s",
+		(row) => {
+			const { structural, words } = tallies.get(row) ?? { structural: start(), words: start() };
+			expect(structural.errors).toBeGreaterThan(20);
+			expect(precision(structural)).toBeGreaterThan(Math.max(0.6, precision(words)));
+			expect(recall(structural)).toBeGreaterThan(Math.max(0.9, recall(words)));
+			expect(structural.wrongChars).toBeLessThan(words.wrongChars / 10);
+		},
+	);
 
 	afterAll(() => {
 		const share = (value: number) => value.toFixed(2).padStart(5);
-		const lines = [...tallies].map(([row, { structural, seed }]) => {
+		const lines = [...tallies].map(([row, { structural, words }]) => {
 			const kept = (tally: Tally) =>
 				`${((100 * tally.wrongChars) / Math.max(1, tally.chars)).toFixed(1).padStart(5)} %`;
-			const figures = [structural, seed].map(
+			const figures = [structural, words].map(
 				(tally) => `${share(precision(tally))} ${share(recall(tally))} ${kept(tally)}`,
 			);
 			return `${row.padEnd(20)} ${`${structural.results}`.padStart(6)} ${`${structural.errors}`.padStart(6)}   ${figures.join("   ")}`;
 		});
-		const head = `${"".padEnd(20)} ${"results".padStart(6)} errors   structural: precision, recall, chars kept in vain   seed: the same`;
+		const head = `${"".padEnd(20)} ${"results".padStart(6)} errors   structural: precision, recall, chars kept in vain   words: the same`;
 		process.stdout.write(`${[head, ...lines].join("\n")}\n`);
 	});
 });

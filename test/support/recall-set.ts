@@ -91,7 +91,7 @@ export function gapClosed({ kept, headTail, bound }: RecallShares): number {
 	return (kept - headTail) / (bound - headTail);
 }
 
-/** Head and tail of the same size each, in the seeds' wording, within the budget with its marker. */
+/** Head and tail of the same size each, in the default wording, within the budget with its marker. */
 export function cutToHeadAndTail({ text }: RecallCase, maxChars: number): string {
 	const marker = locales.en.archived.truncation_marker;
 	const half = Math.floor((maxChars - marker.length - 40) / 2);

@@ -36,7 +36,7 @@ export function writeMessages(format: FormatName, entries: readonly Entry[]): Js
 	return entries.flatMap(format === "openai-chat" ? writeOpenai : writeAnthropic);
 }
 
-/** A script as Chat Completions messages, the format that seed 1 names. */
+/** A script as Chat Completions messages. */
 export function openaiMessages(...entries: readonly (Entry | readonly Entry[])[]): JsonMessage[] {
 	return writeMessages("openai-chat", entries.flat());
 }

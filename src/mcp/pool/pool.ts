@@ -17,7 +17,7 @@ const mebibyte = 1024 * 1024;
 const idleMilliseconds = 60_000;
 
 /** The thread's module: TypeScript's in the sources, JavaScript's where it was built. */
-const threadModule = fileURLToPath(new URL(`./run-job${import.meta.url.slice(-3)}`, import.meta.url));
+const threadModule = fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, import.meta.url));
 
 /** Bounds of what a busy pool tells its callers to wait, in ms. */
 const [shortestWait, longestWait] = [1_000, 60_000];

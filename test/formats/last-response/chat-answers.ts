@@ -41,7 +41,7 @@ const choice: AnswerRow = {
 };
 
 const flat: AnswerRow = {
-	title: "the flat answer of seed 4",
+	title: "a flat answer",
 	write: ({ reason, parts }) => ({
 		content: textOf(parts),
 		finish_reason: reason,

@@ -15,8 +15,8 @@ async function maskedResults(messages: readonly JsonMessage[], k: number | null,
 const reads = (count: number, name: string) =>
 	Array.from({ length: count }, (_, index) => toolTurn(`${name}_${index}`, outputOf(`${name} ${index}`), name)).flat();
 
-describe("Seed 1, section 7: keep_last_k_per_tool", () => {
-	it("« Pour chaque tool_name, conserver au moins les K derniers tool results, même s'ils sont hors fenêtre »", async () => {
+describe("The last K results of each tool stay (docs/specs/observation-masking.md#last-results-of-each-tool)", () => {
+	it("keeps the last K results of each tool, also outside the window", async () => {
 		const messages = openaiMessages(reads(3, "cat"), reads(3, "ls"), reads(3, "grep"));
 		expect(await maskedResults(messages, 2)).toEqual([true, false, false, true, false, false, true, false, false]);
 	});

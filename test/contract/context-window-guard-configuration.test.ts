@@ -14,10 +14,10 @@ async function guard(conversation: unknown, layer: PolicyLayer, contextWindow = 
 	return { ...outcome, events };
 }
 
-describe("Seed 5, L3 (配置化): every threshold is in the policy", () => {
+describe("Every threshold is in the policy (docs/specs/context-window-guard.md#configuration)", () => {
 	const conversation = openaiMessages(user("Read."), toolTurn("call_1", textOfLength(10_000)));
 
-	it("the preset has the seed's numbers: 50 000, 8 192, 2 000 and 2 000", () => {
+	it("the preset has the numbers 50 000, 8 192, 2 000 and 2 000", () => {
 		const { guard, truncate } = policyOf({ preset: "context-guard" });
 		expect(guard).toMatchObject({
 			max_tool_result_chars: 50_000,
@@ -73,7 +73,7 @@ describe("Seed 5, L3 (配置化): every threshold is in the policy", () => {
 	});
 });
 
-describe("Seed 5, L3 (日志): every truncation and drop is logged at `warning` with the tool's name and sizes", () => {
+describe("Every truncation and drop is logged at `warning` with the tool's name and sizes (docs/specs/context-window-guard.md#log-lines)", () => {
 	it('Context guard: truncated tool result for "…" (… → … chars)', async () => {
 		const conversation = openaiMessages(
 			user("Read."),

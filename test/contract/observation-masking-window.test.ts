@@ -24,18 +24,18 @@ async function maskedResults(messages: readonly JsonMessage[], mask: PolicyLayer
 	return resultContents(conversation).map((content, index) => content !== before[index]);
 }
 
-describe("Seed 1, section 2 and 10: the window", () => {
-	it("« >N tours tool: seuls les tool results plus anciens masqués »", async () => {
+describe("The window (docs/specs/observation-masking.md#window)", () => {
+	it("masks only the results that are older than the last N tool turns", async () => {
 		const masked = await maskedResults(openaiMessages(...turns(10)), { window_turns: 8 });
 		expect(masked).toEqual([true, true, false, false, false, false, false, false, false, false]);
 	});
 
-	it("keeps the last 8 tool turns by default (« défaut proposé: 8 »)", async () => {
+	it("keeps the last 8 tool turns by default", async () => {
 		expect(await maskedResults(openaiMessages(...turns(8)), {})).not.toContain(true);
 		expect((await maskedResults(openaiMessages(...turns(9)), {})).filter(Boolean)).toHaveLength(1);
 	});
 
-	it("« multi-tool calls dans un tour: tous les ids du tour respectent la fenêtre »", async () => {
+	it("keeps or masks all results of a turn together", async () => {
 		const parallel = (name: string) => [
 			calls({ id: `${name}_a`, name: "ls" }, { id: `${name}_b`, name: "cat" }, { id: `${name}_c`, name: "cat" }),
 			results(...["c", "a", "b"].map((one) => ({ id: `${name}_${one}`, content: outputOf(`${name} ${one}`) }))),
@@ -44,7 +44,7 @@ describe("Seed 1, section 2 and 10: the window", () => {
 		expect(masked).toEqual([true, true, true, false, false, false, false, false, false]);
 	});
 
-	it("« windowTurns est comptée en nombre de tours tool (pas en nombre de messages) »", async () => {
+	it("counts tool turns, not messages", async () => {
 		const chatter = Array.from({ length: 30 }, (_, index) => [user(`Question ${index}`), assistant("Answer")]).flat();
 		const messages = openaiMessages(...turns(2), chatter, ...turns(1));
 		expect(await maskedResults(messages, { window_turns: 2 })).toEqual([true, false, false]);

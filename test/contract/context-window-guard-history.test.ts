@@ -41,15 +41,15 @@ const longConversation = openaiMessages(
 	assistant("The newest message."),
 );
 
-describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
-	it("短对话不裁剪: a short conversation is not trimmed", async () => {
+describe("The guard drops the oldest groups (docs/specs/context-window-guard.md#dropping)", () => {
+	it("leaves a short conversation alone", async () => {
 		const conversation = openaiMessages(system("Be brief."), user("Hello"), assistant("Hi"));
 		const { messages, report } = await guard(conversation, { contextWindow: 10_000 });
 		expect(messages).toBe(conversation);
 		expect(report).toMatchObject({ fits: true, changed: false, shortfall_tokens: 0, steps: [] });
 	});
 
-	it("超长对话裁剪最旧消息，保留最新: the oldest go, the newest stay", async () => {
+	it("drops the oldest messages and keeps the newest", async () => {
 		const { messages, report } = await guard(longConversation, { contextWindow: 8_192 + 4_000 });
 		expect(report.dropped_messages).toBeGreaterThan(0);
 		expect(report.fits).toBe(true);
@@ -57,7 +57,7 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		expect(rest).toEqual(longConversation.slice(-rest.length));
 	});
 
-	it("system prompt 始终保留: system messages always stay, wherever they stand", async () => {
+	it("keeps system messages, wherever they stand", async () => {
 		const conversation = [...longConversation];
 		conversation.splice(9, 0, { role: "system", content: "A reminder." }, { role: "developer", content: "Another." });
 		const { messages } = await guard(conversation, { contextWindow: 8_193 });
@@ -69,7 +69,7 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		]);
 	});
 
-	it("system messages are paid first: what they take is no longer there for the others", async () => {
+	it("pays for system messages first: others have only the rest", async () => {
 		const small = await guard(longConversation, { contextWindow: 8_192 + 4_000 });
 		const large = longConversation.with(0, { role: "system", content: outputOf("rules", 150) });
 		const { messages, report } = await guard(large, { contextWindow: 8_192 + 4_000 });
@@ -77,14 +77,11 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		expect(messages.length).toBeLessThan(small.messages.length);
 	});
 
-	it.each([500, 1_000, 3_000, 6_000, 9_000])(
-		"裁剪后 token 估算 < budget: %i tokens are enough after dropping",
-		async (budget) => {
-			const { tokens, report } = await guard(longConversation, { contextWindow: 8_192 + budget });
-			expect(report.fits).toBe(true);
-			expect(tokens).toBeLessThanOrEqual(budget);
-		},
-	);
+	it.each([500, 1_000, 3_000, 6_000, 9_000])("fits a budget of %i tokens after dropping", async (budget) => {
+		const { tokens, report } = await guard(longConversation, { contextWindow: 8_192 + budget });
+		expect(report.fits).toBe(true);
+		expect(tokens).toBeLessThanOrEqual(budget);
+	});
 
 	it("drops no more than it must: one group fewer would not fit", async () => {
 		const { messages, tokens, report } = await guard(longConversation, { contextWindow: 8_192 + 4_000 });
@@ -94,7 +91,7 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		expect(tokens + sumTokens(lastDropped, "openai-chat", 4, countTokens)).toBeGreaterThan(report.budget_tokens ?? 0);
 	});
 
-	it("tool result 截断 + 历史裁剪组合生效: truncation and dropping work together", async () => {
+	it("truncates and drops together", async () => {
 		const large = openaiMessages(toolTurn("large", textOfLength(200_000)));
 		const conversation = [...longConversation.slice(0, -1), ...large, ...longConversation.slice(-1)];
 		const { report } = await guard(conversation, { contextWindow: 8_192 + 6_000 });
@@ -102,26 +99,26 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		expect(report).toMatchObject({ fits: true, truncated_tool_results: 1 });
 	});
 
-	it("边界：只有 system + 1 条 user（不裁剪）: only system and one user message, nothing is dropped", async () => {
+	it("drops nothing of system messages and one user message", async () => {
 		const conversation = openaiMessages(system("Be brief."), user("Hello"));
 		const { messages } = await guard(conversation, { contextWindow: 8_192 + 50 });
 		expect(messages).toBe(conversation);
 	});
 
-	it("边界：单条消息就超预算（至少保留最新 1 条）: at least the newest message stays", async () => {
+	it("keeps at least the newest message, even over the budget", async () => {
 		const conversation = openaiMessages(user("old"), assistant("older"), user(outputOf("huge", 500)));
 		const { messages, report } = await guard(conversation, { contextWindow: 8_192 + 100 });
 		expect(messages).toEqual(conversation.slice(-1));
 		expect(report.fits).toBe(false);
 	});
 
-	it("It says whether it fits: `fits: false` with the shortfall in tokens when even the smallest view is over", async () => {
+	it("reports `fits: false` with the missing tokens where even the smallest result is over (docs/specs/context-window-guard.md#fits)", async () => {
 		const conversation = openaiMessages(user("old"), user(outputOf("huge", 500)));
 		const { report, tokens } = await guard(conversation, { contextWindow: 8_192 + 100 });
 		expect(report).toMatchObject({ fits: false, shortfall_tokens: tokens - 100, budget_tokens: 100 });
 	});
 
-	it.each([4_000, 8_191, 8_192])("never pretends: a reserve of 8192 refuses a window of %i", async (contextWindow) => {
+	it.each([4_000, 8_191, 8_192])("refuses a window of %i tokens with a reserve of 8192", async (contextWindow) => {
 		await expect(guard(longConversation, { contextWindow })).rejects.toMatchObject({
 			code: "no_budget",
 			message: expect.stringMatching(
@@ -131,7 +128,7 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		expect((await guard(openaiMessages(user("Hello")), { contextWindow: 8_193 })).report.budget_tokens).toBe(1);
 	});
 
-	it("Dropping takes the oldest whole group: an assistant message with all its results", async () => {
+	it("drops the oldest whole group: an assistant message with all its results", async () => {
 		const conversation = openaiMessages(
 			user("The task."),
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
@@ -147,7 +144,7 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		expect(messages).toEqual([conversation[3], conversation[5], conversation[6]]);
 	});
 
-	it("no call or result is ever orphaned, where the newest message is a result of an old call", async () => {
+	it("orphans no call where the newest message is a result of an old call", async () => {
 		const conversation = openaiMessages(
 			calls({ id: "a", name: "ls" }, { id: "b", name: "cat" }),
 			results({ id: "a", content: "first" }),
@@ -158,7 +155,7 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		expect(messages).toEqual([conversation[0], conversation[1], conversation[3]]);
 	});
 
-	it("Improved: the first user message (the task) is pinned", async () => {
+	it("keeps the first user message, the task, with `pin_task`", async () => {
 		const pinned = policyOf({ preset: "context-guard", guard: { pin_task: true } });
 		const { messages } = await guard(longConversation, { policy: pinned, contextWindow: 8_193 });
 		expect(messages.map((message) => message.content)).toEqual([
@@ -168,13 +165,13 @@ describe("Seed 5, L2 (Context window 感知 + 历史裁剪)", () => {
 		]);
 	});
 
-	it("… off in `context-guard`", async () => {
+	it("drops the task in `context-guard`", async () => {
 		const { messages } = await guard(longConversation, { contextWindow: 8_193 });
 		expect(messages.map((message) => message.content)).toEqual(["You are an agent.", "The newest message."]);
 	});
 });
 
-describe("Seed 5, L2: the budget", () => {
+describe("The budget (docs/specs/context-window-guard.md#budget)", () => {
 	const conversation = openaiMessages(user("Hello"));
 
 	it("budget = context window by model name − reserve_tokens", async () => {
@@ -203,7 +200,7 @@ describe("Seed 5, L2: the budget", () => {
 		expect(report).toMatchObject({ reserve_tokens: 1_000, budget_tokens: 9_000 });
 	});
 
-	it("model.contextWindow ?? 200_000: the preset assumes 200 000 tokens for an unknown model, with a note", async () => {
+	it("the preset assumes 200 000 tokens for an unknown model, with a note (docs/specs/context-window-guard.md#unknown-window)", async () => {
 		const log: string[] = [];
 		const { report } = await guard(conversation, {
 			model: "no-such-model",
@@ -218,7 +215,7 @@ describe("Seed 5, L2: the budget", () => {
 		expect(known.report.notes).not.toContainEqual(expect.stringContaining("assumed"));
 	});
 
-	it.each(["observation-masking", "balanced"] as const)("… an error, not a guess, in `%s`", async (preset) => {
+	it.each(["observation-masking", "balanced"] as const)("an unknown model is an error in `%s`", async (preset) => {
 		for (const model of ["no-such-model", undefined]) {
 			const unknown = guardConversation({ conversation, policy: policyOf({ preset }), model });
 			await expect(unknown).rejects.toMatchObject({ code: "context_window_unknown" });

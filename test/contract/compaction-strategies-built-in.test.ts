@@ -20,10 +20,10 @@ const conversation = deepFreeze(openaiMessages(user("Go."), turns(8), assistant(
 
 const contentsOf = (outcome: { readonly conversation: unknown }) => resultContents(outcome.conversation);
 
-describe("“Built in: `llm-summary` (keeps the last 2 messages by default)” (seed 3, sections 4 and 5)", () => {
+describe("`llm-summary` keeps the last 2 messages by default (docs/specs/compaction-strategies.md#llm-summary)", () => {
 	const strategy = "llm-summary" as const;
 
-	it("max_preserved_messages = 2: all but the task and the last 2 messages gives way to one summary", async () => {
+	it("puts one summary in the place of all but the task and the last 2 messages", async () => {
 		const outcome = await compact(conversation, { policy, strategy, summariser: standInSummariser(), force: true });
 		expect(outcome.conversation).toHaveLength(4);
 		const [task, summary, ...last] = outcome.conversation;
@@ -46,11 +46,11 @@ describe("“Built in: `llm-summary` (keeps the last 2 messages by default)” (
 	});
 });
 
-describe("“`tool-result-hiding` (last 5 groups)” (seed 3, section 3)", () => {
+describe("`tool-result-hiding` keeps the last 5 groups (docs/specs/compaction-strategies.md#tool-result-hiding)", () => {
 	const hide = (messages: readonly JsonMessage[], more: PolicyLayer = {}) =>
 		compact(messages, { policy: { ...policy, ...more }, strategy: "tool-result-hiding", force: true });
 
-	it("preserve_recent_n = 5: older tool messages hold the placeholder `历史 tool_call已隐藏` under their tool_call_id", async () => {
+	it("replaces older results by the placeholder `历史 tool_call已隐藏` under their tool_call_id", async () => {
 		const outcome = await hide(conversation);
 		const expected = conversation.map((message) =>
 			message.role === "tool" && ["call_0", "call_1", "call_2"].includes(String(message.tool_call_id))
@@ -79,7 +79,7 @@ describe("“`tool-result-hiding` (last 5 groups)” (seed 3, section 3)", () =>
 		for (const preset of presetNames) expect((await hide(failed, { preset })).report.masked_tool_results).toBe(1);
 	});
 
-	it("若最终没有任何 tool message 被替换，则返回 None（no-op）: the very conversation comes back", async () => {
+	it("returns the very same conversation where nothing was replaced", async () => {
 		const once = await hide(conversation);
 		const twice = await hide(once.conversation);
 		expect(twice.conversation).toBe(once.conversation);
@@ -87,7 +87,7 @@ describe("“`tool-result-hiding` (last 5 groups)” (seed 3, section 3)", () =>
 	});
 });
 
-describe("“`hiding-then-summary`: hide; when nothing was hidden, summarise” (seed 3, section 4)", () => {
+describe("`hiding-then-summary` hides, and summarises once nothing is left to hide (docs/specs/compaction-strategies.md#hiding-then-summary)", () => {
 	it("hides in the first round, summarises in the second, and has then converged", async () => {
 		const summariser = standInSummariser();
 		const round = (messages: readonly JsonMessage[]) =>
@@ -110,7 +110,7 @@ describe("“`hiding-then-summary`: hide; when nothing was hidden, summarise” 
 	});
 });
 
-describe("“Trigger, when asked to decide: `token_count + reserved >= max_context_size`; `force` runs it at once.”", () => {
+describe("The trigger: `token_count + reserved >= max_context_size`, or `force` (docs/specs/compaction-strategies.md#trigger)", () => {
 	const options = { policy, strategy: "tool-result-hiding" } as const;
 
 	it("at the sum it is due, one token below it is not", async () => {

@@ -6,7 +6,7 @@ import { z } from "zod";
 import { bindTools } from "../../src/mcp/server.ts";
 import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
 
-it("“Nothing is rebuilt that has not changed: tool list and schemas once per server” (seed 4, task 7.1)", async () => {
+it("the list of tools and their schemas are built once for each server (docs/specs/robustness.md#no-repeated-work)", async () => {
 	const reads = { description: 0, inputSchema: 0 };
 	const tool: Tool = {
 		name: "test_tool",

@@ -31,7 +31,7 @@ async function summarise(behaviours: readonly Behaviour[], options: CompactOptio
 	return { server, summariser, outcome, error, progress, delays: clock.waits.map((ms) => ms / 1_000) };
 }
 
-describe("“Retry with exponential backoff (3 retries, 2 s, 4 s, 8 s; on 429, 500, 502, 503, 504 and time-outs) around every model call” (seed 4, task 2)", () => {
+describe("Every model call is retried 3 times, after 2, 4 and 8 s (docs/specs/robustness.md#retries)", () => {
 	it.each([429, 500, 502, 503, 504])(
 		"HTTP %i three times, then an answer: the conversation is summarised",
 		async (status) => {
@@ -43,26 +43,26 @@ describe("“Retry with exponential backoff (3 retries, 2 s, 4 s, 8 s; on 429, 5
 		},
 	);
 
-	it("« Dernière tentative, propager l'erreur »: after three retries it fails, and nothing was changed", async () => {
+	it("fails after three retries, and nothing was changed", async () => {
 		const { error, delays, server } = await summarise([refuse(503)]);
 		expect(error).toMatchObject({ code: "server_error", status_code: 503, is_retryable: true });
 		expect(delays).toEqual([2, 4, 8]);
 		expect(server.requests).toHaveLength(4);
 	});
 
-	it("time-outs too", async () => {
+	it("retries time-outs", async () => {
 		const { outcome, delays } = await summarise([hang, complete(handover)], {}, 2_000);
 		expect(outcome?.report.result).toBe("summarised");
 		expect(delays).toEqual([2]);
 	});
 
-	it.each([400, 401, 404, 422])("« Pas retryable (400, 401, 404, etc.) »: HTTP %i fails at once", async (status) => {
+	it.each([400, 401, 404, 422])("HTTP %i fails at once", async (status) => {
 		const { error, delays, server } = await summarise([refuse(status)]);
 		expect(error).toBeInstanceOf(SummariserError);
 		expect([delays, server.requests.length]).toEqual([[], 1]);
 	});
 
-	it("around every one: the calls of an external strategy as well", async () => {
+	it("retries the calls of an external strategy as well", async () => {
 		const strategy = {
 			async compact({
 				history,
@@ -81,8 +81,8 @@ describe("“Retry with exponential backoff (3 retries, 2 s, 4 s, 8 s; on 429, 5
 	});
 });
 
-describe("“each retry is told to the client as MCP progress `{attempt, max_retries, delay}`” (seed 4, task 2.3)", () => {
-	it("a program's observer is told the same", async () => {
+describe("Each retry is reported as `{attempt, max_retries, delay}` (docs/specs/robustness.md#retries)", () => {
+	it("to the observer of a program", async () => {
 		// As MCP progress to a real client: test/e2e/compact-endpoint.test.ts.
 		const { progress } = await summarise([refuse(429), refuse(500), complete(handover)]);
 		expect(progress.filter(({ kind }) => kind === "retry")).toMatchObject([
@@ -92,8 +92,8 @@ describe("“each retry is told to the client as MCP progress `{attempt, max_ret
 	});
 });
 
-describe('“`finish_reason: "length"`: in our own summary calls, asked again to be more concise, once for each allowed try” (seed 4, task 5)', () => {
-	it("« Résume ta réponse de manière plus concise. » stands behind the partial answer", async () => {
+describe("A summary that was cut off is asked for again, more concisely (docs/specs/robustness.md#cut-answers)", () => {
+	it("the request follows the partial answer, in French", async () => {
 		const cut = complete("## Tâche\nCorriger l'ana", "length");
 		const { outcome, server } = await summarise([cut, cut, complete(handover)]);
 		expect(outcome?.report.result).toBe("summarised");
@@ -107,14 +107,14 @@ describe('“`finish_reason: "length"`: in our own summary calls, asked again to
 		]);
 	});
 
-	it("what is cut off each time is never put in", async () => {
+	it("a summary that is cut off each time is never used", async () => {
 		const { error, server } = await summarise([complete("## Task\nMend the", "length")]);
 		expect(error).toBeInstanceOf(SummariserError);
 		expect(server.requests).toHaveLength(4);
 	});
 });
 
-describe("“Errors are typed: `rate_limit`, `context_too_long`, … each with `status_code`, `is_retryable`; nothing matches on message strings.” (seed 4, task 6)", () => {
+describe("Errors have a code, a status and `is_retryable`; no message is matched (docs/specs/robustness.md#typed-errors)", () => {
 	const coded =
 		(status: number, code: string): Behaviour =>
 		(response) => {
@@ -152,9 +152,9 @@ describe("“Errors are typed: `rate_limit`, `context_too_long`, … each with `
 	);
 });
 
-describe("“Nothing is rebuilt that has not changed: … one keep-alive HTTP client, closed on shutdown.” (seed 4, task 7)", () => {
-	// “tool list and schemas once per server”: test/contract/seed-4-server.test.ts.
-	it("one connection serves one compaction after the other, retries too; none is left open when it is closed", async () => {
+describe("One HTTP client with keep-alive, closed on shutdown (docs/specs/robustness.md#no-repeated-work)", () => {
+	// The list of tools and their schemas: test/contract/robustness-server.test.ts.
+	it("one connection serves all compactions and retries, and none is left open after closing", async () => {
 		const { server, summariser } = await summarise([complete(handover), refuse(503), complete(handover)]);
 		for (let round = 0; round < 2; round += 1)
 			await compact(conversation, { summariser, strategy: "llm-summary", force: true });

@@ -23,28 +23,28 @@ async function masked(): Promise<readonly JsonMessage[]> {
 	return outcome.conversation as JsonMessage[];
 }
 
-describe("Seed 1, section 3 and 10: invariants", () => {
-	it("len(messages_before) == len(messages_after)", async () => {
+describe("What masking never changes (docs/specs/observation-masking.md#invariants)", () => {
+	it("keeps the number of messages", async () => {
 		expect(await masked()).toHaveLength(before.length);
 	});
 
-	it("« ordre identique »: never « Réordonner des messages »", async () => {
+	it("keeps the order of messages", async () => {
 		const after = await masked();
 		const kept = (message: JsonMessage) => ({ ...message, content: message.role === "tool" ? "" : message.content });
 		expect(after.map(kept)).toEqual(before.map(kept));
 	});
 
-	it("« tool_call_id identiques »", async () => {
+	it("keeps the call ids of results", async () => {
 		const ids = (messages: readonly JsonMessage[]) => messages.map((message) => message.tool_call_id);
 		expect(ids(await masked())).toEqual(ids(before));
 	});
 
-	it("« assistant.tool_calls identiques », contents and ids", async () => {
+	it("keeps the tool calls, contents and ids", async () => {
 		const after = await masked();
 		for (const [index, message] of before.entries()) expect(after[index]?.tool_calls).toBe(message.tool_calls);
 	});
 
-	it('« Le masking remplace uniquement message["content"] pour role="tool" »: every other message is the very same', async () => {
+	it("returns every message that is not a tool result as the very same object", async () => {
 		const after = await masked();
 		for (const [index, message] of before.entries()) {
 			if (message.role !== "tool") expect(after[index]).toBe(message);

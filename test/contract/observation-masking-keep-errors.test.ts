@@ -16,9 +16,9 @@ async function isKept(content: string, keepErrors?: boolean): Promise<boolean> {
 	return kept;
 }
 
-describe("Seed 1, sections 6 and 10: keep_errors", () => {
+describe("Errors stay (docs/specs/observation-masking.md#errors-stay)", () => {
 	it.each([
-		["tool content “Traceback …” non masqué", `Traceback (most recent call last):\n${filler}`],
+		["text that starts with `Traceback`", `Traceback (most recent call last):\n${filler}`],
 		["text contains `Traceback`", `${filler} then a Traceback ${filler}`],
 		["text contains `Exception`", `${filler} NullPointerException ${filler}`],
 		["a line starting with `Error`, the first", `Error: no such file\n${filler}`],
@@ -27,7 +27,7 @@ describe("Seed 1, sections 6 and 10: keep_errors", () => {
 		["`timeout`, any case", `${filler} request TimeOut ${filler}`],
 		["`connect_error`, any case", `${filler} CONNECT_ERROR ${filler}`],
 		["`connection refused`, any case", `${filler} Connection Refused ${filler}`],
-		['tool JSON `{ "error": ... }` non masqué', JSON.stringify({ error: "no", detail: filler })],
+		["a JSON object with the key `error`", JSON.stringify({ error: "no", detail: filler })],
 		[
 			"an object whose key `error` is written with an escape",
 			`{"\\u0065rror": "no", "detail": ${JSON.stringify(filler)}}`,
@@ -51,12 +51,12 @@ describe("Seed 1, sections 6 and 10: keep_errors", () => {
 		expect(await isKept(content)).toBe(false);
 	});
 
-	it("« Si parsing JSON échoue, fallback sur (1) »: broken JSON is judged by its words", async () => {
+	it("judges broken JSON by its words", async () => {
 		expect(await isKept(`{"status": "\\u0065rror", ${filler}`)).toBe(false);
 		expect(await isKept(`{"status": "timeout", ${filler}`)).toBe(true);
 	});
 
-	it("« keep_errors: bool (défaut: true) »", () => {
+	it("keep_errors is true by default", () => {
 		expect(policyOf().mask.keep_errors).toBe(true);
 	});
 

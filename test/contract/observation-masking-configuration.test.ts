@@ -8,7 +8,7 @@ import { resultContents } from "../support/raw-conversation.ts";
 import { outputOf } from "../support/sample-text.ts";
 import { openaiMessages, toolTurn } from "../support/script.ts";
 
-const seedFile = `
+const documentedFile = `
 [observation_masking.schema1]
 enabled = false
 window_turns = 8
@@ -17,9 +17,9 @@ keep_last_k_per_tool = 0
 placeholder_template = "[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]"
 `;
 
-describe("Seed 2: the guide", () => {
-	it("the seed's own file works: `[observation_masking.schema1]` is read as an alias of `[mask]`", () => {
-		const policy = resolvePolicy([parsePolicyText(seedFile, "the seed's file")]);
+describe("Configuration and offline figures (docs/specs/observation-masking.md#configuration)", () => {
+	it("reads `[observation_masking.schema1]` as an alias of `[mask]`", () => {
+		const policy = resolvePolicy([parsePolicyText(documentedFile, "the documented file")]);
 		expect(policy.mask).toMatchObject({
 			enabled: false,
 			window_turns: 8,
@@ -30,20 +30,20 @@ describe("Seed 2: the guide", () => {
 		});
 	});
 
-	it("TOML, the seed's names under `[mask]`", () => {
+	it("takes the same field names under `[mask]`", () => {
 		const policy = resolvePolicy([parsePolicyText("[mask]\nwindow_turns = 3\nkeep_errors = false", "a file")]);
 		expect(policy.mask).toMatchObject({ window_turns: 3, keep_errors: false, enabled: true });
 	});
 
-	it("« Rollback instantané : mettre enabled=false »", async () => {
+	it("enabled = false changes nothing, at once", async () => {
 		const conversation = openaiMessages(
 			...Array.from({ length: 12 }, (_, index) => toolTurn(`call_${index}`, outputOf(`${index}`))),
 		);
-		const policy = resolvePolicy([parsePolicyText(seedFile, "the seed's file")]);
+		const policy = resolvePolicy([parsePolicyText(documentedFile, "the documented file")]);
 		expect((await maskConversation({ conversation, policy })).conversation).toBe(conversation);
 	});
 
-	it("« Benchmark offline »: masked_tool_results, tool_chars_before/after and tokens_before/after are true", async () => {
+	it("reports true figures: masked results, characters and tokens before and after (docs/specs/observation-masking.md#offline-figures)", async () => {
 		const conversation = openaiMessages(
 			...Array.from({ length: 5 }, (_, index) => toolTurn(`call_${index}`, outputOf(`${index}`))),
 		);

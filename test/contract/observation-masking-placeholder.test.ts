@@ -19,14 +19,14 @@ async function placeholderFor(name: string | undefined, layer: PolicyLayer = {},
 
 const characters = outputOf("output").length;
 
-describe("Seed 1, section 4.2: the placeholder", () => {
-	it("is worded as the seed words it, in French, with tool_call_id, tool_name and original_chars", async () => {
+describe("The placeholder (docs/specs/observation-masking.md#placeholder)", () => {
+	it("is worded as specified, in French, with tool_call_id, tool_name and original_chars", async () => {
 		expect(await placeholderFor("ls")).toBe(
 			`[Observation masquée: résultat d'outil ancien (tool_call_id=call_123, outil=ls, chars=${characters})]`,
 		);
 	});
 
-	it("« {tool_name} peut être inconnu si non résolvable »", async () => {
+	it("calls a tool without a name `inconnu`", async () => {
 		expect(await placeholderFor(undefined)).toContain("outil=inconnu,");
 		expect(await placeholderFor("")).toContain("outil=inconnu,");
 	});
@@ -38,7 +38,7 @@ describe("Seed 1, section 4.2: the placeholder", () => {
 		["a name that is no text", { type: "function", function: { name: 7, arguments: "{}" } }, "inconnu"],
 		["its name beside its id", { name: "ls", arguments: "{}" }, "ls"],
 		["its name beside its id, as LangChain has it", { type: "tool_call", name: "ls", args: { path: "." } }, "ls"],
-	])("« tc.function.name (if available) »: a call with an id and %s", async (_, rest, name) => {
+	])("takes the name of the tool where the call has one: a call with an id and %s", async (_, rest, name) => {
 		const asked = { role: "assistant", content: null, tool_calls: [{ id: "call_1", ...rest }] };
 		const answer = openaiMessages(results({ id: "call_1", content: outputOf("output") }), toolTurn("last", "ok"));
 		const policy = policyOf({ mask: { window_turns: 1 } });
@@ -48,7 +48,7 @@ describe("Seed 1, section 4.2: the placeholder", () => {
 		expect(conversation).toMatchObject({ 0: asked });
 	});
 
-	it("« court »: 48 tokens or fewer for a usual id and name", async () => {
+	it("is short: at most 48 tokens for a usual id and name", async () => {
 		const countTokens = await loadCounter("o200k_base");
 		expect(countTokens(String(await placeholderFor("read_file", {}, "call_AbCdEf0123456789")))).toBeLessThanOrEqual(48);
 	});

@@ -13,13 +13,13 @@ async function firstResult(messages: readonly JsonMessage[]) {
 	return { content: resultContents(conversation)[0], report };
 }
 
-describe("Seed 1, section 5: eligibility", () => {
+describe("Which results may be masked (docs/specs/observation-masking.md#eligibility)", () => {
 	it("masks a tool result whose turn is older than the last `window_turns` turns", async () => {
 		const { content } = await firstResult(openaiMessages(toolTurn("call_1", outputOf("one")), lastTurn));
 		expect(content).toMatch(/^\[Observation masquée/);
 	});
 
-	it("« Messages tool orphelins: no-op »: tool_call_id absent de tool_calls => non masqué", async () => {
+	it("leaves an orphan: a result whose id no call has", async () => {
 		const orphan = openaiMessages(results({ id: "ghost", content: outputOf("orphan") }));
 		const messages = [...orphan, ...openaiMessages(toolTurn("call_1", "ok"), lastTurn)];
 		const { content, report } = await firstResult(messages);
@@ -38,7 +38,7 @@ describe("Seed 1, section 5: eligibility", () => {
 		["empty", ""],
 		["a number", 7],
 		["null", null],
-	])("a result whose tool_call_id is %s: no-op", async (_, id) => {
+	])("leaves a result whose tool_call_id is %s", async (_, id) => {
 		const [call, result] = openaiMessages(toolTurn("call_1", outputOf("one")));
 		const { tool_call_id: _old, ...rest } = result ?? {};
 		const changed = id === undefined ? rest : { ...rest, tool_call_id: id };
@@ -61,13 +61,13 @@ describe("Seed 1, section 5: eligibility", () => {
 		["a list of objects", [{ path: "a.ts", text: outputOf("one") }, { path: "b.ts" }]],
 		["a list of text parts and others", [{ type: "text", text: outputOf("one") }, { page: 2 }, null, [1]]],
 		["a number", 12],
-	])("« content non-string: no-op »: %s", async (_, value) => {
+	])("leaves content that is not text: %s", async (_, value) => {
 		const { content, report } = await firstResult(openaiMessages(toolTurn("call_1", value), lastTurn));
 		expect(content).toBe(value);
 		expect(report.kept.not_text).toBe(1);
 	});
 
-	it("Improved: a list that holds only text parts is masked as one part, with the first part's own fields", async () => {
+	it("masks a list of nothing but text parts as one part, with the fields of the first", async () => {
 		const value = [
 			{ type: "text", text: outputOf("one"), cache_control: { type: "ephemeral" } },
 			{ type: "text", text: outputOf("two") },
@@ -78,13 +78,13 @@ describe("Seed 1, section 5: eligibility", () => {
 		expect(content).toEqual([{ type: "text", text, cache_control: { type: "ephemeral" } }]);
 	});
 
-	it("Masking never grows a message: where the placeholder has no fewer tokens than the content, the content stays", async () => {
+	it("never makes a message larger: content with no more tokens than its placeholder stays", async () => {
 		const { content, report } = await firstResult(openaiMessages(toolTurn("call_1", "a short answer"), lastTurn));
 		expect(content).toBe("a short answer");
 		expect(report.kept.not_smaller).toBe(1);
 	});
 
-	it("masks no empty result", async () => {
+	it("leaves an empty result", async () => {
 		const { content } = await firstResult(openaiMessages(toolTurn("call_1", ""), lastTurn));
 		expect(content).toBe("");
 	});

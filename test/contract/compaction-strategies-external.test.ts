@@ -14,8 +14,8 @@ import { standInSummariser } from "../support/stand-in-summariser.ts";
 
 const conversation = deepFreeze(agentConversation(8));
 
-describe("“`CompactionStrategy.compact(ctx) → messages | null`” (seed 3, section 1)", () => {
-	it("“with `ctx = {history, token_count, max_context_size, reserved_context_size, llm, …}`”", async () => {
+describe("`compact(context)` returns messages or null (docs/specs/compaction-strategies.md#strategy-interface)", () => {
+	it("is given the history, the token counts and a model to ask", async () => {
 		const seen: CompactionContext[] = [];
 		const strategy = {
 			compact(context: CompactionContext) {
@@ -41,7 +41,7 @@ describe("“`CompactionStrategy.compact(ctx) → messages | null`” (seed 3, s
 		expect(summariser.requests).toMatchObject([{ prompt: "Say something.", maxTokens: 50 }]);
 	});
 
-	it("the messages that it gives take the place of the history, those that stay as they were", async () => {
+	it("its messages replace the history, and those that stay are untouched", async () => {
 		const strategy = { compact: ({ history }: CompactionContext) => [...history.slice(0, 2), ...history.slice(-4)] };
 		const { conversation: after, report } = await compact(conversation, { strategy });
 		expect(after).toEqual([...conversation.slice(0, 2), ...conversation.slice(-4)]);
@@ -49,14 +49,14 @@ describe("“`CompactionStrategy.compact(ctx) → messages | null`” (seed 3, s
 		expect(after[0]).toBe(conversation[0]);
 	});
 
-	it("“`null` is ‘no change’”: the very conversation comes back", async () => {
+	it("`null` is no change: the very same conversation comes back", async () => {
 		const outcome = await compact(conversation, { strategy: { compact: async () => null } });
 		expect(outcome.conversation).toBe(conversation);
 		expect(outcome).toMatchObject({ edits: [], report: { changed: false, result: "unchanged" } });
 	});
 });
 
-describe('“`[compaction] strategy = "name"` or `"module#Export"`” (seed 3, section 2)', () => {
+describe("`[compaction] strategy` names a built-in strategy or `module#Export` (docs/specs/compaction-strategies.md#naming-a-strategy)", () => {
 	let folder: string;
 	beforeAll(async () => {
 		folder = await scratchFolder();
@@ -77,21 +77,21 @@ describe('“`[compaction] strategy = "name"` or `"module#Export"`” (seed 3, s
 		log: () => undefined,
 	};
 
-	it("“an external class from an import path”; “its constructor gets its dependencies injected”", async () => {
+	it("loads a class from an import path and injects its dependencies", async () => {
 		const made = await source().loadStrategy("own#Own", dependencies);
 		expect(await made.compact({} as CompactionContext)).toBeNull();
 		expect((made as unknown as { given: StrategyDependencies }).given).toBe(dependencies);
 	});
 
-	it("“it is checked to be a strategy when the server starts”: a server makes this check before it serves", async () => {
-		// That the server does: test/e2e/compact-strategy.test.ts, with a real one that does not start.
+	it("is checked to be a strategy before the server serves", async () => {
+		// test/e2e/compact-strategy.test.ts starts a real server that refuses to start.
 		await source().check(named("own#Own"));
 		await source().check(named("hiding-then-summary"));
 		await expect(source().check(named("own#NotOne"))).rejects.toMatchObject({ code: "invalid_policy" });
 		await expect(source().check(named("not-there#Own"))).rejects.toMatchObject({ code: "invalid_policy" });
 	});
 
-	it("“in the **configuration only**, never in a tool argument”", () => {
+	it("is named in the configuration only, never in a tool argument", () => {
 		const tool = tools.find(({ name }) => name === "compact_conversation");
 		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "llm-summary" }).success).toBe(true);
 		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "own#Own" }).success).toBe(false);
@@ -102,7 +102,7 @@ describe('“`[compaction] strategy = "name"` or `"module#Export"`” (seed 3, s
 		expect(policyOfCall(context, { compaction: { strategy: "llm-summary" } }).compaction.strategy).toBe("llm-summary");
 	});
 
-	it("“A library caller passes a strategy object.”: a name of code is refused, with what to do", async () => {
+	it("a program passes the object; a name of code is refused with advice", async () => {
 		class Own {
 			compact() {
 				return null;
@@ -114,7 +114,7 @@ describe('“`[compaction] strategy = "name"` or `"module#Export"`” (seed 3, s
 	});
 });
 
-describe("“An external strategy's output is verified like our own: call/result pairing intact, or it is refused and the original stands.”", () => {
+describe("The output of a strategy is verified: a broken pair is refused and the original stands (docs/specs/compaction-strategies.md#verification)", () => {
 	it.each<[string, (history: readonly unknown[]) => readonly unknown[]]>([
 		["a result without its call", (history) => history.toSpliced(2, 1)],
 		["a call without its result", (history) => history.toSpliced(3, 1)],
@@ -129,5 +129,5 @@ describe("“An external strategy's output is verified like our own: call/result
 		expect(outcome).toMatchObject({ edits: [], report: { changed: false, result: "unchanged" } });
 	});
 
-	// Every further kind of bad output: test/pipeline/external-strategy.test.ts; at random: test/properties/compact.test.ts.
+	// Further kinds of bad output: test/operations/compact-by-strategy.test.ts; random ones: test/properties/compact.test.ts.
 });

@@ -7,8 +7,7 @@ import { policyOf } from "../support/policy-of.ts";
 import { assistant, openaiMessages, user } from "../support/script.ts";
 import { standInSummariser } from "../support/stand-in-summariser.ts";
 
-// “Token limit and trimming → preset `context-trim`; 4 tokens of overhead a message; the caller's list is never changed”:
-// test/contract/preset-context-trim.test.ts, sentence by sentence.
+// The token limit and the trimming (docs/specs/robustness.md#context-limit): test/contract/preset-context-trim.test.ts.
 
 const contextWindow = 1_000_000;
 const trim: PolicyLayer = { preset: "context-trim" };
@@ -23,20 +22,20 @@ const chat = (count: number) =>
 		),
 	);
 
-describe("“`max_messages` with auto-compaction: `guard_context` reports it and, when allowed, compacts.” (seed 4, task 3)", () => {
-	it("« compression: auto_threshold 30, auto_keep 5, max_messages 50 » are the preset's numbers", () => {
+describe("`max_messages`: `guard_context` reports it and, when allowed, compacts (docs/specs/robustness.md#message-limit)", () => {
+	it("the preset compacts at 30 messages, keeps 5, and its limit is 50", () => {
 		const { guard: guarded, compaction } = policyOf(trim);
 		expect(guarded).toMatchObject({ max_messages: 50, auto_compact: false });
 		expect(compaction).toMatchObject({ strategy: "llm-summary", at_messages: 30, keep_last_messages: 5 });
 	});
 
-	it("« message_count >= max_messages »: at 50 it is reached, at 49 it is not", async () => {
+	it("the limit is reached at 50 messages and not at 49", async () => {
 		const at = async (count: number) => (await guard(chat(count), { policy: trim, contextWindow })).report;
 		expect((await at(50)).max_messages).toEqual({ limit: 50, messages: 50, reached: true });
 		expect((await at(49)).max_messages).toEqual({ limit: 50, messages: 49, reached: false });
 	});
 
-	it("not allowed, nothing is compacted, and nobody asked", async () => {
+	it("compacts nothing and asks nobody where it is not allowed", async () => {
 		const summariser = standInSummariser();
 		const conversation = chat(60);
 		const outcome = await guard(conversation, { policy: trim, contextWindow, summariser });
@@ -45,7 +44,7 @@ describe("“`max_messages` with auto-compaction: `guard_context` reports it and
 		expect(summariser.requests).toEqual([]);
 	});
 
-	it("« ET auto_enabled … compression automatique, --keep 5 »: a summary and the last 5 messages are left", async () => {
+	it("where it is allowed, a summary and the last 5 messages are left", async () => {
 		const summariser = standInSummariser();
 		const conversation = chat(50);
 		const { conversation: after, report } = await guard(conversation, { policy: allowed, contextWindow, summariser });
@@ -56,7 +55,7 @@ describe("“`max_messages` with auto-compaction: `guard_context` reports it and
 		expect((await guard(chat(49), { policy: allowed, contextWindow, summariser })).report.compaction).toBeUndefined();
 	});
 
-	it("where that fails the guard goes on without, and says so", async () => {
+	it("where the compaction fails, the guard continues without it and says so", async () => {
 		const summariser = standInSummariser(" ");
 		const { conversation, report } = await guard(chat(50), { policy: allowed, contextWindow, summariser });
 		expect(conversation).toHaveLength(50);
@@ -89,7 +88,7 @@ describe("“`max_messages` with auto-compaction: `guard_context` reports it and
 	});
 });
 
-describe("“for the caller, `guard_context` takes `last_response`” (seed 4, task 5)", () => {
+describe("`guard_context` takes the last response (docs/specs/robustness.md#cut-answers)", () => {
 	const followUp =
 		"[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.";
 	const conversation = deepFreeze(agentConversation(3).concat(openaiMessages(user("Et alors ?"))));
@@ -97,7 +96,7 @@ describe("“for the caller, `guard_context` takes `last_response`” (seed 4, t
 	const call = (json: string) => ({ id: "c", type: "function", function: { name: "ls", arguments: json } });
 	const guarded = async (lastResponse: unknown) => guard(conversation, { policy: trim, contextWindow, lastResponse });
 
-	it("“where it was cut with no usable tool call, returns the conversation with the partial answer and the follow-up request appended”", async () => {
+	it("appends the partial answer and the request where it was cut with no usable tool call", async () => {
 		const outcome = await guarded(answered({ role: "assistant", content: "Une longue rép" }));
 		expect(outcome.conversation).toEqual([
 			...conversation,
@@ -108,7 +107,7 @@ describe("“for the caller, `guard_context` takes `last_response`” (seed 4, t
 		expect(outcome.edits.map(({ kind, reason }) => `${kind} ${reason}`)).toEqual(["insert append", "insert append"]);
 	});
 
-	it("“a cut tool call with broken JSON arguments is reported, never passed on”", async () => {
+	it("reports a tool call with broken JSON arguments and never passes it on", async () => {
 		const message = { role: "assistant", content: "Je regarde.", tool_calls: [call('{"path": "a.t')] };
 		const outcome = await guarded(answered(message));
 		expect(outcome.report.follow_up).toEqual({ appended: true, broken_calls: 1 });
@@ -119,7 +118,7 @@ describe("“for the caller, `guard_context` takes `last_response`” (seed 4, t
 		]);
 	});
 
-	it("« if not response.tool_calls »: one that can be run is run, and nothing is appended", async () => {
+	it("appends nothing where a tool call can be run", async () => {
 		const outcome = await guarded(
 			answered({ role: "assistant", content: null, tool_calls: [call('{"path": "a.txt"}')] }),
 		);
@@ -127,7 +126,7 @@ describe("“for the caller, `guard_context` takes `last_response`” (seed 4, t
 		expect(outcome.report.follow_up).toEqual({ appended: false, why: "has_usable_call", broken_calls: 0 });
 	});
 
-	it('« if response.finish_reason == "length" »: one that was not cut is left alone', async () => {
+	it("leaves an answer alone that was not cut", async () => {
 		const outcome = await guarded(answered({ role: "assistant", content: "Voilà." }, "stop"));
 		expect(outcome.conversation).toBe(conversation);
 		expect(outcome.report.follow_up).toMatchObject({ appended: false, why: "not_cut" });

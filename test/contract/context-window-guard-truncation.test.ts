@@ -21,30 +21,30 @@ async function guarded(text: string): Promise<unknown> {
 describe.each([
 	["truncate_output", truncated],
 	["guard_context", guarded],
-])("Seed 5, L1 (工具输出截断) in %s", (_, cut) => {
-	it("短文本不截断: a short text is not cut", async () => {
+])("Large outputs in %s (docs/specs/context-window-guard.md#truncation)", (_, cut) => {
+	it("leaves a short text alone", async () => {
 		expect(await cut("short")).toBe("short");
 	});
 
-	it("超长文本正确截断，保留 head+tail: head 2 000 and tail 2 000 stay", async () => {
+	it("keeps the first and the last 2 000 characters", async () => {
 		const text = textOfLength(123_456);
 		const result = String(await cut(text));
 		expect(result.startsWith(text.slice(0, 2_000))).toBe(true);
 		expect(result.endsWith(text.slice(-2_000))).toBe(true);
 	});
 
-	it("截断后包含省略标记和原始长度信息: the marker says how much is missing, worded as the seed words it", async () => {
+	it("the marker says how much is missing (docs/specs/context-window-guard.md#truncation-marker)", async () => {
 		const text = textOfLength(123_456);
 		const marker = "\n\n... [119456 characters truncated] ...\n\n";
 		expect(await cut(text)).toBe(text.slice(0, 2_000) + marker + text.slice(-2_000));
 	});
 
-	it("边界值: at maxChars it is untouched", async () => {
+	it("leaves a text at the limit alone", async () => {
 		const text = textOfLength(50_000);
 		expect(await cut(text)).toBe(text);
 	});
 
-	it("边界值: at maxChars + 1 it is cut", async () => {
+	it("cuts a text one character over the limit", async () => {
 		const text = textOfLength(50_001);
 		expect(await cut(text)).toBe(
 			`${text.slice(0, 2_000)}\n\n... [46001 characters truncated] ...\n\n${text.slice(-2_000)}`,

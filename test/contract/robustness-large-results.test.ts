@@ -5,7 +5,7 @@ import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { textOfLength } from "../support/sample-text.ts";
 
-// “Large results: 8 000 chars, half and half”: test/contract/preset-context-trim.test.ts.
+// The limit of 8 000 characters, half and half: test/contract/preset-context-trim.test.ts.
 
 const policy = policyOf({ preset: "context-trim" });
 const limits = {
@@ -16,11 +16,10 @@ const limits = {
 };
 const cutOf = (text: string) => truncateJsonContent(text, limits);
 const long = textOfLength(20_000);
-/** As the seed has it. */
 const expected = `${long.slice(0, 4_000)}\n\n[... 12000 caractères omis ...]\n\n${long.slice(-4_000)}`;
 
-describe("“in a JSON result only the text inside `content`, with `_truncated: true`” (seed 4, task 4)", () => {
-	it('« content[:half] + … + content[-half:] », « result["_truncated"] = True »', () => {
+describe("In a JSON result only the text in `content` is cut, with `_truncated: true` (docs/specs/robustness.md#large-results)", () => {
+	it("keeps half and half of `content` and sets the flag", () => {
 		const cut = cutOf(JSON.stringify({ success: true, content: long, path: "a.txt" }));
 		expect(JSON.parse(cut?.text ?? "")).toEqual({ success: true, content: expected, path: "a.txt", _truncated: true });
 		expect(cut).toMatchObject({ truncated: true, omittedChars: 12_000 });
@@ -30,11 +29,11 @@ describe("“in a JSON result only the text inside `content`, with `_truncated: 
 		const text = JSON.stringify({ ok: true, content: long });
 		const cut = await truncate(text, { policy: { preset: "context-trim" } });
 		expect(JSON.parse(cut.text)).toEqual({ ok: true, content: expected, _truncated: true });
-		const seed5 = await truncate(text, { policy: { preset: "context-guard" }, maxChars: 8_000 });
-		expect(() => JSON.parse(seed5.text)).toThrow();
+		const byGuard = await truncate(text, { policy: { preset: "context-guard" }, maxChars: 8_000 });
+		expect(() => JSON.parse(byGuard.text)).toThrow();
 	});
 
-	it("all else stays to the byte: spacing, numbers, escapes, repeated keys, white space around it", () => {
+	it("everything else stays to the byte: spacing, numbers, escapes, repeated keys, white space around it", () => {
 		const around = (content: string, flag: string) =>
 			` {\n  "n": 1.0e3, "big": 12345678901234567890,\t"\\u0061": "\\u00e9", "n": 2, "content": ${content}, "z" : [ ]${flag}\n}\n`;
 		const cut = cutOf(around(JSON.stringify(long), ""));
@@ -72,9 +71,9 @@ describe("“in a JSON result only the text inside `content`, with `_truncated: 
 	);
 
 	it.each([
-		["« len(content) > MAX »: content within the limit", { content: textOfLength(7_990), path: "x".repeat(50) }],
+		["content within the limit", { content: textOfLength(7_990), path: "x".repeat(50) }],
 		["content within the limit beside more", { content: "short", more: long }],
-		['« isinstance(result.get("content"), str) »: a list', { content: [long] }],
+		["a list in content", { content: [long] }],
 		["no content", { text: long }],
 	])("an object is left whole: %s", async (_, object) => {
 		const text = JSON.stringify(object);
@@ -88,7 +87,7 @@ describe("“in a JSON result only the text inside `content`, with `_truncated: 
 		["a list", JSON.stringify([{ content: long }])],
 		["no JSON", `{ "content": "${long}`],
 		["plain text", long],
-		["« len(result_str) <= MAX »: all within the limit", JSON.stringify({ content: "short" })],
+		["an object within the limit", JSON.stringify({ content: "short" })],
 	])("%s is left to what cuts any text", (_, text) => {
 		expect(cutOf(text)).toBeUndefined();
 	});
