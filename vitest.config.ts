@@ -19,7 +19,11 @@ const sharing = tests(
 const sharingLong = tests("properties", "real");
 
 /** Tests that start many processes, or work through real conversations, random texts or containers. */
-const long = ["test/**/*.long.test.ts", ...tests("commands", "deploy", "docs", "e2e", "load", "packaging"), ...sharingLong];
+const long = [
+	"test/**/*.long.test.ts",
+	...tests("commands", "deploy", "docs", "e2e", "load", "packaging"),
+	...sharingLong,
+];
 
 /** End-to-end tests of each transport that are quick enough to run every time. */
 const quickEndToEnd = ["tools-list", "stdio", "transport-matrix"].map((name) => `test/e2e/${name}.test.ts`);

@@ -88,7 +88,7 @@ export function headShareOf({ truncate }: Pick<Policy, "truncate">): number | un
 
 /** Up to where an output is left whole, and how it is shortened past that. */
 export type StreamLimit =
-	/** Head and tail as `[truncate]` of the policy says, past so many characters (seed 5, L1). */
+	/** Head and tail as `[truncate]` of the policy says, past so many characters (docs/specs/context-window-guard.md#truncation). */
 	| { readonly kind: "head_tail"; readonly maxChars: number }
 	/** The largest excerpt of so many characters, its notices among them. */
 	| { readonly kind: "chars"; readonly most: number }

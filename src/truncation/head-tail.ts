@@ -30,7 +30,7 @@ export interface Truncation {
 }
 
 /**
- * Keeps head and tail of a text over the limit, with a marker between (seed 5, L1; seed 4, task 4). At the limit it is
+ * Keeps head and tail of a text over the limit, with a marker between (docs/specs/context-window-guard.md#truncation). At the limit it is
  * left whole; one character over, it is cut. The result is never longer than the text, and never ends or starts with
  * half a character. Where head, tail and marker together would not be shorter, both give way until all fits the limit.
  * A text that is already such a result is left as it is.

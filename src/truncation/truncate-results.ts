@@ -29,7 +29,7 @@ export interface TruncateParameters {
 }
 
 /**
- * Plans the truncation of every tool result over the limit: head and tail stay (seed 5, L1), or what a strategy chooses
+ * Plans the truncation of every tool result over the limit: head and tail stay (docs/specs/context-window-guard.md#truncation), or what a strategy chooses
  * by the text and by what its call was after. Texts inside lists are cut one by one, so that an image beside them stays
  * where it is; a list of nothing but texts that would be over the limit all the same is cut as one text. What becomes of
  * a result depends on nothing behind it.

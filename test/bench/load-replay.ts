@@ -22,12 +22,12 @@ export interface LoadedReplay {
 
 /** Loads it. */
 export async function loadReplay(): Promise<LoadedReplay> {
-	const { readHistory } = await importBuilt<typeof History>("engine/replay/history.ts");
-	const { replay } = await importBuilt<typeof Replay>("engine/replay/replay.ts");
-	const { meterSchedule } = await importBuilt<typeof Meter>("engine/replay/meter-schedule.ts");
-	const { measureRecall } = await importBuilt<typeof Recall>("engine/replay/measure-recall.ts");
-	const { clairvoyantRecall } = await importBuilt<typeof Clairvoyant>("engine/replay/clairvoyant-recall.ts");
-	const { placeholdersOf } = await importBuilt<typeof Placeholders>("pipeline/placeholders-of.ts");
+	const { readHistory } = await importBuilt<typeof History>("masking/history.ts");
+	const { replay } = await importBuilt<typeof Replay>("masking/replay.ts");
+	const { meterSchedule } = await importBuilt<typeof Meter>("replaying/bill.ts");
+	const { measureRecall } = await importBuilt<typeof Recall>("replaying/recall.ts");
+	const { clairvoyantRecall } = await importBuilt<typeof Clairvoyant>("replaying/recall.ts");
+	const { placeholdersOf } = await importBuilt<typeof Placeholders>("operations/find-original.ts");
 	const { presets } = await importBuilt<typeof Presets>("policy/presets.ts");
 	const { resolvePolicy } = await importBuilt<typeof Resolve>("policy/layers.ts");
 	const { wordings } = await importBuilt<typeof Wordings>("policy/wordings.ts");

@@ -25,10 +25,8 @@ export const replaySources: readonly ReplaySource[] = existsSync(recorded)
  * conversation; all recorded ones of 20 tool turns or more, one behind the other as if they were one; a generated one. Each is read from its text at each call.
  */
 export async function loadReplaySource(source: ReplaySource): Promise<() => Transcript> {
-	const { readConversation } = await importBuilt<{ readConversation: typeof ReadConversation }>(
-		"formats/read-conversation.ts",
-	);
-	const { toolTurns } = await importBuilt<{ toolTurns: typeof ToolTurns }>("engine/tool-turns.ts");
+	const { readConversation } = await importBuilt<{ readConversation: typeof ReadConversation }>("formats/detect.ts");
+	const { toolTurns } = await importBuilt<{ toolTurns: typeof ToolTurns }>("conversation/turns.ts");
 	const read = (text: string) => readConversation(JSON.parse(text)).transcript;
 	if (source === "generated") {
 		const text = JSON.stringify(openaiMessages(generateConversation(1, generatedMessages)));

@@ -4,10 +4,8 @@ import type { createServer as CreateServer } from "../../src/mcp/server.ts";
 import { importBuilt } from "./import-built.ts";
 
 // Palimpsest's own server on the SDK's stdio transport, whose limit of 10 MiB a message is raised.
-const { createPolicySource } = await importBuilt<{ createPolicySource: typeof CreatePolicySource }>(
-	"config/create-policy-source.ts",
-);
-const { createServer } = await importBuilt<{ createServer: typeof CreateServer }>("mcp/create-server.ts");
+const { createPolicySource } = await importBuilt<{ createPolicySource: typeof CreatePolicySource }>("config/config.ts");
+const { createServer } = await importBuilt<{ createServer: typeof CreateServer }>("mcp/server.ts");
 const policySource = await createPolicySource({ environment: {}, workingDirectory: process.cwd() });
 const server = createServer({ policySource, log: () => {}, sharesFiles: true });
 await server.connect(new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: 64 * 1024 * 1024 }));
