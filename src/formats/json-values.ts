@@ -1,25 +1,46 @@
-import { compactJson } from "../engine/stringify.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../engine/stringify.ts";
 
-/** A JSON object. */
-export type JsonObject = Readonly<Record<string, unknown>>;
+export { isJsonObject, type JsonObject };
 
-export function isJsonObject(value: unknown): value is JsonObject {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** The string at a key of its own, or `undefined`. */
+/** The string at a key of the object's own, or `undefined`. */
 export function stringAt(object: JsonObject, key: string): string | undefined {
 	const value = Object.hasOwn(object, key) ? object[key] : undefined;
 	return typeof value === "string" ? value : undefined;
 }
 
-/** The string at a key of its own where it is not empty: an id has to be one to pair by. */
+/** The string at a key of its own where it is not empty: an empty id pairs nothing. */
 export function idAt(object: JsonObject, key: string): string | undefined {
 	return stringAt(object, key) || undefined;
 }
 
-/** A value as the text that stands for it when tokens are counted. */
+/** The flag at a key of the object's own, or `undefined`. */
+export function booleanAt(object: JsonObject, key: string): boolean | undefined {
+	const value = Object.hasOwn(object, key) ? object[key] : undefined;
+	return typeof value === "boolean" ? value : undefined;
+}
+
+/** The member at the first of several keys that the object has of its own: SDKs differ in how they spell one. */
+export function memberAt(object: JsonObject, ...keys: readonly string[]): unknown {
+	const key = keys.find((one) => Object.hasOwn(object, one));
+	return key === undefined ? undefined : object[key];
+}
+
+/** Whether an object has a member of its own at one of the keys. */
+export function hasMember(object: JsonObject, ...keys: readonly string[]): boolean {
+	return keys.some((key) => Object.hasOwn(object, key));
+}
+
+/** A value where it is a list; an empty list otherwise. */
+export function listOf(value: unknown): readonly unknown[] {
+	return Array.isArray(value) ? value : [];
+}
+
+/** The objects of a list; none where it is no list. */
+export function objectsOf(value: unknown): readonly JsonObject[] {
+	return listOf(value).filter(isJsonObject);
+}
+
+/** The text by which the tokens of a value are counted. */
 export function asCountedText(value: unknown): string {
-	if (typeof value === "string") return value;
-	return compactJson(value);
+	return typeof value === "string" ? value : compactJson(value);
 }

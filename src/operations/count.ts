@@ -1,8 +1,7 @@
 import { scaleTokens, type TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
-import type { ReadConversation } from "../formats/detect.ts";
-import { requestBody } from "../formats/format.ts";
+import { type ReadConversation, requestBody } from "../formats/detect.ts";
 import { asCountedText, isJsonObject, stringAt } from "../formats/json-values.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";

@@ -6,7 +6,7 @@ import { measure } from "../../src/conversation/measure.ts";
 import type { Message } from "../../src/conversation/transcript.ts";
 import { verify } from "../../src/conversation/verify.ts";
 import { readConversation } from "../../src/formats/detect.ts";
-import { readLastResponse } from "../../src/formats/last-response.ts";
+import { readLastResponse } from "../../src/formats/detect.ts";
 import { type FollowUpPlan, planFollowUp } from "../../src/operations/follow-up.ts";
 import { type FormatRow, toolsOf } from "../formats/format-row.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
