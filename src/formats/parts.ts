@@ -10,7 +10,9 @@ export interface ToolContent {
 	readonly counted: readonly string[];
 }
 
-export const noContent: ToolContent = { texts: [], whole: undefined, media: [], counted: [] };
+const none: readonly never[] = [];
+
+export const noContent: ToolContent = { texts: none, whole: undefined, media: none, counted: none };
 
 /** Recognises a part that holds media. */
 export type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
@@ -60,7 +62,7 @@ export function onlyMember(object: JsonObject): string | undefined {
 
 /** A content that is one text. */
 export function textContent(text: string, path: Path): ToolContent {
-	return { ...noContent, texts: [{ path, text }], whole: { path, write: asText } };
+	return { texts: [{ path, text }], whole: { path, write: asText }, media: none, counted: none };
 }
 
 function asText(text: string): string {
