@@ -59,7 +59,8 @@ export type CallInput =
 
 /** Makes an answer of its parts. A provider may say that a model stopped by itself where it called tools. */
 export function finishResponse({ reason, texts, calls }: GivenResponse): LastResponse {
-	const known = finishReasons.get(plainName(reason)) ?? "other";
+	const kinds = ["length", "stop", "tool_calls"] as const;
+	const known = kinds.find((kind) => finishReasons[kind].includes(plainName(reason))) ?? "other";
 	const isCut = known === "length" || isMalformedCall(reason);
 	return {
 		finishReason: known === "stop" && calls.length > 0 ? "tool_calls" : known,
@@ -93,26 +94,11 @@ function isTextOfObject(text: string): boolean {
  * The finish reasons of providers and gateways, without case and separators, since `MAX_TOKENS`, `max_tokens` and
  * `maxTokens` all occur. A full context window cuts an answer as its own limit does.
  */
-const finishReasons: ReadonlyMap<string, FinishReason> = new Map([
-	["length", "length"],
-	["maxtokens", "length"],
-	["maxoutputtokens", "length"],
-	// Mistral: the context window of the model.
-	["modellength", "length"],
-	// Anthropic, Bedrock.
-	["modelcontextwindowexceeded", "length"],
-	["stop", "stop"],
-	["endturn", "stop"],
-	["stopsequence", "stop"],
-	// Cohere.
-	["complete", "stop"],
-	// OpenAI Responses.
-	["completed", "stop"],
-	["toolcalls", "tool_calls"],
-	["toolcall", "tool_calls"],
-	["tooluse", "tool_calls"],
-	["functioncall", "tool_calls"],
-]);
+const finishReasons: Readonly<Record<Exclude<FinishReason, "other">, readonly string[]>> = {
+	length: ["length", "maxtokens", "maxoutputtokens", "modellength", "modelcontextwindowexceeded"],
+	stop: ["stop", "endturn", "stopsequence", "complete", "completed"],
+	tool_calls: ["toolcalls", "toolcall", "tooluse", "functioncall"],
+};
 
 /** Whether the model stopped since its last call could not be parsed, in the words of Gemini and Bedrock. */
 export function isMalformedCall(reason: unknown): boolean {

@@ -8,7 +8,6 @@ import {
 	type Format,
 	type LocatedMessages,
 	type MessageDraft,
-	type Probed,
 	plainMessage,
 	plainRoles,
 	probeMessages,
@@ -31,30 +30,21 @@ import {
 import { readInlineMedia, readMedia, tokensOfMedia } from "./media.ts";
 import { readToolContent, textContent } from "./parts.ts";
 
-/** Block types that only this format has. */
-const ownBlocks = new Set([
-	"tool_use",
-	"tool_result",
-	"thinking",
-	"redacted_thinking",
-	"server_tool_use",
-	"mcp_tool_use",
-	"mcp_tool_result",
-	"search_result",
-	"container_upload",
-	"compaction",
-]);
-
-const foreignBlocks = new Set([
-	"image_url",
-	"input_audio",
-	"refusal",
-	"input_text",
-	"output_text",
-	"tool-call",
-	"tool-result",
-	"toolCall",
-]);
+const blockTypes = {
+	own: [
+		"tool_use",
+		"tool_result",
+		"thinking",
+		"redacted_thinking",
+		"server_tool_use",
+		"mcp_tool_use",
+		"mcp_tool_result",
+		"search_result",
+		"container_upload",
+		"compaction",
+	],
+	foreign: ["image_url", "input_audio", "refusal", "input_text", "output_text"],
+};
 
 /** Anthropic Messages. Thinking blocks are opaque: counted, never edited. */
 export const anthropicMessages: Format = {
@@ -80,17 +70,13 @@ export const anthropicMessages: Format = {
 	answer: { shape: "{stop_reason, content} of Anthropic Messages", read: readAnswer },
 };
 
-function probe({ content, tool_calls: calls }: JsonObject, role: string): Probed {
+function probe({ content, tool_calls: calls }: JsonObject, role: string) {
 	if (role === "tool" || role === "function" || role === "developer") return `no \`role: "${role}"\``;
 	if (Array.isArray(calls) && calls.length > 0) return "calls as `tool_use` blocks";
 	if (!Object.hasOwn(plainRoles, role)) return false;
 	if (typeof content === "string" || content === null) return false;
 	if (!Array.isArray(content)) return "`content` as a string or a list of blocks";
-	return probeParts(
-		content,
-		foreignBlocks,
-		(block, type) => ownBlocks.has(type) || (type === "image" && isJsonObject(block.source)),
-	);
+	return probeParts(content, blockTypes, ({ type, source }) => type === "image" && isJsonObject(source));
 }
 
 /**

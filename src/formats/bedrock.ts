@@ -6,7 +6,6 @@ import {
 	count,
 	type Format,
 	type MessageDraft,
-	type Probed,
 	plainRoles,
 	probeMessages,
 	readParts,
@@ -61,7 +60,7 @@ export const bedrockConverse: Format = {
 	answer: { shape: "{stopReason, output} of Bedrock Converse", read: readAnswer },
 };
 
-function probe({ parts, content }: JsonObject, role: string): Probed {
+function probe({ parts, content }: JsonObject, role: string) {
 	if (role === "tool" || role === "function" || role === "developer") return `no \`role: "${role}"\``;
 	if (parts !== undefined) return "`content`, not `parts`";
 	if (content === undefined || content === null) return false;

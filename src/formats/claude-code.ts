@@ -9,8 +9,8 @@ import {
 	keptFields,
 	type LocatedMessages,
 	type MessageDraft,
-	type Probed,
 	probeEach,
+	transcriptOf,
 } from "./format.ts";
 import { hasMember, isJsonObject, type JsonObject, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
@@ -53,12 +53,7 @@ export const claudeCode: Format = {
 	looksFor:
 		"Claude Code session (records of `type` user or assistant that hold `message`, with `uuid` and `parentUuid`)",
 	probe: ({ messages }) => probeEach(messages, "records of a session with messages", probe),
-	read: (located) => ({
-		format: "claude-code",
-		messages: readMessages(located),
-		surroundings: [],
-		opensWithUser: true,
-	}),
+	read: (located) => ({ ...transcriptOf("claude-code", readMessages(located)), opensWithUser: true }),
 	answeredCalls: ({ messages }) => {
 		const ids = readTree(messages).main.flatMap(({ message }) => idsOf(message, "tool_result", "tool_use_id"));
 		return [...new Set(ids)];
@@ -74,7 +69,7 @@ export const claudeCode: Format = {
 	write: { message: writeMessage, appends: false },
 };
 
-function probe(record: unknown): Probed {
+function probe(record: unknown) {
 	if (!isJsonObject(record) || stringAt(record, "type") === undefined) return "a record with a string `type`";
 	if (record.type !== "user" && record.type !== "assistant") return false;
 	const message = readSpeech(record, 0)?.message;

@@ -1,25 +1,16 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
-import type { Message, Path } from "../conversation/transcript.ts";
+import type { Message, Path, TextNode } from "../conversation/transcript.ts";
 import {
-	addResult,
 	type Format,
 	keptFields,
 	type LocatedMessages,
 	type MessageDraft,
 	probeEach,
-	roleOf,
 	startMessage,
+	transcriptOf,
 } from "./format.ts";
 import { asCountedText, booleanAt, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
-import {
-	countParts,
-	isSearchByProvider,
-	readAnswerItem,
-	readCompaction,
-	readOutputContent,
-	responseRoles,
-} from "./openai-responses.ts";
-import { opaque, type ToolContent, textContent } from "./parts.ts";
+import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
 import { outputCopies } from "./session-files.ts";
 
 /** Types of the records of a rollout. */
@@ -52,7 +43,7 @@ export const codexRollout: Format = {
 	},
 	read(located) {
 		const { items, surroundings } = replayRollout(located);
-		return { format: "codex-rollout", messages: readItems(items), surroundings, opensWithUser: false };
+		return transcriptOf("codex-rollout", readItems(items), surroundings);
 	},
 	write: { message: writeMessage, within: ["payload", "replacement_history"], appends: false },
 };
@@ -191,15 +182,13 @@ function pairEvents() {
 /** Snapshots of the working tree, which are sent to no model. */
 const neverSent = new Set(["ghost_snapshot", "other"]);
 
-const compactions = new Set(["compaction", "compaction_summary", "context_compaction"]);
-
 /**
  * Reads the items of a history as messages. One answer of the model (reasoning, text, calls) is a run of items and becomes
  * one message, so that parallel calls stay together; each output is a message of its own. Events between two answers keep
  * them apart even where nothing else does.
  */
 function readItems(items: readonly HistoryItem[]): Message[] {
-	const messages: { readonly sent: boolean; readonly draft: MessageDraft }[] = [];
+	const messages: { readonly sent: boolean; readonly draft: Message }[] = [];
 	let answer: { readonly sent: boolean; readonly draft: MessageDraft; readonly callIds: Set<unknown> } | undefined;
 	for (const one of items) {
 		const { item, sent } = one;
@@ -215,7 +204,7 @@ function readItems(items: readonly HistoryItem[]): Message[] {
 			readAnswerItem(item, type, one.path, answer.draft);
 			continue;
 		}
-		messages.push({ sent, draft: readOther(one, type) });
+		messages.push({ sent, draft: readOtherItem(one, type) });
 		// A late output of an earlier call does not end an answer, so that it may go without changing the answer.
 		const isLate = type.endsWith("_output") && !answer?.callIds.has(idAt(item, "call_id"));
 		if (!isLate) answer = undefined;
@@ -223,41 +212,21 @@ function readItems(items: readonly HistoryItem[]): Message[] {
 	return messages.map(({ sent, draft }) => (sent ? draft : { ...draft, sent }));
 }
 
-function isOfAnswer(item: JsonObject, type: string): boolean {
-	if (type === "message") return item.role === "assistant";
-	return isSearchByProvider(item) || (!type.endsWith("_output") && !compactions.has(type));
-}
-
-function readOther({ item, path, removal, events }: HistoryItem, type: string): MessageDraft {
-	if (compactions.has(type)) return readCompaction(item, removal);
-	if (type === "message") {
-		const draft = startMessage(roleOf(item, responseRoles), removal);
-		countParts(item.content, draft);
-		return draft;
-	}
-	const draft = startMessage("tool", removal);
-	const content = readOutput(item, [...path, "output"]);
+function readOtherItem({ item, path, removal, events }: HistoryItem, type: string): Message {
+	const message = readOther(item, type, path);
 	const flags = [...events.map(({ payload }) => flagOfEvent(payload)), flagOfOutput(item.output)];
-	addResult(draft, {
-		callId: idAt(item, "call_id"),
-		...content,
-		copies: events.flatMap((event) => copiesIn(event, content)),
+	const results = message.results.map((result) => ({
+		...result,
+		copies: events.flatMap((event) => copiesIn(event, result.texts)),
 		isError: flags.find((flag) => flag !== undefined),
-	});
-	return draft;
-}
-
-/** An output is one of the Responses API, or (in some versions) an object around a string. */
-function readOutput({ output, tools }: JsonObject, path: Path): ToolContent {
-	if (output === undefined) return opaque(tools);
-	const key = isJsonObject(output) && ["content", "output"].find((one) => stringAt(output, one) !== undefined);
-	return key ? textContent(output[key] as string, [...path, key]) : readOutputContent(output, path);
+	}));
+	return { ...message, paths: [removal], results };
 }
 
 /** Members of an event that repeat the output of a tool. */
 const copyKeys = ["stdout", "stderr", "aggregated_output", "formatted_output", "result", "content_items"];
 
-function copiesIn({ payload, path }: EventPlace, { texts }: ToolContent) {
+function copiesIn({ payload, path }: EventPlace, texts: readonly TextNode[]) {
 	const kept = copyKeys.filter((key) => Object.hasOwn(payload, key));
 	return kept.flatMap((key) => outputCopies({ value: payload[key], path: [...path, key], texts }));
 }

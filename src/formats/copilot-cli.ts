@@ -12,6 +12,7 @@ import {
 	type MessageDraft,
 	probeEach,
 	startMessage,
+	transcriptOf,
 } from "./format.ts";
 import { booleanAt, idAt, isJsonObject, type JsonObject, listOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
@@ -36,12 +37,7 @@ export const copilotCli: Format = {
 			if (type === undefined) return "an event with a string `type`";
 			return isJsonObject((event as JsonObject).data) ? ownTypes.test(type) : "an event with `data`";
 		}),
-	read: (located) => ({
-		format: "copilot-cli",
-		messages: readEvents(located),
-		surroundings: [],
-		opensWithUser: false,
-	}),
+	read: (located) => transcriptOf("copilot-cli", readEvents(located)),
 	links: { id: ["id"], parent: ["parentId"] },
 	write: { message: writeMessage, appends: false },
 };

@@ -84,7 +84,7 @@ export function roleOf(message: JsonObject, roles: Readonly<Record<string, Role>
  * `true`: this exists in one format only. `false`: it fits, as it may fit others. A text: it does not fit, and this is
  * what was expected.
  */
-export type Probed = boolean | string;
+type Probed = boolean | string;
 
 /** Probes each value of a list. `otherwise` is the fit where none is certain: a text says what was looked for in vain. */
 export function probeEach(
@@ -115,17 +115,23 @@ export function probeMessages(
 	});
 }
 
-/** Probes the parts of a content that name their `type`, of which some belong to other formats and some to this one alone. */
+/** The parts in which formats write calls and results: each belongs to few of them. */
+const callParts: readonly string[] = ["tool_use", "tool_result", "tool-call", "tool-result", "toolCall"];
+
+/** Probes parts that name their `type`: only this format has the types of `own`, and it has none of those of `foreign`. */
 export function probeParts(
 	parts: readonly unknown[],
-	foreignTypes: ReadonlySet<string>,
-	isOwn: (part: JsonObject, type: string) => boolean,
+	{ own, foreign }: { readonly own: readonly string[]; readonly foreign: readonly string[] },
+	isOwn?: (part: JsonObject) => boolean,
 ): Probed {
 	let certain = false;
 	for (const part of parts) {
 		if (!isJsonObject(part) || typeof part.type !== "string") return "content parts with a `type`";
-		if (foreignTypes.has(part.type)) return `content parts of its own kinds, not \`${part.type}\``;
-		certain ||= isOwn(part, part.type);
+		const { type } = part;
+		if (own.includes(type) || isOwn?.(part)) certain = true;
+		else if (callParts.includes(type) || foreign.includes(type)) {
+			return `content parts of its own kinds, not \`${type}\``;
+		}
 	}
 	return certain;
 }
@@ -141,12 +147,16 @@ export function readTranscript(
 	read: (value: JsonObject, path: Path, index: number) => Message | readonly Message[],
 ): Transcript {
 	const { messages, base, document } = located;
-	return {
-		format,
-		messages: messages.flatMap((value, index) => read(value as JsonObject, childPath(base, index), index)),
-		surroundings: readSurroundings(document, keys),
-		opensWithUser: false,
-	};
+	const found = messages.flatMap((value, index) => read(value as JsonObject, childPath(base, index), index));
+	return transcriptOf(format, found, readSurroundings(document, keys));
+}
+
+export function transcriptOf(
+	format: string,
+	messages: readonly Message[],
+	surroundings: readonly string[] = [],
+): Transcript {
+	return { format, messages, surroundings, opensWithUser: false };
 }
 
 /** The texts of a request body's own fields that each call sends along. */

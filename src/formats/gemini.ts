@@ -8,7 +8,6 @@ import {
 	type Exchange,
 	type Format,
 	type MessageDraft,
-	type Probed,
 	pairByPosition,
 	probeEach,
 	readParts,
@@ -67,7 +66,7 @@ export const gemini: Format = {
 	answer: { shape: "{candidates} or a candidate {finishReason, content} of Gemini", read: readAnswer },
 };
 
-function probe(content: unknown): Probed {
+function probe(content: unknown) {
 	if (!isJsonObject(content)) return "an object with `role` and `parts`";
 	if (content.content !== undefined) return "`parts`, not `content`";
 	const [role, parts] = [memberAt(content, "role"), memberAt(content, "parts")];

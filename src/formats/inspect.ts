@@ -6,7 +6,6 @@ import {
 	type Format,
 	keptFields,
 	type MessageDraft,
-	type Probed,
 	plainMessage,
 	probeMessages,
 	probeParts,
@@ -19,9 +18,6 @@ import {
 import { asCountedText, idAt, isJsonObject, type JsonObject, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { readOpenContent } from "./parts.ts";
-
-/** Part types of formats that are like this one elsewhere. */
-const foreignParts = new Set(["tool-call", "tool-result", "tool_result", "toolCall", "image_url", "input_audio"]);
 
 /**
  * Messages of Inspect AI, as its logs hold them: Chat Completions roles, but calls as {id, function, arguments} with the
@@ -38,13 +34,14 @@ export const inspect: Format = {
 	write: { message: (given) => ({ ...keptFields(given.instead, ["id"]), ...plainMessage(given) }), appends: true },
 };
 
-function probe(message: JsonObject, role: string): Probed {
+function probe(message: JsonObject, role: string) {
 	if (!Object.hasOwn(rolesWithTool, role)) return false;
 	if (Object.hasOwn(message, "parts")) return "`content`, not `parts`";
 	const { content, tool_calls: calls, source } = message;
 	if (isJsonObject(content)) return "`content` as a string or a list of parts";
-	const misfit = Array.isArray(content) && probeParts(content, foreignParts, () => false);
-	if (misfit) return misfit;
+	const parts =
+		Array.isArray(content) && probeParts(content, { own: ["tool_use"], foreign: ["image_url", "input_audio"] });
+	if (typeof parts === "string") return parts;
 	if (calls !== undefined && calls !== null) {
 		if (!Array.isArray(calls)) return "`tool_calls` as a list";
 		const isCall = (call: unknown) => isJsonObject(call) && stringAt(call, "function") !== undefined;

@@ -35,7 +35,12 @@ export function listOf(value: unknown): readonly unknown[] {
 	return Array.isArray(value) ? value : [];
 }
 
-/** The objects of a list; none where it is no list. */
+/** A value where it is an object; an empty object otherwise. */
+export function objectOf(value: unknown): JsonObject {
+	return isJsonObject(value) ? value : {};
+}
+
+/** The objects among the items of a list; none where it is no list. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
 	return listOf(value).filter(isJsonObject);
 }

@@ -7,7 +7,6 @@ import {
 	count,
 	type Format,
 	type MessageDraft,
-	type Probed,
 	plainRoles,
 	probeMessages,
 	readParts,
@@ -44,7 +43,7 @@ export const mcpSampling: Format = {
 	answer: { shape: "{stopReason, role, content} of MCP sampling", read: readAnswer },
 };
 
-function probe({ content }: JsonObject, role: string): Probed {
+function probe({ content }: JsonObject, role: string) {
 	if (!Object.hasOwn(plainRoles, role)) return false;
 	if (!Array.isArray(content) && !isJsonObject(content)) return "`content` as a block or a list of blocks";
 	let certain = !Array.isArray(content);

@@ -14,7 +14,6 @@ import {
 	count,
 	type Format,
 	type MessageDraft,
-	type Probed,
 	plainMessage,
 	probeMessages,
 	probeParts,
@@ -40,20 +39,10 @@ import { readToolContent } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { ...rolesWithTool, developer: "system", function: "tool" };
 
-/** Part types that only Chat Completions has. */
-const ownParts = new Set(["image_url", "input_audio", "refusal"]);
-
-/** Part types of formats that make their tool calls inside the content. */
-const foreignParts = new Set([
-	"tool_use",
-	"tool_result",
-	"tool-call",
-	"tool-result",
-	"toolCall",
-	"input_text",
-	"output_text",
-	"input_image",
-]);
+const partTypes = {
+	own: ["image_url", "input_audio", "refusal"],
+	foreign: ["input_text", "output_text", "input_image"],
+};
 
 /** OpenAI Chat Completions, as OpenAI and the many compatible endpoints speak it. */
 export const openaiChat: Format = {
@@ -71,7 +60,7 @@ export const openaiChat: Format = {
 };
 
 /** Probes a message with a role. */
-export function probeChatMessage(message: JsonObject, role: string): Probed {
+export function probeChatMessage(message: JsonObject, role: string) {
 	// A record of another role that says nothing (a checkpoint, a count of tokens) is no message.
 	if (!Object.hasOwn(roles, role)) return Object.hasOwn(message, "content") ? false : "`content` in a message";
 	const { parts, tool_calls: calls, content } = message;
@@ -85,7 +74,7 @@ export function probeChatMessage(message: JsonObject, role: string): Probed {
 		// Programs put the value that a tool returned into a result as it is: opaque (seed 1, section 5.2).
 		const isTyped = (part: unknown) => isJsonObject(part) && typeof part.type === "string";
 		const probed = roles[role] === "tool" ? content.filter(isTyped) : content;
-		const fit = probeParts(probed, foreignParts, (_, type) => ownParts.has(type));
+		const fit = probeParts(probed, partTypes);
 		return typeof fit === "string" ? fit : certain || fit;
 	}
 	if (isJsonObject(content) && role !== "tool") return "`content` as a string, a list of parts or null";

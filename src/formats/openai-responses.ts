@@ -7,17 +7,25 @@ import {
 	count,
 	type Format,
 	type MessageDraft,
-	type Probed,
 	plainRoles,
 	probeEach,
 	probeParts,
 	readSurroundings,
 	roleOf,
 	startMessage,
+	transcriptOf,
 } from "./format.ts";
 import { hasMember, idAt, isJsonObject, type JsonObject, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { mediaContent, noContent, opaque, readOpenContent, readPartList, type ToolContent } from "./parts.ts";
+import {
+	mediaContent,
+	noContent,
+	opaque,
+	readOpenContent,
+	readPartList,
+	type ToolContent,
+	textContent,
+} from "./parts.ts";
 
 /** Item types that a record of another format could have too, with the member that tells an item of this one. */
 const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
@@ -30,13 +38,9 @@ const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
 /** All other item types end so: `function_call`, `shell_call_output`, `mcp_approval_request`, `additional_tools`, … */
 const ownTypes = /_(?:call|output|tools|approval_request|approval_response|trigger)$/;
 
-/** Parts of messages that only this format has. */
-const ownParts = new Set(["input_text", "output_text", "input_image", "input_file"]);
+const partTypes = { own: ["input_text", "output_text", "input_image", "input_file"], foreign: ["image_url", "image"] };
 
-const foreignParts = new Set(["tool_use", "tool_result", "tool-call", "tool-result", "toolCall", "image_url", "image"]);
-
-/** The roles of the items' messages, which Codex records likewise. */
-export const responseRoles: Readonly<Record<string, Role>> = { ...plainRoles, developer: "system" };
+const roles: Readonly<Record<string, Role>> = { ...plainRoles, developer: "system" };
 
 /**
  * The items of OpenAI's Responses API, as `input` of a request or as a bare list. One answer of the model (reasoning,
@@ -55,17 +59,15 @@ export const openaiResponses: Format = {
 			base.at(-1) === "input" ? { fit: "likely" } : "an item of its own kinds, such as `function_call`",
 			probeItem,
 		),
-	read: ({ messages, base, document }) => ({
-		format: "openai-responses",
-		messages: readItems(messages, base),
-		surroundings: readSurroundings(document, ["instructions", "system", "tools"]),
-		opensWithUser: false,
-	}),
+	read({ messages, base, document }) {
+		const surroundings = readSurroundings(document, ["instructions", "system", "tools"]);
+		return transcriptOf("openai-responses", readItems(messages, base), surroundings);
+	},
 	write: { message: writeMessage, appends: true },
 	answer: { shape: "{status, incomplete_details, output} of OpenAI Responses", read: readAnswer },
 };
 
-function probeItem(item: unknown): Probed {
+function probeItem(item: unknown) {
 	if (!isJsonObject(item)) return "an object with `type` or `role`";
 	const type = stringAt(item, "type") ?? "message";
 	if (type === "message") return probeMessage(item);
@@ -74,7 +76,7 @@ function probeItem(item: unknown): Probed {
 	return isOwn || "one of the item types of the Responses API";
 }
 
-function probeMessage(item: JsonObject): Probed {
+function probeMessage(item: JsonObject) {
 	const role = stringAt(item, "role");
 	if (role === undefined) {
 		// A reference to a stored item may leave out its type.
@@ -86,7 +88,7 @@ function probeMessage(item: JsonObject): Probed {
 	if (item.parts !== undefined) return "`content`, not `parts`";
 	const { content } = item;
 	if (isJsonObject(content)) return "`content` as a string or a list of parts";
-	return Array.isArray(content) && probeParts(content, foreignParts, (_, type) => ownParts.has(type));
+	return Array.isArray(content) && probeParts(content, partTypes);
 }
 
 /** An answer of the model while its items are read. */
@@ -106,7 +108,7 @@ interface Answer {
  */
 function readItems(items: readonly unknown[], base: Path): Message[] {
 	const messages: MessageDraft[] = [];
-	const callIds = readShellCallIds(items);
+	const shellCalls = new Map<string, string>();
 	const lastOutputs = findLastOutputs(items);
 	const seen = new Set<string>();
 	let latest: Answer | undefined;
@@ -125,10 +127,12 @@ function readItems(items: readonly unknown[], base: Path): Message[] {
 			if (type === "item_reference") latest.openReferences += 1;
 			const known = draft.calls.length;
 			readAnswerItem(item, type, path, draft);
-			for (const { id } of draft.calls.slice(known)) if (id !== undefined) seen.add(id);
+			for (const { id = "" } of draft.calls.slice(known)) seen.add(id);
+			// The outputs of a local shell may name its call by the id of the item.
+			if (type === "local_shell_call") shellCalls.set(idAt(item, "id") ?? "", idAt(item, "call_id") ?? "");
 			continue;
 		}
-		const other = readOther(item, type, path, callIds);
+		const other = readOther(item, type, path, shellCalls);
 		for (const { callId } of other.results) {
 			if (callId === undefined || seen.has(callId)) continue;
 			seen.add(callId);
@@ -149,47 +153,52 @@ function itemType(item: JsonObject): string {
 	return stringAt(item, "role") === undefined && stringAt(item, "id") !== undefined ? "item_reference" : "message";
 }
 
-function isOfAnswer(item: JsonObject, type: string): boolean {
+/** Items of compactions; the last two are Codex's. */
+const compactions = new Set(["compaction", "compaction_summary", "context_compaction"]);
+
+/** Whether the model gave an item in its answer. */
+export function isOfAnswer(item: JsonObject, type: string): boolean {
 	if (type === "message") return item.role === "assistant";
 	if (isSearchByProvider(item)) return true;
-	return !/_(?:output|approval_response|trigger)$/.test(type) && !["additional_tools", "compaction"].includes(type);
+	return !compactions.has(type) && !/_(?:output|approval_response|trigger|tools)$/.test(type);
 }
 
 /** Whether a search of tools came with the answer. One without an execution by the server is answered by the client. */
-export function isSearchByProvider(item: JsonObject): boolean {
+function isSearchByProvider(item: JsonObject): boolean {
 	const { type, execution } = item;
 	if (type !== "tool_search_call" && type !== "tool_search_output") return false;
 	return execution === "server" || idAt(item, "call_id") === undefined;
 }
 
-function readOther(item: JsonObject, type: string, path: Path, callIds: ReadonlyMap<string, string>): MessageDraft {
-	switch (type) {
-		case "message": {
-			const draft = startMessage(roleOf(item, responseRoles), path);
-			countParts(item.content, draft);
-			return draft;
-		}
-		case "compaction":
-			return readCompaction(item, path);
-		case "additional_tools": {
-			const draft = startMessage("system", path);
-			count(draft, item.tools);
-			return draft;
-		}
-		case "compaction_trigger":
-			return startMessage("other", path);
-		default: {
-			const draft = startMessage("tool", path);
-			if (type === "computer_call_output") draft.mediaTokens += screenshotTokens(item);
-			addResult(draft, { callId: answeredCall(item, type, callIds), ...readOutput(item, type, path) });
-			return draft;
-		}
+/** Reads an item that is no part of an answer. `shellCalls` are ids of calls by the ids of their items. */
+export function readOther(
+	item: JsonObject,
+	type: string,
+	path: Path,
+	shellCalls?: ReadonlyMap<string, string>,
+): MessageDraft {
+	if (type === "message") {
+		const draft = startMessage(roleOf(item, roles), path);
+		countParts(item.content, draft);
+		return draft;
 	}
-}
-
-/** An item that stands for everything that was compacted, so it has to stay as a system message does. */
-export function readCompaction(item: JsonObject, path: Path): MessageDraft {
-	return { ...startMessage("system", path), mediaTokens: encryptedTokens(item) };
+	if (compactions.has(type) || type === "additional_tools") {
+		// Without a compaction its originals would be sent again, so it stays as a system message does.
+		const draft = startMessage("system", path);
+		draft.mediaTokens += encryptedTokens(item);
+		count(draft, item.tools);
+		return draft;
+	}
+	if (type === "compaction_trigger") return startMessage("other", path);
+	const draft = startMessage("tool", path);
+	if (type === "computer_call_output") draft.mediaTokens += screenshotTokens(item);
+	const itemId = type === "local_shell_call_output" ? idAt(item, "id") : undefined;
+	const callId = idAt(item, type === "mcp_approval_response" ? "approval_request_id" : "call_id");
+	addResult(draft, {
+		callId: callId ?? (itemId && (shellCalls?.get(itemId) || itemId)),
+		...readOutput(item, type, path),
+	});
+	return draft;
 }
 
 /** The index of the last output of each call, by the call's index. An id that is used again is another call's. */
@@ -209,23 +218,6 @@ function findLastOutputs(items: readonly unknown[]): ReadonlyMap<number, number>
 		byId.delete(id);
 	}
 	return byCall;
-}
-
-/** Ids of calls of the local shell by the id of their item, since their outputs may name either. */
-function readShellCallIds(items: readonly unknown[]): ReadonlyMap<string, string> {
-	const calls = items.filter((item) => isJsonObject(item) && item.type === "local_shell_call") as JsonObject[];
-	return new Map(
-		calls.flatMap((call): [string, string][] => {
-			const [id, callId] = [idAt(call, "id"), idAt(call, "call_id")];
-			return id !== undefined && callId !== undefined ? [[id, callId]] : [];
-		}),
-	);
-}
-
-function answeredCall(item: JsonObject, type: string, callIds: ReadonlyMap<string, string>): string | undefined {
-	if (type === "mcp_approval_response") return idAt(item, "approval_request_id");
-	const id = type === "local_shell_call_output" ? idAt(item, "id") : undefined;
-	return idAt(item, "call_id") ?? (id === undefined ? undefined : (callIds.get(id) ?? id));
 }
 
 /** The members of each kind of call: its input, and the id that its output names; `name` is the tool's own. */
@@ -306,14 +298,12 @@ function readOutput(item: JsonObject, type: string, path: Path): Output {
 		}
 		case "computer_call_output":
 			return noContent;
-		case "tool_search_output":
-			return opaque(item.tools);
 		case "program_output":
 			return readOutputContent(item.result, [...path, "result"]);
 		case "mcp_approval_response":
 			return opaque(item.reason);
 		default:
-			return readOutputContent(item.output, at);
+			return item.output === undefined ? opaque(item.tools) : readOutputContent(item.output, at);
 	}
 }
 
@@ -334,7 +324,10 @@ function readHeldOutput(item: JsonObject, type: string, path: Path): Output | un
 }
 
 /** Reads the content of an output: a string, or a list of parts. Anything else the API does not define. */
-export function readOutputContent(content: unknown, path: Path): ToolContent {
+function readOutputContent(content: unknown, path: Path): ToolContent {
+	// In some versions of Codex an output is an object around a string.
+	const key = isJsonObject(content) && ["content", "output"].find((one) => stringAt(content, one) !== undefined);
+	if (key) return textContent(content[key] as string, [...path, key]);
 	if (!Array.isArray(content)) return readOpenContent(content, path, readResponseMedia);
 	return readPartList(content, path, {
 		textKey: (part) => (textOfPart(part) === undefined ? undefined : "text"),
@@ -402,7 +395,7 @@ function textOfPart(part: unknown): string | undefined {
 }
 
 /** Counts the parts of a message or of reasoning; a text may stand in the place of the list. */
-export function countParts(content: unknown, draft: MessageDraft): void {
+function countParts(content: unknown, draft: MessageDraft): void {
 	if (!Array.isArray(content)) {
 		count(draft, content);
 		return;

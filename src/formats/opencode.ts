@@ -8,11 +8,11 @@ import {
 	idOfText,
 	keptFields,
 	type MessageDraft,
-	type Probed,
 	plainRoles,
 	probeEach,
 	roleOf,
 	startMessage,
+	transcriptOf,
 } from "./format.ts";
 import { asCountedText, idAt, isJsonObject, type JsonObject, listOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
@@ -38,23 +38,19 @@ export const opencode: Format = {
 	read({ messages, base }) {
 		const records = messages as readonly OpencodeRecord[];
 		const { first, summary } = findCompaction(records);
+		// The newest user message carries the system prompt of the call.
 		const system = stringAt(records.findLast(({ info }) => info.role === "user")?.info ?? {}, "system");
-		return {
-			format: "opencode",
-			messages: records.flatMap((record, index) => {
-				if (!isSent(record)) return [];
-				const read = readRecord(record, [...base, index], summary.has(index));
-				return index >= first ? read : read.map((message) => ({ ...message, sent: false }));
-			}),
-			// The newest user message carries the system prompt of the call.
-			surroundings: system === undefined ? [] : [system],
-			opensWithUser: false,
-		};
+		const found = records.flatMap((record, index) => {
+			if (!isSent(record)) return [];
+			const read = readRecord(record, [...base, index], summary.has(index));
+			return index >= first ? read : read.map((message) => ({ ...message, sent: false }));
+		});
+		return transcriptOf("opencode", found, system === undefined ? [] : [system]);
 	},
 	write: { message: writeMessage, appends: false },
 };
 
-function probe(record: unknown): Probed {
+function probe(record: unknown) {
 	if (!isJsonObject(record) || !Object.hasOwn(record, "info") || !isJsonObject(record.info)) {
 		return "an object with `info`";
 	}

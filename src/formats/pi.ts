@@ -8,11 +8,11 @@ import {
 	keptFields,
 	type LocatedMessages,
 	type MessageDraft,
-	type Probed,
 	probeEach,
 	readParts,
 	roleOf,
 	startMessage,
+	transcriptOf,
 } from "./format.ts";
 import { asCountedText, booleanAt, idAt, isJsonObject, type JsonObject, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
@@ -41,16 +41,12 @@ export const pi: Format = {
 	read(located) {
 		const { entries, summary } = followSession(located);
 		const callValues: CallValues = new Map();
-		return {
-			format: "pi",
-			messages: entries.flatMap((entry): Message[] => {
-				const message = readEntry(entry, callValues);
-				if (!message) return [];
-				return [entry.sent ? message : { ...message, sent: false }];
-			}),
-			surroundings: summary === undefined ? [] : [summary],
-			opensWithUser: false,
-		};
+		const messages = entries.flatMap((entry): Message[] => {
+			const message = readEntry(entry, callValues);
+			if (!message) return [];
+			return [entry.sent ? message : { ...message, sent: false }];
+		});
+		return transcriptOf("pi", messages, summary === undefined ? [] : [summary]);
 	},
 	links: {
 		id: ["id"],
@@ -61,7 +57,7 @@ export const pi: Format = {
 	write: { message: writeMessage, appends: false },
 };
 
-function probe(record: unknown): Probed {
+function probe(record: unknown) {
 	if (!isJsonObject(record) || stringAt(record, "type") === undefined) return "a record with a string `type`";
 	if (record.type !== "message") return false;
 	const { message } = record;

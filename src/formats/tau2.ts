@@ -6,7 +6,6 @@ import {
 	type Format,
 	keptFields,
 	type MessageDraft,
-	type Probed,
 	plainMessage,
 	probeMessages,
 	readTranscript,
@@ -41,7 +40,7 @@ export const tau2: Format = {
 	},
 };
 
-function probe(message: JsonObject, role: string): Probed {
+function probe(message: JsonObject, role: string) {
 	if (!Object.hasOwn(rolesWithTool, role)) return false;
 	if (Object.hasOwn(message, "parts")) return "`content`, not `parts`";
 	const { content, tool_calls: calls, requestor } = message;

@@ -6,7 +6,6 @@ import {
 	count,
 	type Format,
 	type MessageDraft,
-	type Probed,
 	plainMessage,
 	probeMessages,
 	probeParts,
@@ -30,24 +29,10 @@ import {
 import { readInlineMedia, readMedia } from "./media.ts";
 import { isMcpFailure, noContent, readOpenContent } from "./parts.ts";
 
-/** Part types that only this format has. */
-const ownParts = new Set([
-	"tool-call",
-	"tool-result",
-	"tool-approval-request",
-	"tool-approval-response",
-	"redacted-reasoning",
-]);
-
-const foreignParts = new Set([
-	"tool_use",
-	"tool_result",
-	"toolCall",
-	"image_url",
-	"input_text",
-	"output_text",
-	"thinking",
-]);
+const partTypes = {
+	own: ["tool-call", "tool-result", "tool-approval-request", "tool-approval-response", "redacted-reasoning"],
+	foreign: ["image_url", "input_text", "output_text", "thinking"],
+};
 
 /**
  * Messages of the Vercel AI SDK as its models take them: `ModelMessage` (v5 and later: `input`, `output`) and
@@ -71,7 +56,7 @@ export const vercelModel: Format = {
 	answer: { shape: "{finishReason, text, toolCalls} of the Vercel AI SDK", read: readAnswer },
 };
 
-function probe(message: JsonObject, role: string): Probed {
+function probe(message: JsonObject, role: string) {
 	if (!Object.hasOwn(rolesWithTool, role)) return false;
 	if (Object.hasOwn(message, "parts")) return "`content`, not `parts`";
 	const { content, tool_calls: calls } = message;
@@ -80,11 +65,10 @@ function probe(message: JsonObject, role: string): Probed {
 		if (role === "tool") return "`content` as a list of `tool-result` parts";
 		return isJsonObject(content) ? "`content` as a string or a list of parts" : false;
 	}
-	return probeParts(content, foreignParts, (part, type) => {
-		if (type === "reasoning") return stringAt(part, "text") !== undefined;
-		if (type === "image") return typeof part.image === "string";
-		const mediaType = part.mediaType ?? part.mimeType;
-		return ownParts.has(type) || (type === "file" && part.data !== undefined && typeof mediaType === "string");
+	return probeParts(content, partTypes, (part) => {
+		if (part.type === "reasoning") return stringAt(part, "text") !== undefined;
+		if (part.type === "image") return typeof part.image === "string";
+		return part.type === "file" && part.data !== undefined && typeof (part.mediaType ?? part.mimeType) === "string";
 	});
 }
 

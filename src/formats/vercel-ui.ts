@@ -8,7 +8,6 @@ import {
 	idOfText,
 	keptFields,
 	type MessageDraft,
-	type Probed,
 	plainRoles,
 	probeMessages,
 	readTranscript,
@@ -37,7 +36,7 @@ export const vercelUi: Format = {
 	write: { message: writeMessage, appends: true },
 };
 
-function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObject, role: string): Probed {
+function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObject, role: string) {
 	if (role === "model") return "`role` system, user or assistant";
 	if (parts === undefined) {
 		// Before v5 the parts could be left out.
