@@ -3,8 +3,10 @@ import { finishResponse, type GivenCall, type LastResponse, textsOf } from "./an
 import {
 	addCall,
 	addResult,
+	addThinking,
 	count,
 	countJson,
+	countPart,
 	type Format,
 	type LocatedMessages,
 	type MessageDraft,
@@ -131,16 +133,12 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 		case "text":
 			count(draft, block.text);
 			return;
-		case "thinking": {
+		case "thinking":
 			// The signature is not part of the prompt's text.
-			const text = asCountedText(block.thinking);
-			count(draft, text);
-			draft.thinking.push({ path, text, bound: typeof block.signature === "string" });
+			addThinking(draft, path, asCountedText(block.thinking), typeof block.signature === "string");
 			return;
-		}
 		case "redacted_thinking":
-			count(draft, block);
-			draft.thinking.push({ path, text: asCountedText(block), bound: true });
+			addThinking(draft, path, asCountedText(block), true);
 			return;
 		case "tool_use":
 			addCall(draft, idAt(block, "id"), stringAt(block, "name"), block.input);
@@ -153,14 +151,8 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 			});
 			return;
 	}
-	if (stringAt(block, "type")?.endsWith("_tool_result")) {
-		countJson(draft, block, path, readServerMedia);
-		return;
-	}
-	const media = readAnthropicMedia(block, path);
-	if (!media) count(draft, block);
-	draft.mediaTokens += media?.tokens ?? 0;
-	count(draft, ...(media?.texts ?? []).map(({ text }) => text));
+	if (stringAt(block, "type")?.endsWith("_tool_result")) countJson(draft, block, path, readServerMedia);
+	else countPart(draft, block, readAnthropicMedia(block, path));
 }
 
 /** Agents put what their tools return into a result as it is, with images as MCP writes them. */

@@ -3,7 +3,8 @@ import { finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
 import {
 	addCall,
 	addResult,
-	count,
+	addThinking,
+	countPart,
 	type Format,
 	type MessageDraft,
 	plainRoles,
@@ -81,7 +82,6 @@ function readMessage(message: JsonObject, path: Path): Message {
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 	const { toolUse, toolResult, reasoningContent, cachePoint } = block;
-	const media = readBedrockMedia(block, path);
 	if (isJsonObject(toolUse)) {
 		addCall(draft, idAt(toolUse, "toolUseId"), stringAt(toolUse, "name"), toolUse.input);
 	} else if (isJsonObject(toolResult)) {
@@ -95,13 +95,10 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 		const { reasoningText, redactedContent } = reasoningContent;
 		// The signature is not part of the prompt's text.
 		const text = asCountedText(isJsonObject(reasoningText) ? reasoningText.text : redactedContent);
-		count(draft, text);
 		const isSigned = isJsonObject(reasoningText) && typeof reasoningText.signature === "string";
-		draft.thinking.push({ path, text, bound: isSigned || redactedContent !== undefined });
-	} else if (media) {
-		draft.mediaTokens += media.tokens;
+		addThinking(draft, path, text, isSigned || redactedContent !== undefined);
 	} else if (!isJsonObject(cachePoint)) {
-		count(draft, stringAt(block, "text") ?? block);
+		countPart(draft, stringAt(block, "text") ?? block, readBedrockMedia(block, path));
 	}
 }
 

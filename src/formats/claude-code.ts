@@ -225,7 +225,7 @@ function conversationRecords(records: readonly unknown[]): SpeechRecord[] {
 /** The messages of the main agent in a session, and how its records are tied. */
 function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[]; ties: RecordTies } {
 	// Who resumes a session writes the time and the folder of a copied record anew, but not its message.
-	const repeats = repeatedRecords(records, "uuid", (record) => {
+	const repeats = repeatedRecords(records, (record) => {
 		const speech = readSpeech(record, 0);
 		return speech ? [record.type, isSidechain(record), speech.message] : record;
 	});

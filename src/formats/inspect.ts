@@ -2,7 +2,9 @@ import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import {
 	addCall,
 	addResult,
+	addThinking,
 	count,
+	countPart,
 	type Format,
 	keptFields,
 	type MessageDraft,
@@ -72,18 +74,14 @@ function readMessage(message: JsonObject, path: Path): Message {
 }
 
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
-	const media = readMediaPart(part, path);
-	if (media) draft.mediaTokens += media.tokens;
-	else if (part.type === "text") count(draft, part.text);
+	if (part.type === "text") count(draft, part.text);
 	else if (part.type === "reasoning") {
-		const text = asCountedText(part.reasoning);
-		count(draft, text);
-		// The id of OpenAI's reasoning item: no prefix is checked, but the item has to stay beside its call.
+		// The id of OpenAI's reasoning item, which checks no prefix.
 		const isItem = stringAt(part, "signature")?.startsWith("rs_") ?? false;
 		const bound = !isItem && (typeof part.signature === "string" || part.redacted === true);
-		draft.thinking.push({ path, text, bound, ...(isItem ? { fixed: true } : {}) });
+		addThinking(draft, path, asCountedText(part.reasoning), bound, isItem);
 	} else if (part.type === "tool_use") count(draft, part.name, part.arguments, part.result);
-	else count(draft, part);
+	else countPart(draft, part, readMediaPart(part, path));
 }
 
 /** A part whose data are under the name of its type. */

@@ -13,7 +13,6 @@ export function idAt(object: JsonObject, key: string): string | undefined {
 	return stringAt(object, key) || undefined;
 }
 
-/** The flag at a key of the object's own, or `undefined`. */
 export function booleanAt(object: JsonObject, key: string): boolean | undefined {
 	const value = Object.hasOwn(object, key) ? object[key] : undefined;
 	return typeof value === "boolean" ? value : undefined;
@@ -25,7 +24,6 @@ export function memberAt(object: JsonObject, ...keys: readonly string[]): unknow
 	return key === undefined ? undefined : object[key];
 }
 
-/** Whether an object has a member of its own at one of the keys. */
 export function hasMember(object: JsonObject, ...keys: readonly string[]): boolean {
 	return keys.some((key) => Object.hasOwn(object, key));
 }
@@ -35,7 +33,6 @@ export function listOf(value: unknown): readonly unknown[] {
 	return Array.isArray(value) ? value : [];
 }
 
-/** A value where it is an object; an empty object otherwise. */
 export function objectOf(value: unknown): JsonObject {
 	return isJsonObject(value) ? value : {};
 }
@@ -43,6 +40,12 @@ export function objectOf(value: unknown): JsonObject {
 /** The objects among the items of a list; none where it is no list. */
 export function objectsOf(value: unknown): readonly JsonObject[] {
 	return listOf(value).filter(isJsonObject);
+}
+
+/** The keys and values of an object or a list; none of any other value. */
+export function membersOf(value: unknown): [string | number, unknown][] {
+	if (Array.isArray(value)) return [...value.entries()];
+	return typeof value === "object" && value !== null ? Object.entries(value) : [];
 }
 
 /** The text by which the tokens of a value are counted. */

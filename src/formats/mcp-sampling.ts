@@ -5,6 +5,7 @@ import {
 	addCall,
 	addResult,
 	count,
+	countPart,
 	type Format,
 	type MessageDraft,
 	plainRoles,
@@ -70,12 +71,10 @@ function readMessage(message: JsonObject, path: Path): Message {
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
-	const media = readMediaBlock(block, path);
-	if (media) draft.mediaTokens += media.tokens;
-	else if (block.type === "text") count(draft, block.text);
+	if (block.type === "text") count(draft, block.text);
 	else if (block.type === "tool_use") addCall(draft, idAt(block, "id"), stringAt(block, "name"), block.input);
 	else if (block.type === "tool_result") readResult(block, path, draft);
-	else count(draft, block);
+	else countPart(draft, block, readMediaBlock(block, path));
 }
 
 function readResult(block: JsonObject, path: Path, draft: MessageDraft): void {

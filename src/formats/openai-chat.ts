@@ -1,17 +1,12 @@
-import {
-	childPath,
-	type MediaNode,
-	type Message,
-	type Path,
-	type Role,
-	type ThinkingBlock,
-} from "../conversation/transcript.ts";
+import { childPath, type MediaNode, type Message, type Path, type Role } from "../conversation/transcript.ts";
 import { type CallInput, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import { readAnthropicMedia } from "./anthropic.ts";
 import {
 	addCall,
 	addResult,
+	addThinking,
 	count,
+	countPart,
 	type Format,
 	type MessageDraft,
 	plainMessage,
@@ -150,14 +145,9 @@ function readReasoningDetails(message: JsonObject, path: Path, draft: MessageDra
 			if (!isJsonObject(block)) return;
 			const text = ["text", "summary", "thinking"].map((name) => stringAt(block, name) ?? "").join("");
 			const bound = Boolean(stringAt(block, "signature") || stringAt(block, "data"));
-			addThinking(draft, { path: [...path, key, index], text, bound, fixed: true });
+			addThinking(draft, [...path, key, index], text, bound, true);
 		});
 	}
-}
-
-function addThinking(draft: MessageDraft, block: ThinkingBlock): void {
-	draft.thinking.push(block);
-	count(draft, block.text);
 }
 
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
@@ -166,13 +156,8 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 		count(draft, text);
 	} else if (part.type === "think") {
 		// Reasoning as Kimi writes it.
-		addThinking(draft, { path, text: asCountedText(part.think), bound: Boolean(stringAt(part, "encrypted")) });
-	} else {
-		const media = readChatMedia(part, path);
-		if (!media) count(draft, part);
-		draft.mediaTokens += media?.tokens ?? 0;
-		count(draft, ...(media?.texts ?? []).map((node) => node.text));
-	}
+		addThinking(draft, path, asCountedText(part.think), Boolean(stringAt(part, "encrypted")));
+	} else countPart(draft, part, readChatMedia(part, path));
 }
 
 /** Parts of Chat Completions that refer to media by URL. The last two are of compatible endpoints. */

@@ -3,6 +3,7 @@ import type { MediaNode, Message, Path, TextNode } from "../conversation/transcr
 import {
 	addCall,
 	addResult,
+	addThinking,
 	count,
 	type Format,
 	idOfText,
@@ -149,14 +150,15 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 		case "text":
 			if (draft.role !== "user" || part.ignored !== true) count(draft, asCountedText(part.text));
 			return;
-		case "reasoning": {
-			const text = asCountedText(part.text);
-			count(draft, text);
-			// OpenAI wants a reasoning item beside the call that followed it, so it can't be taken out alone.
-			const fixed = hasAny(part.metadata, ["itemId"]) ? { fixed: true as const } : {};
-			draft.thinking.push({ path, text, bound: hasAny(part.metadata, bindings), ...fixed });
+		case "reasoning":
+			addThinking(
+				draft,
+				path,
+				asCountedText(part.text),
+				hasAny(part.metadata, bindings),
+				hasAny(part.metadata, ["itemId"]),
+			);
 			return;
-		}
 		case "tool":
 			readTool(part, path, draft);
 			return;

@@ -1,6 +1,6 @@
 import { childPath, type MediaNode, type Path, type TextNode, type WholeContent } from "../conversation/transcript.ts";
 import { stringify } from "../engine/stringify.ts";
-import { asCountedText, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, isJsonObject, type JsonObject, membersOf, stringAt } from "./json-values.ts";
 
 /** The content of a result: what may be edited of it, and what is counted beside. */
 export interface ToolContent {
@@ -191,10 +191,7 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 			mediaParts.add(item);
 			continue;
 		}
-		const children: [string | number, unknown][] = Array.isArray(item)
-			? [...item.entries()]
-			: Object.entries(item as JsonObject);
-		for (const [key, child] of children.reverse()) {
+		for (const [key, child] of membersOf(item).reverse()) {
 			if (isLongText(child) || (typeof child === "object" && child !== null)) {
 				waiting.push({ item: child, at: [...at, key] });
 			}

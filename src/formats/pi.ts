@@ -1,9 +1,11 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
-import type { Message, Path, Role } from "../conversation/transcript.ts";
+import type { Message, Path, Role, Transcript } from "../conversation/transcript.ts";
 import {
 	addCall,
 	addResult,
+	addThinking,
 	count,
+	countPart,
 	type Format,
 	keptFields,
 	type LocatedMessages,
@@ -38,16 +40,7 @@ export const pi: Format = {
 	title: "pi session",
 	looksFor: "pi session (records of `type` message that hold `message` with a `role`, after one of `type` session)",
 	probe: ({ messages }) => probeEach(messages, "records of `type` message", probe),
-	read(located) {
-		const { entries, summary } = followSession(located);
-		const callValues: CallValues = new Map();
-		const messages = entries.flatMap((entry): Message[] => {
-			const message = readEntry(entry, callValues);
-			if (!message) return [];
-			return [entry.sent ? message : { ...message, sent: false }];
-		});
-		return transcriptOf("pi", messages, summary === undefined ? [] : [summary]);
-	},
+	read: readSession,
 	links: {
 		id: ["id"],
 		parent: ["parentId"],
@@ -65,25 +58,14 @@ function probe(record: unknown) {
 	return isMessage || "`message` with a `role` in a record of this type";
 }
 
-/** A record on the way from the last one back to the beginning. */
-interface PiEntry {
-	/** Whether its message would be sent; a compaction or an edit of the context may have taken it out. */
-	readonly sent: boolean;
-	readonly record: JsonObject;
-	readonly path: Path;
-	/** The content by which an edit of the context replaced its own. */
-	readonly replaced: { readonly content: unknown; readonly path: Path } | undefined;
-}
-
 /**
  * Follows a session as pi does when it resumes one: the branch that ends in the last record; of that, where it was
  * compacted, the summary, the records from the first kept one on and those after the compaction. Records before those, and
  * those that a `context_edit` takes out, are no longer sent; other branches are no part of it.
  */
-function followSession({ messages: records, base }: LocatedMessages) {
+function readSession({ messages: records, base }: LocatedMessages): Transcript {
 	const branch = chainOf(records).toSorted((a, b) => a - b);
 	const at = (index: number) => records[index] as JsonObject;
-
 	const compaction = branch.findLast((index) => at(index).type === "compaction");
 	const first = compaction === undefined ? 0 : firstKept(branch, compaction, at);
 	const edits = new Map<string, number>();
@@ -91,15 +73,19 @@ function followSession({ messages: records, base }: LocatedMessages) {
 		const target = at(index).type === "context_edit" ? stringAt(at(index), "targetId") : undefined;
 		if (target !== undefined) edits.set(target, index);
 	}
-	const entries = branch.map((index): PiEntry => {
+	const callValues: CallValues = new Map();
+	const messages = branch.flatMap((index): Message[] => {
 		const edit = edits.get(stringAt(at(index), "id") ?? "");
-		const entry = { record: at(index), path: [...base, index], sent: index >= first, replaced: undefined };
-		if (edit === undefined) return entry;
-		const { replacement } = at(edit);
-		if (!isJsonObject(replacement)) return { ...entry, sent: false };
-		return { ...entry, replaced: { content: replacement.content, path: [...base, edit, "replacement", "content"] } };
+		const replacement = edit === undefined ? undefined : at(edit).replacement;
+		const edited = isJsonObject(replacement)
+			? { content: replacement.content, path: [...base, edit ?? 0, "replacement", "content"] }
+			: undefined;
+		const message = readRecord(at(index), [...base, index], edited, callValues);
+		const isSent = index >= first && (edit === undefined || edited !== undefined);
+		return message ? [isSent ? message : { ...message, sent: false }] : [];
 	});
-	return { entries, summary: compaction === undefined ? undefined : stringAt(at(compaction), "summary") };
+	const summary = compaction === undefined ? undefined : stringAt(at(compaction), "summary");
+	return transcriptOf("pi", messages, summary === undefined ? [] : [summary]);
 }
 
 /** The records on the way from the last one back to the beginning. */
@@ -129,30 +115,39 @@ function firstKept(branch: readonly number[], compaction: number, at: (index: nu
 	return Math.min(named ?? compaction, compaction);
 }
 
-/** Reads the message of a record; `undefined` where it holds none. */
-function readEntry(entry: PiEntry, callValues: CallValues): Message | undefined {
-	const { record, path, replaced } = entry;
-	const summary = record.type === "branch_summary" && stringAt(record, "summary");
-	if (summary) {
-		const draft = startMessage("user", path);
-		count(draft, summary);
-		return draft;
-	}
-	if (record.type === "custom_message") {
-		const draft = startMessage("user", path);
-		const place = replaced ?? { content: record.content, path: [...path, "content"] };
-		readParts(place.content, place.path, draft, (part, at) => readPart(part, at, draft));
-		return draft;
-	}
-	return record.type === "message" ? readMessage(entry, callValues) : undefined;
+interface Content {
+	readonly content: unknown;
+	readonly path: Path;
 }
 
-function readMessage({ record, path, replaced }: PiEntry, callValues: CallValues): Message | undefined {
-	const { message } = record;
+/** Reads the message of a record; `undefined` where it holds none. `edited` is the content that replaced its own. */
+function readRecord(
+	record: JsonObject,
+	path: Path,
+	edited: Content | undefined,
+	callValues: CallValues,
+): Message | undefined {
+	if (record.type === "message") return readMessage(record, path, edited, callValues);
+	const draft = startMessage("user", path);
+	if (record.type === "branch_summary") {
+		count(draft, stringAt(record, "summary") || undefined);
+		return draft.counted.length > 0 ? draft : undefined;
+	}
+	if (record.type !== "custom_message") return undefined;
+	readContent(edited ?? { content: record.content, path: [...path, "content"] }, draft);
+	return draft;
+}
+
+function readMessage(
+	{ message }: JsonObject,
+	path: Path,
+	edited: Content | undefined,
+	callValues: CallValues,
+): Message | undefined {
 	// Commands that the user ran for himself alone are not in the context.
 	if (!isJsonObject(message) || message.excludeFromContext === true) return undefined;
 	const draft = startMessage(roleOf(message, roles), path);
-	const place = replaced ?? { content: message.content, path: [...path, "message", "content"] };
+	const place = edited ?? { content: message.content, path: [...path, "message", "content"] };
 	if (draft.role === "tool") {
 		const callId = idAt(message, "toolCallId");
 		const content = readOpenContent(place.content, place.path, readInlineMedia);
@@ -162,11 +157,15 @@ function readMessage({ record, path, replaced }: PiEntry, callValues: CallValues
 		return draft;
 	}
 	count(draft, ...["command", "output", "summary"].map((key) => stringAt(message, key)));
-	readParts(place.content, place.path, draft, (part, at) => readPart(part, at, draft));
+	readContent(place, draft);
 	for (const part of objectsOf(place.content)) {
 		if (part.type === "toolCall") rememberCall(callValues, idAt(part, "id"), part.arguments);
 	}
 	return draft;
+}
+
+function readContent({ content, path }: Content, draft: MessageDraft): void {
+	readParts(content, path, draft, (part, at) => readPart(part, at, draft));
 }
 
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
@@ -175,14 +174,11 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 			count(draft, part.text);
 			return;
 		case "thinking": {
-			/* pi's signature is one of Anthropic or Gemini, or the whole reasoning item of OpenAI as JSON, which checks no
-			   prefix but wants the item beside its call, or only the field's name at an endpoint. */
+			// A signature of Anthropic or Gemini; or OpenAI's reasoning item as JSON, which checks no prefix; or a field's name.
 			const signature = stringAt(part, "thinkingSignature") ?? "";
 			const isItem = signature.startsWith("{");
 			const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
-			const text = asCountedText(part.thinking);
-			count(draft, text);
-			draft.thinking.push({ path, text, bound, ...(isItem ? { fixed: true } : {}) });
+			addThinking(draft, path, asCountedText(part.thinking), bound, isItem);
 			return;
 		}
 		case "toolCall":
@@ -190,11 +186,8 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 			if (stringAt(part, "thoughtSignature")) draft.thinking.push({ path, text: "", bound: true, fixed: true });
 			addCall(draft, idAt(part, "id"), stringAt(part, "name"), part.arguments);
 			return;
-		default: {
-			const media = readInlineMedia(part, path);
-			if (media) draft.mediaTokens += media.tokens;
-			else count(draft, part);
-		}
+		default:
+			countPart(draft, part, readInlineMedia(part, path));
 	}
 }
 

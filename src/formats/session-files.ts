@@ -2,7 +2,7 @@ import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Path, type TextNode, valueAt } from "../conversation/transcript.ts";
 import { compactJson } from "../engine/stringify.ts";
 import type { Format, LocatedMessages, RecordLinks } from "./format.ts";
-import { isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { isJsonObject, type JsonObject, membersOf, stringAt } from "./json-values.ts";
 
 /** The values of the arguments of each call, by its id: a record that repeats them gives nothing of the output away. */
 export type CallValues = Map<string, ReadonlySet<unknown>>;
@@ -66,13 +66,10 @@ interface PlacedValue {
 }
 
 function childrenOf({ value, path }: PlacedValue): PlacedValue[] {
-	if (typeof value !== "object" || value === null) return [];
-	// The data of an image.
+	// An image's data are no copy.
 	if (isJsonObject(value) && (value.type === "image" || value.type === "base64")) return [];
-	const entries: [string | number, unknown][] = Array.isArray(value)
-		? [...value.slice(0, mostValues).entries()]
-		: Object.entries(value).slice(0, mostValues);
-	return entries.map(([key, child]) => ({ value: child, path: [...path, key] }));
+	const members = membersOf(value).slice(0, mostValues);
+	return members.map(([key, child]) => ({ value: child, path: [...path, key] }));
 }
 
 function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
@@ -171,19 +168,18 @@ function latestBefore(ascending: readonly number[], bound: number): number | und
 }
 
 /**
- * The records that repeat the content of an earlier one of the same name: to the index of each, the index of the first.
+ * The records that repeat the content of an earlier one of the same `uuid`: to the index of each, the index of the first.
  * Sessions hold such copies where they were resumed.
  */
 export function repeatedRecords(
 	records: readonly unknown[],
-	id: string,
 	content: (record: JsonObject) => unknown,
 ): ReadonlyMap<number, number> {
 	const named = new Map<string, { readonly first: number; byContent?: Map<string, number> }>();
 	const repeats = new Map<number, number>();
 	const contentAt = (index: number) => compactJson(content(records[index] as JsonObject));
 	records.forEach((record, index) => {
-		const name = isJsonObject(record) ? stringAt(record, id) : undefined;
+		const name = isJsonObject(record) ? stringAt(record, "uuid") : undefined;
 		if (name === undefined) return;
 		const known = named.get(name);
 		if (!known) {

@@ -1,9 +1,11 @@
-import type { MediaNode, Message, Path, ThinkingBlock } from "../conversation/transcript.ts";
+import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import {
 	addCall,
 	addResult,
+	addThinking,
 	count,
+	countPart,
 	type Format,
 	type MessageDraft,
 	plainMessage,
@@ -125,16 +127,27 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 
 /** Reads a part that is no call and no result, which UI messages have likewise. */
 export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void {
-	const thinking = readReasoning(part, path);
-	const media = readVercelMedia(part, path);
-	if (part.type === "text") {
-		count(draft, part.text);
-		addSignature(part, path, draft);
-	} else if (thinking) {
-		draft.thinking.push(thinking);
-		count(draft, thinking.text);
-	} else if (media) draft.mediaTokens += media.tokens;
-	else count(draft, part);
+	switch (part.type) {
+		case "text":
+			count(draft, part.text);
+			addSignature(part, path, draft);
+			return;
+		case "redacted-reasoning":
+			addThinking(draft, path, asCountedText(part.data), true);
+			return;
+		case "reasoning": {
+			const details = objectsOf(part.details);
+			const holders = [part, ...details, ...providerData(part)];
+			const isRedacted = details.some((detail) => detail.type === "redacted");
+			const bound =
+				isRedacted || holders.some((holder) => bindingKeys.some((key) => stringAt(holder, key) !== undefined));
+			const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
+			addThinking(draft, path, asCountedText(part.text ?? part.reasoning), bound, isItem);
+			return;
+		}
+		default:
+			countPart(draft, part, readVercelMedia(part, path));
+	}
 }
 
 /**
@@ -142,19 +155,6 @@ export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft
  * check that.
  */
 const bindingKeys = ["signature", "thoughtSignature", "redactedData"];
-
-function readReasoning(part: JsonObject, path: Path): ThinkingBlock | undefined {
-	if (part.type === "redacted-reasoning") return { path, text: asCountedText(part.data), bound: true };
-	if (part.type !== "reasoning") return undefined;
-	const details = objectsOf(part.details);
-	const holders = [part, ...details, ...providerData(part)];
-	const isRedacted = details.some((detail) => detail.type === "redacted");
-	const bound = isRedacted || holders.some((holder) => bindingKeys.some((key) => stringAt(holder, key) !== undefined));
-	// OpenAI wants a reasoning item beside the call that followed it.
-	const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
-	const text = asCountedText(part.text ?? part.reasoning);
-	return { path, text, bound, ...(isItem ? { fixed: true } : {}) };
-}
 
 /** Adds the signature that Gemini puts on a call or a text, by which it is bound to the messages before it. */
 export function addSignature(part: JsonObject, path: Path, draft: MessageDraft): void {
