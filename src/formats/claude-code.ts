@@ -12,7 +12,7 @@ import {
 	probeEach,
 	transcriptOf,
 } from "./format.ts";
-import { hasMember, isJsonObject, type JsonObject, objectsOf, stringAt } from "./json-values.ts";
+import { hasMember, isJsonObject, type JsonObject, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import {
 	type CallValues,
@@ -88,28 +88,33 @@ interface SpeechRecord {
 	readonly repeats: readonly SpeechRecord[];
 	/** False where a compaction replaced it. */
 	readonly sent: boolean;
-	/** Indexes of the attachments that are sent along with it. */
-	readonly attachments: readonly number[];
 }
 
 /** Reads a record as speech; `undefined` for all others (snapshots, progress, summaries, queue operations, …). */
 function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
 	if (!isJsonObject(record) || (record.type !== "user" && record.type !== "assistant")) return undefined;
 	const message = Object.hasOwn(record, "message") ? record.message : undefined;
-	return isJsonObject(message) ? { index, record, message, repeats: [], sent: true, attachments: [] } : undefined;
+	return isJsonObject(message) ? { index, record, message, repeats: [], sent: true } : undefined;
 }
 
 function readMessages({ messages: records, base }: LocatedMessages): Message[] {
 	const messages: [Message, ...Message[]][] = [];
 	const byApiMessage = new Map<string, Message[]>();
 	const callValues: CallValues = new Map();
-	for (const one of conversationRecords(records)) {
+	const { spoken, attached } = conversationRecords(records);
+	let nextAttached = 0;
+	for (const [position, one] of spoken.entries()) {
 		for (const block of objectsOf(one.message.content)) {
 			if (block.type === "tool_use") rememberCall(callValues, stringAt(block, "id"), block.input);
 		}
 		const draft = readRecord(one, base, callValues);
 		for (const repeat of one.repeats) addRepeat(draft, readRecord(repeat, base, callValues));
-		for (const index of one.attachments) addAttachment(draft, records[index] as JsonObject, [...base, index]);
+		// Attachments belong to the record before them; the first ones to the first record.
+		const end = spoken[position + 1]?.index ?? records.length;
+		for (let index = attached[nextAttached]; index !== undefined && index < end; index = attached[nextAttached]) {
+			addAttachment(draft, records[index] as JsonObject, [...base, index]);
+			nextAttached += 1;
+		}
 		const message = one.sent ? draft : { ...draft, sent: false };
 		const id = apiMessageId(one);
 		const parts = id === undefined ? undefined : byApiMessage.get(id);
@@ -206,7 +211,7 @@ function readAttachedMedia(part: JsonObject, path: Path): MediaNode | undefined 
  * behind are not part of it, nor are the notices of failed API requests, which are never sent. Records that a compaction
  * replaced are, but they are no longer sent.
  */
-function conversationRecords(records: readonly unknown[]): SpeechRecord[] {
+function conversationRecords(records: readonly unknown[]) {
 	const { main, ties } = readTree(records);
 	const chain = chainOf(records, main, ties);
 	const choose = (indexes: readonly number[]): ReadonlySet<SpeechRecord> => {
@@ -219,7 +224,8 @@ function conversationRecords(records: readonly unknown[]): SpeechRecord[] {
 	const whole = [...chain, ...compactedChain(records, chain, ties)];
 	const all = choose(whole);
 	const spoken = main.flatMap((one) => (all.has(one) && !isApiError(one) ? [{ ...one, sent: sent.has(one) }] : []));
-	return withAttachments(records, spoken, [...whole, ...trailingAttachments(records, main.at(-1)?.index)]);
+	const attached = whole.filter((index) => isAttachment(records[index])).sort((a, b) => a - b);
+	return { spoken, attached: [...attached, ...trailingAttachments(records, main.at(-1)?.index)] };
 }
 
 /** The messages of the main agent in a session, and how its records are tied. */
@@ -319,22 +325,6 @@ function compactedChain(records: readonly unknown[], chain: readonly number[], t
 	return Array.from(found).slice(chain.length);
 }
 
-/** Adds the attachments of the conversation to the records before them; the first ones to the first record. */
-function withAttachments(
-	records: readonly unknown[],
-	spoken: readonly SpeechRecord[],
-	whole: readonly number[],
-): SpeechRecord[] {
-	const attached = whole.filter((index) => isAttachment(records[index])).sort((a, b) => a - b);
-	let next = 0;
-	return spoken.map((one, position) => {
-		const end = spoken[position + 1]?.index ?? Number.POSITIVE_INFINITY;
-		const begin = next;
-		while ((attached[next] ?? Number.POSITIVE_INFINITY) < end) next += 1;
-		return { ...one, attachments: attached.slice(begin, next) };
-	});
-}
-
 function isAttachment(record: unknown): record is JsonObject {
 	return isJsonObject(record) && record.type === "attachment";
 }
@@ -358,8 +348,8 @@ function trailingAttachments(records: readonly unknown[], last: number | undefin
  * a compaction, before which nothing would be sent any longer, unless it replaces one.
  */
 function writeMessage({ role, text, instead }: WrittenMessage) {
-	const compacted = isJsonObject(instead) && instead.isCompactSummary === true;
-	const uuid = (isJsonObject(instead) && stringAt(instead, "uuid")) || idOfText(text);
+	const compacted = objectOf(instead).isCompactSummary === true;
+	const uuid = stringAt(objectOf(instead), "uuid") || idOfText(text);
 	return {
 		...keptFields(instead, sessionFields),
 		type: role,

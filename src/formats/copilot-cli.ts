@@ -1,5 +1,5 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
-import { type MediaNode, type Message, type Path, valueAt } from "../conversation/transcript.ts";
+import { type MediaNode, type Message, type Path, type Role, valueAt } from "../conversation/transcript.ts";
 import {
 	addCall,
 	addResult,
@@ -14,7 +14,7 @@ import {
 	startMessage,
 	transcriptOf,
 } from "./format.ts";
-import { booleanAt, idAt, isJsonObject, type JsonObject, listOf, objectsOf, stringAt } from "./json-values.ts";
+import { idAt, isJsonObject, type JsonObject, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { readToolContent } from "./parts.ts";
 import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
@@ -46,10 +46,14 @@ function readEvents({ messages: events, base }: LocatedMessages): Message[] {
 	const messages: Message[] = [];
 	const callValues: CallValues = new Map();
 	let lastCall: string | undefined;
-	for (const { index, kind, data, sent } of conversationEvents(events as readonly JsonObject[])) {
-		const path = [...base, index];
-		const draft = readEvent(kind, data, path, callValues);
-		const apiCall = kind === "assistant" ? idAt(data, "apiCallId") : undefined;
+	for (const { index, role, sent } of conversationEvents(events as readonly JsonObject[])) {
+		const data = dataOf(events[index]);
+		const draft = startMessage(role, [...base, index]);
+		const at = [...base, index, "data"];
+		if (role === "assistant") readAnswer(data, at, draft, callValues);
+		else if (role === "tool") readToolEnd(data, at, draft, callValues);
+		else readText(data, at, draft);
+		const apiCall = role === "assistant" ? idAt(data, "apiCallId") : undefined;
 		// One answer of the model may be split over several events; its calls are parallel.
 		const previous = apiCall !== undefined && apiCall === lastCall ? messages.pop() : undefined;
 		const message = previous ? joinMessages([previous, draft]) : draft;
@@ -59,16 +63,8 @@ function readEvents({ messages: events, base }: LocatedMessages): Message[] {
 	return messages;
 }
 
-/** An event of which the model is, or once was, sent something. */
-interface CopilotEvent {
-	readonly index: number;
-	/** Whether it still is: a compaction may have replaced it. */
-	readonly sent: boolean;
-	readonly kind: "system" | "user" | "assistant" | "tool" | "summary";
-	readonly data: JsonObject;
-}
-
-const kinds: Readonly<Record<string, CopilotEvent["kind"]>> = {
+/** Roles of the events of which a model is sent something. */
+const roles: Readonly<Record<string, Role>> = {
 	"system.message": "system",
 	"user.message": "user",
 	// The model gets it as a user message.
@@ -85,8 +81,9 @@ const kinds: Readonly<Record<string, CopilotEvent["kind"]>> = {
  * - of system messages under one name the last, since each turn logs the same prompt anew;
  * - none of a sub-agent.
  * A truncation only says how many messages it left out of a request, not which, so it changes nothing here.
+ * An event is `sent` until a compaction replaces it.
  */
-function conversationEvents(events: readonly JsonObject[]): CopilotEvent[] {
+function conversationEvents(events: readonly JsonObject[]) {
 	const gone = rewoundEvents(events);
 	const isOwn = (index: number) => !gone.has(index) && !isOfSubagent(events[index] as JsonObject);
 	const { first, summary } = findStart(events, isOwn);
@@ -94,14 +91,14 @@ function conversationEvents(events: readonly JsonObject[]): CopilotEvent[] {
 	events.forEach((event, index) => {
 		if (event.type === "system.message" && isOwn(index)) prompts.set(promptName(event), index);
 	});
-	return events.flatMap((event, index): CopilotEvent[] => {
-		const data = dataOf(event);
-		if (index === summary) return [{ index, sent: true, kind: "summary", data }];
+	return events.flatMap((event, index): { readonly index: number; readonly role: Role; readonly sent: boolean }[] => {
+		// Without a summary its originals would be sent again, so it stays as a system message does.
+		if (index === summary) return [{ index, role: "system", sent: true }];
 		const type = stringAt(event, "type") ?? "";
-		const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined;
-		if (kind === undefined || !isOwn(index)) return [];
-		if (kind !== "system") return [{ index, sent: index >= first, kind, data }];
-		return prompts.get(promptName(event)) === index ? [{ index, sent: true, kind, data }] : [];
+		const role = Object.hasOwn(roles, type) ? roles[type] : undefined;
+		if (role === undefined || !isOwn(index)) return [];
+		if (role !== "system") return [{ index, role, sent: index >= first }];
+		return prompts.get(promptName(event)) === index ? [{ index, role, sent: true }] : [];
 	});
 }
 
@@ -153,28 +150,17 @@ function promptName(event: JsonObject): string {
 	return JSON.stringify([stringAt(data, "role"), stringAt(data, "name")]);
 }
 
-function dataOf(event: JsonObject): JsonObject {
-	return isJsonObject(event.data) ? event.data : {};
+function dataOf(event: unknown): JsonObject {
+	return objectOf(objectOf(event).data);
 }
 
-function readEvent(kind: CopilotEvent["kind"], data: JsonObject, path: Path, callValues: CallValues): MessageDraft {
-	switch (kind) {
-		case "assistant":
-			return readAssistant(data, path, callValues);
-		case "tool":
-			return readToolEnd(data, path, callValues);
-		default: {
-			// Without a summary its originals would be sent again, so it stays as a system message does.
-			const draft = startMessage(kind === "user" ? "user" : "system", path);
-			// The model is sent the transformed text; `content` of a user message is what the timeline shows.
-			const keys = ["transformedContent", "summaryContent", "initialMessage", "content"];
-			count(draft, data[keys.find((key) => stringAt(data, key) !== undefined) ?? "content"]);
-			for (const one of objectsOf(data.attachments)) {
-				if (one.type !== "blob" || one.omittedReason !== undefined) continue;
-				draft.mediaTokens += readMedia({ path, provider: "any", ...blobOf(one) }).tokens;
-			}
-			return draft;
-		}
+function readText(data: JsonObject, path: Path, draft: MessageDraft): void {
+	// The model is sent the transformed text; `content` of a user message is what the timeline shows.
+	const keys = ["transformedContent", "summaryContent", "initialMessage", "content"];
+	count(draft, data[keys.find((key) => stringAt(data, key) !== undefined) ?? "content"]);
+	for (const one of objectsOf(data.attachments)) {
+		if (one.type !== "blob" || one.omittedReason !== undefined) continue;
+		draft.mediaTokens += readMedia({ path, provider: "any", ...blobOf(one) }).tokens;
 	}
 }
 
@@ -182,8 +168,7 @@ function blobOf(blob: JsonObject) {
 	return { data: stringAt(blob, "data"), mediaType: stringAt(blob, "mimeType") };
 }
 
-function readAssistant(data: JsonObject, path: Path, callValues: CallValues): MessageDraft {
-	const draft = startMessage("assistant", path);
+function readAnswer(data: JsonObject, path: Path, draft: MessageDraft, callValues: CallValues): void {
 	const text = stringAt(data, "reasoningText");
 	count(draft, data.content, text, data.serverTools);
 	for (const request of objectsOf(data.toolRequests)) {
@@ -191,8 +176,7 @@ function readAssistant(data: JsonObject, path: Path, callValues: CallValues): Me
 		addCall(draft, id, stringAt(request, "name"), request.arguments);
 		rememberCall(callValues, id, request.arguments);
 	}
-	if (text) draft.thinking.push({ path: [...path, "data", "reasoningText"], text, bound: false, fixed: true });
-	return draft;
+	if (text) draft.thinking.push({ path: [...path, "reasoningText"], text, bound: false, fixed: true });
 }
 
 /** Members of an event that repeat the output of its tool: for the timeline, as blocks, for telemetry. */
@@ -207,38 +191,29 @@ const copyPlaces = [
  * Reads a `tool.execution_complete` event. The model is sent `result.content` and the binaries beside it; of a call that
  * failed, the error's message.
  */
-function readToolEnd(data: JsonObject, path: Path, callValues: CallValues): MessageDraft {
-	const draft = startMessage("tool", path);
-	const callId = idAt(data, "toolCallId");
-	const at = [...path, "data"];
-	const { success, result, error } = data;
-	const { content: output, binaryResultsForLlm: binaries } = isJsonObject(result) ? result : {};
+function readToolEnd(data: JsonObject, path: Path, draft: MessageDraft, callValues: CallValues): void {
+	const { success, error } = data;
+	const { content: output, binaryResultsForLlm } = objectOf(data.result);
 	const content =
 		success === false && isJsonObject(error)
-			? readToolContent(error.message, [...at, "error", "message"])
-			: readToolContent(output, [...at, "result", "content"]);
+			? readToolContent(error.message, [...path, "error", "message"])
+			: readToolContent(output, [...path, "result", "content"]);
 	const media: MediaNode[] = [];
-	for (const [index, binary] of listOf(binaries).entries()) {
-		const node = isJsonObject(binary) ? readBinary(binary, [...at, "result", "binaryResultsForLlm", index]) : undefined;
+	const binaries = listOf(binaryResultsForLlm);
+	for (const [index, binary] of binaries.entries()) {
+		const at = [...path, "result", "binaryResultsForLlm", index];
+		const node = isJsonObject(binary) ? readBinary(binary, at) : undefined;
 		if (node) media.push(node);
 		else count(draft, isJsonObject(binary) ? stringAt(binary, "description") : binary);
 	}
+	const callId = idAt(data, "toolCallId");
 	const ofTheCall = callValues.get(callId ?? "");
-	const copies = copyPlaces.flatMap((place) => {
-		const value = valueAt(data, place);
-		return outputCopies({ value, path: [...at, ...place], texts: content.texts, ofTheCall });
-	});
-	const whole = listOf(binaries).length > 0 ? undefined : content.whole;
-	const succeeded = booleanAt(data, "success");
-	addResult(draft, {
-		callId,
-		...content,
-		whole,
-		media,
-		copies,
-		isError: succeeded === undefined ? undefined : !succeeded,
-	});
-	return draft;
+	const copies = copyPlaces.flatMap((place) =>
+		outputCopies({ value: valueAt(data, place), path: [...path, ...place], texts: content.texts, ofTheCall }),
+	);
+	const whole = binaries.length > 0 ? undefined : content.whole;
+	const isError = typeof success === "boolean" ? !success : undefined;
+	addResult(draft, { callId, ...content, whole, media, copies, isError });
 }
 
 /** A binary that is still there, in the event or in an asset; `undefined` for one that the log has left out already. */
@@ -261,8 +236,8 @@ function readBinary(binary: JsonObject, path: Path): MediaNode | undefined {
 
 /** An event as Copilot logs a user's prompt, with the same text for the model as for the timeline, or a model's answer. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
-	const id = (isJsonObject(instead) && stringAt(instead, "id")) || idOfText(text);
-	const interaction = keptFields(isJsonObject(instead) ? instead.data : undefined, ["interactionId"]);
+	const id = stringAt(objectOf(instead), "id") || idOfText(text);
+	const interaction = keptFields(dataOf(instead), ["interactionId"]);
 	const data =
 		role === "user"
 			? { content: text, transformedContent: text, attachments: [], ...interaction }

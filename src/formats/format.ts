@@ -284,18 +284,14 @@ export function pairByPosition(messages: readonly (readonly (Exchange | undefine
 	let open: (Exchange & { readonly row: (string | undefined)[]; readonly part: number })[] = [];
 
 	const answer = ({ name, ownId }: Exchange): string | undefined => {
-		const named = ownId === undefined ? -1 : open.findIndex((call) => call.ownId === ownId);
-		if (ownId !== undefined && (named !== -1 || seen.has(ownId))) {
-			if (named !== -1) open.splice(named, 1);
-			return ownId;
+		let position = ownId === undefined ? -1 : open.findIndex((call) => call.ownId === ownId);
+		if (position === -1 && !(ownId !== undefined && seen.has(ownId))) {
+			const fits = (call: Exchange) => name === undefined || call.name === name;
+			position = open.findIndex((call) => fits(call) && (call.ownId === undefined || ownId === undefined));
 		}
-		const position = open.findIndex(
-			(call) => (name === undefined || call.name === name) && (call.ownId === undefined || ownId === undefined),
-		);
 		const [call] = position === -1 ? [] : open.splice(position, 1);
-		if (!call) return ownId;
-		if (ownId !== undefined) call.row[call.part] = ownId;
-		return call.row[call.part];
+		if (call && ownId !== undefined) call.row[call.part] = ownId;
+		return call ? call.row[call.part] : ownId;
 	};
 
 	for (const parts of messages) {

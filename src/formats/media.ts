@@ -35,7 +35,6 @@ type KnownProvider = "openai" | "anthropic" | "gemini";
 /** Tokens by the rule of each provider. */
 type Estimates = Readonly<Record<KnownProvider, number>>;
 
-/** Width and height in pixels. */
 type Dimensions = NonNullable<MediaNode["dimensions"]>;
 
 /**
@@ -71,7 +70,6 @@ function writeTextPart(text: string) {
 	return { type: "text", text };
 }
 
-/** Tokens of several media together. */
 export function tokensOfMedia(media: readonly MediaNode[]): number {
 	return media.reduce((sum, { tokens }) => sum + tokens, 0);
 }
@@ -107,11 +105,8 @@ function mediaData(data: unknown): MediaData {
 	return isBase64 ? fromBase64(data, 0, undefined) : nothing;
 }
 
-/** Longest beginning of a data URL: its media type and parameters, in characters. */
-const longestHeader = 1_024;
-
 function fromDataUrl(url: string): MediaData {
-	const comma = url.slice(0, longestHeader).indexOf(",");
+	const comma = url.slice(0, 1_024).indexOf(",");
 	if (comma === -1) return nothing;
 	const header = url.slice("data:".length, comma);
 	const mediaType = header.replace(/;base64$/i, "") || undefined;
@@ -152,14 +147,11 @@ function imageHeader({ head, bytes = 0 }: MediaData) {
 	return undefined;
 }
 
-/** What is known of an image. */
-interface KnownImage {
-	readonly dimensions: Dimensions | undefined;
-	readonly detail: string | undefined;
-}
-
 /** Tokens of an image, by each provider's published rule; where its dimensions are not known, the most of that rule. */
-export function imageTokens(provider: MediaPart["provider"], { dimensions, detail }: KnownImage): number {
+export function imageTokens(
+	provider: MediaPart["provider"],
+	{ dimensions, detail }: { readonly dimensions: Dimensions | undefined; readonly detail: string | undefined },
+): number {
 	return tokensFor(provider, {
 		openai: openaiTokens(dimensions, detail),
 		anthropic: dimensions ? anthropicTokens(dimensions) : 1_600,
@@ -217,9 +209,6 @@ function tiles({ width, height }: Dimensions, side: number): number {
 
 const plainTextTypes = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript|x-sh|csv|toml)\b|\+(?:json|xml)\b/i;
 
-/** Bytes of text assumed for a token. */
-const bytesPerToken = 4;
-
 /**
  * Tokens of a document, by its pages: 3 000 each for Anthropic, the upper end of what its guide gives
  * (docs.anthropic.com, "PDF support", "Estimate your costs"); 258 for Gemini (ai.google.dev, "Document understanding");
@@ -228,7 +217,7 @@ const bytesPerToken = 4;
  */
 function documentTokens(mediaType: string | undefined, data: MediaData): Estimates {
 	if (data.bytes !== undefined && plainTextTypes.test(mediaType ?? "")) {
-		const tokens = Math.ceil(data.bytes / bytesPerToken);
+		const tokens = Math.ceil(data.bytes / 4);
 		return { openai: tokens, anthropic: tokens, gemini: tokens };
 	}
 	const pages = pagesOf(data);
@@ -241,12 +230,10 @@ const searchedBytes = 192 * 1_024;
 /** Bytes assumed of a page where none can be seen: low, so that no estimate is too small. */
 const bytesPerPage = 50_000;
 
-/** Pages assumed of a document that is only referred to. */
-const assumedPages = 10;
-
 /** Pages, from the page objects in the beginning of a PDF, else from its size. */
 function pagesOf({ bytes, head }: MediaData): number {
-	if (bytes === undefined) return assumedPages;
+	// A document that is only referred to.
+	if (bytes === undefined) return 10;
 	const beginning = head(searchedBytes);
 	const text = Buffer.from(beginning.buffer, beginning.byteOffset, beginning.byteLength).toString("latin1");
 	const seen = text.startsWith("%PDF") ? (text.match(/\/Type\s*\/Page(?![A-Za-z])/g)?.length ?? 0) : 0;
@@ -257,28 +244,23 @@ function pagesOf({ bytes, head }: MediaData): number {
 /** Bytes a second assumed of compressed sound (64 kbit/s) and of video (1 Mbit/s): low, so that no estimate is too small. */
 const bytesPerSecond = { audio: 8_000, video: 125_000 } as const;
 
-/** Seconds assumed of a recording that is only referred to. */
-const assumedSeconds = 60;
-
 /**
  * Tokens of a recording: sound 10 a second for OpenAI (600 a minute; platform.openai.com/docs/guides/realtime-costs) and
  * 32 for Gemini, video 263 (ai.google.dev, "Understand and count tokens"). Where a provider takes no such recordings,
- * Gemini's numbers are used. The duration follows from the size: exactly for WAV and PCM, else from an assumed rate.
+ * Gemini's numbers are used. The duration follows from the size: exactly for WAV and PCM, else from an assumed rate. A
+ * recording that is only referred to counts as a minute.
  */
 function recordingTokens(kind: "audio" | "video", mediaType: string | undefined, data: MediaData): Estimates {
 	const isAudio = kind === "audio";
 	const knownRate = isAudio ? (wavRate(data) ?? pcmRate(mediaType)) : undefined;
-	const seconds = data.bytes === undefined ? assumedSeconds : data.bytes / (knownRate || bytesPerSecond[kind]);
+	const seconds = data.bytes === undefined ? 60 : data.bytes / (knownRate || bytesPerSecond[kind]);
 	const gemini = Math.ceil(seconds * (isAudio ? 32 : 263));
 	return { openai: isAudio ? Math.ceil(seconds * 10) : gemini, anthropic: gemini, gemini };
 }
 
-/** Bytes in which the header of a WAV file is looked for. */
-const headerBytes = 4_096;
-
 /** Bytes a second that the header of a WAV file states. */
 function wavRate(data: MediaData): number | undefined {
-	const head = data.head(headerBytes);
+	const head = data.head(4_096);
 	const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
 	const name = (offset: number) => String.fromCharCode(...head.subarray(offset, offset + 4));
 	if (name(0) !== "RIFF" || name(8) !== "WAVE") return undefined;

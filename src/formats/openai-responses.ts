@@ -83,15 +83,6 @@ function probeMessage(item: JsonObject) {
 	return Array.isArray(content) && probeParts(content, partTypes);
 }
 
-/** An answer of the model while its items are read. */
-interface Answer {
-	readonly draft: MessageDraft;
-	/** References among its items that may turn out to be calls. */
-	openReferences: number;
-	/** Index of the last output of its calls. */
-	answeredBy: number;
-}
-
 /**
  * Reads the items of a request as messages. A run of items that the model gave is one message; it ends at an output or
  * at a message of someone else. Reasoning and texts belong to the run, since the API wants a reasoning item beside the
@@ -103,7 +94,8 @@ function readItems(items: readonly unknown[], base: Path): Message[] {
 	const shellCalls = new Map<string, string>();
 	const lastOutputs = findLastOutputs(items);
 	const seen = new Set<string>();
-	let latest: Answer | undefined;
+	// The latest answer: the references among its items that may be calls, and the index of the last output of its calls.
+	let latest: { readonly draft: MessageDraft; openReferences: number; answeredBy: number } | undefined;
 	for (const [index, item] of items.entries()) {
 		if (!isJsonObject(item)) continue;
 		const path = [...base, index];
