@@ -12,7 +12,6 @@ export interface LastResponse {
 
 export type FinishReason = "length" | "stop" | "tool_calls" | "other";
 
-/** A call of a tool in an answer. */
 export interface AnsweredCall {
 	readonly id: string | undefined;
 	/** The tool's name, untrusted. */
@@ -21,7 +20,6 @@ export interface AnsweredCall {
 	readonly isUsable: boolean;
 }
 
-/** Reads the answers of one API. */
 export interface AnswerReader {
 	/** The shape and its API, for error messages. */
 	readonly shape: string;
@@ -29,7 +27,6 @@ export interface AnswerReader {
 	readonly read: (response: JsonObject) => LastResponse | undefined;
 }
 
-/** An answer as it was given. */
 export interface GivenResponse {
 	/** Why the model stopped, in the provider's words. */
 	readonly reason: unknown;
@@ -38,7 +35,6 @@ export interface GivenResponse {
 	readonly calls: readonly GivenCall[];
 }
 
-/** A call as it was given. */
 export interface GivenCall {
 	readonly id: string | undefined;
 	readonly name: string | undefined;

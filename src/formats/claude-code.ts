@@ -130,7 +130,7 @@ function readMessages({ messages: records, base }: LocatedMessages): Message[] {
 }
 
 /** Members of a record that keep a second copy of a tool's output. */
-const copyKeys = ["toolUseResult", "tool_use_result", "mcpMeta"];
+const copyPlaces = [["toolUseResult"], ["tool_use_result"], ["mcpMeta"]];
 
 function readRecord({ index, record, message }: SpeechRecord, base: Path, callValues: CallValues): MessageDraft {
 	const path = [...base, index];
@@ -141,9 +141,7 @@ function readRecord({ index, record, message }: SpeechRecord, base: Path, callVa
 	// A record keeps one copy for all its results; in what Claude Code writes there is one result.
 	const texts = draft.results.flatMap((result) => result.texts);
 	const ofTheCall = callValues.get(first.callId ?? "");
-	const kept = copyKeys.filter((key) => Object.hasOwn(record, key));
-	const copies = kept.flatMap((key) => outputCopies({ value: record[key], path: [...path, key], texts, ofTheCall }));
-	draft.results[0] = { ...first, copies };
+	draft.results[0] = { ...first, copies: outputCopies({ record, path, places: copyPlaces, texts, ofTheCall }) };
 	return draft;
 }
 

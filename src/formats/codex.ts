@@ -1,5 +1,5 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
-import type { Message, Path, TextNode } from "../conversation/transcript.ts";
+import type { Message, Path } from "../conversation/transcript.ts";
 import {
 	type Format,
 	keptFields,
@@ -9,11 +9,10 @@ import {
 	startMessage,
 	transcriptOf,
 } from "./format.ts";
-import { asCountedText, booleanAt, idAt, isJsonObject, type JsonObject, stringAt } from "./json-values.ts";
+import { asCountedText, booleanAt, idAt, isJsonObject, type JsonObject, listOf, stringAt } from "./json-values.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
 import { outputCopies } from "./session-files.ts";
 
-/** Types of the records of a rollout. */
 const recordTypes = new Set(["session_meta", "response_item", "event_msg", "turn_context", "compacted"]);
 
 /** Types of items that the first versions wrote without a record around them. */
@@ -55,7 +54,6 @@ function isBareHeader(record: unknown): boolean {
 	return isNamed && ["instructions", "git", "cwd"].some((key) => Object.hasOwn(record, key));
 }
 
-/** An item of the history. */
 interface HistoryItem {
 	readonly item: JsonObject;
 	/** Whether it would still be sent: a compaction may have replaced it. */
@@ -108,11 +106,16 @@ function replayRollout({ messages, base }: LocatedMessages) {
 			// A forked session holds the header of the one that it came from as well.
 			meta ??= readMeta(payload);
 		} else if (type === "compacted") {
-			const replacement = payload.replacement_history;
-			const stays = ({ item }: HistoryItem) => item.type === "message" && item.role !== "assistant";
-			items = items.map((one) => ({ ...one, sent: !Array.isArray(replacement) && one.sent && stays(one) }));
-			if (Array.isArray(replacement)) items.push(...readReplacement(replacement, [...path, "replacement_history"]));
-			summary = Array.isArray(replacement) ? undefined : stringAt(payload, "message");
+			const { replacement_history: replacement } = payload;
+			const isReplaced = Array.isArray(replacement);
+			const stays = ({ item }: HistoryItem) => !isReplaced && item.type === "message" && item.role !== "assistant";
+			items = items.map((one) => ({ ...one, sent: one.sent && stays(one) }));
+			for (const [position, item] of listOf(replacement).entries()) {
+				const place = [...path, "replacement_history", position];
+				if (!isJsonObject(item)) continue;
+				items.push({ sent: true, item, path: place, removal: place, opensAnswer: false, events: [] });
+			}
+			summary = isReplaced ? undefined : stringAt(payload, "message");
 			turns = items.flatMap(({ item, sent }, position) => (sent && isRequest(item) ? [position] : []));
 		} else if (type === "event_msg") {
 			opensAnswer ||= betweenAnswers.has(stringAt(payload, "type") ?? "");
@@ -125,15 +128,6 @@ function replayRollout({ messages, base }: LocatedMessages) {
 		}
 	}
 	return { items, surroundings: [...(meta ?? []), ...(summary ? [summary] : [])] };
-}
-
-function readReplacement(history: readonly unknown[], path: Path): HistoryItem[] {
-	return history.flatMap((item, position) => {
-		const place = [...path, position];
-		return isJsonObject(item)
-			? [{ sent: true, item, path: place, removal: place, opensAnswer: false, events: [] }]
-			: [];
-	});
 }
 
 function readMeta(meta: JsonObject): string[] {
@@ -155,26 +149,24 @@ function isRequest(item: JsonObject): boolean {
  * event belongs to the output that is nearest.
  */
 function pairEvents() {
-	const waiting = new Map<string, EventPlace[]>();
-	const outputs = new Map<string, EventPlace[]>();
+	const found = new Map<string, { readonly events: EventPlace[]; readonly isAnswered: boolean }>();
 	return {
 		/** The events of an item, where it is an output: a list that grows while later events are found. */
 		item(item: JsonObject): readonly EventPlace[] {
 			const callId = idAt(item, "call_id");
-			if (!callId) return [];
-			const isOutput = stringAt(item, "type")?.endsWith("_output") ?? false;
-			const events = isOutput ? (waiting.get(callId) ?? []) : [];
-			waiting.delete(callId);
-			if (isOutput) outputs.set(callId, events);
-			else outputs.delete(callId);
+			const known = callId === undefined ? undefined : found.get(callId);
+			if (callId !== undefined) found.delete(callId);
+			if (callId === undefined || !stringAt(item, "type")?.endsWith("_output")) return [];
+			const events = known && !known.isAnswered ? known.events : [];
+			found.set(callId, { events, isAnswered: true });
 			return events;
 		},
 		event(event: EventPlace): void {
 			const callId = idAt(event.payload, "call_id");
-			if (!callId) return;
-			const known = outputs.get(callId) ?? waiting.get(callId);
-			if (known) known.push(event);
-			else waiting.set(callId, [event]);
+			if (callId === undefined) return;
+			const known = found.get(callId) ?? { events: [], isAnswered: false };
+			known.events.push(event);
+			found.set(callId, known);
 		},
 	};
 }
@@ -212,23 +204,22 @@ function readItems(items: readonly HistoryItem[]): Message[] {
 	return messages.map(({ sent, draft }) => (sent ? draft : { ...draft, sent }));
 }
 
+/** Where an event repeats the output of a tool. */
+const copyPlaces = ["stdout", "stderr", "aggregated_output", "formatted_output", "result", "content_items"].map(
+	(key) => [key],
+);
+
 function readOtherItem({ item, path, removal, events }: HistoryItem, type: string): Message {
 	const message = readOther(item, type, path);
 	const flags = [...events.map(({ payload }) => flagOfEvent(payload)), flagOfOutput(item.output)];
 	const results = message.results.map((result) => ({
 		...result,
-		copies: events.flatMap((event) => copiesIn(event, result.texts)),
+		copies: events.flatMap(({ payload, path: place }) =>
+			outputCopies({ record: payload, path: place, places: copyPlaces, texts: result.texts }),
+		),
 		isError: flags.find((flag) => flag !== undefined),
 	}));
 	return { ...message, paths: [removal], results };
-}
-
-/** Members of an event that repeat the output of a tool. */
-const copyKeys = ["stdout", "stderr", "aggregated_output", "formatted_output", "result", "content_items"];
-
-function copiesIn({ payload, path }: EventPlace, texts: readonly TextNode[]) {
-	const kept = copyKeys.filter((key) => Object.hasOwn(payload, key));
-	return kept.flatMap((key) => outputCopies({ value: payload[key], path: [...path, key], texts }));
 }
 
 /** Whether a call failed, as the event about its end tells. */

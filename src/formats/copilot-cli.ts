@@ -1,5 +1,5 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
-import { type MediaNode, type Message, type Path, type Role, valueAt } from "../conversation/transcript.ts";
+import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
 import {
 	addCall,
 	addResult,
@@ -208,9 +208,7 @@ function readToolEnd(data: JsonObject, path: Path, draft: MessageDraft, callValu
 	}
 	const callId = idAt(data, "toolCallId");
 	const ofTheCall = callValues.get(callId ?? "");
-	const copies = copyPlaces.flatMap((place) =>
-		outputCopies({ value: valueAt(data, place), path: [...path, ...place], texts: content.texts, ofTheCall }),
-	);
+	const copies = outputCopies({ record: data, path, places: copyPlaces, texts: content.texts, ofTheCall });
 	const whole = binaries.length > 0 ? undefined : content.whole;
 	const isError = typeof success === "boolean" ? !success : undefined;
 	addResult(draft, { callId, ...content, whole, media, copies, isError });

@@ -45,7 +45,6 @@ export const formats: readonly Format[] = [
 	anthropicMessages,
 ];
 
-/** A conversation with its format. */
 export interface ReadConversation {
 	readonly format: Format;
 	readonly document: unknown;

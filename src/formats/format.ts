@@ -232,14 +232,15 @@ export function addCall(draft: MessageDraft, id: string | undefined, name: strin
 	draft.counted.push(name ?? "", asCountedText(input));
 }
 
-interface ReadResult extends ToolContent {
-	readonly callId: string | undefined;
-	readonly isError?: boolean | undefined;
-	readonly copies?: readonly TextNode[];
-}
-
 /** Adds a result, and counts what it holds beside its texts. */
-export function addResult(draft: MessageDraft, result: ReadResult): void {
+export function addResult(
+	draft: MessageDraft,
+	result: ToolContent & {
+		readonly callId: string | undefined;
+		readonly isError?: boolean | undefined;
+		readonly copies?: readonly TextNode[];
+	},
+): void {
 	// Much faster than spreading: conversations have thousands of results.
 	const { callId, texts, whole, copies = none, media, isError } = result;
 	draft.results.push({ callId, texts, whole, copies, media, isError });

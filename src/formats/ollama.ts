@@ -10,7 +10,16 @@ import {
 	probeEach,
 	readTranscript,
 } from "./format.ts";
-import { hasMember, idAt, isJsonObject, type JsonObject, listOf, objectsOf, stringAt } from "./json-values.ts";
+import {
+	hasMember,
+	idAt,
+	isJsonObject,
+	type JsonObject,
+	listOf,
+	objectOf,
+	objectsOf,
+	stringAt,
+} from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { openaiChat, readChatAnswer, readChatMessage } from "./openai-chat.ts";
 
@@ -41,7 +50,7 @@ function probe(located: LocatedMessages): Fit {
 		if (!isJsonObject(message)) return "an object with `role`";
 		if (Array.isArray(message.content)) return "`content` as a string";
 		const calls = objectsOf(message.tool_calls);
-		const bodies = calls.map((call) => (isJsonObject(call.function) ? call.function : {}));
+		const bodies = calls.map((call) => objectOf(call.function));
 		// Ollama refuses the string that Chat Completions has there, and programs put an object there in both.
 		if (!bodies.every((body) => isJsonObject(body.arguments))) return "a call's `arguments` as an object";
 		return (

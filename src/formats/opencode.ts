@@ -15,7 +15,17 @@ import {
 	startMessage,
 	transcriptOf,
 } from "./format.ts";
-import { asCountedText, idAt, isJsonObject, type JsonObject, listOf, stringAt } from "./json-values.ts";
+import {
+	asCountedText,
+	idAt,
+	isJsonObject,
+	type JsonObject,
+	listOf,
+	memberAt,
+	membersOf,
+	objectOf,
+	stringAt,
+} from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { noContent, readToolContent } from "./parts.ts";
 
@@ -52,13 +62,11 @@ export const opencode: Format = {
 };
 
 function probe(record: unknown) {
-	if (!isJsonObject(record) || !Object.hasOwn(record, "info") || !isJsonObject(record.info)) {
-		return "an object with `info`";
-	}
-	if (stringAt(record.info, "role") === undefined) return "`info` with a string `role`";
-	if (!Object.hasOwn(record, "parts") || !Array.isArray(record.parts)) return "`parts` as a list";
-	const isPart = (part: unknown) => isJsonObject(part) && stringAt(part, "type") !== undefined;
-	return record.parts.every(isPart) || "`parts` that have a `type`";
+	const [info, parts] = [memberAt(objectOf(record), "info"), memberAt(objectOf(record), "parts")];
+	if (!isJsonObject(info)) return "an object with `info`";
+	if (stringAt(info, "role") === undefined) return "`info` with a string `role`";
+	if (!Array.isArray(parts)) return "`parts` as a list";
+	return parts.every((part) => stringAt(objectOf(part), "type") !== undefined) || "`parts` that have a `type`";
 }
 
 /**
@@ -97,8 +105,7 @@ function isSent({ info, parts }: OpencodeRecord): boolean {
 	if (parts.length === 0) return false;
 	if (info.role !== "assistant" || !info.error) return true;
 	const saysNothing = (part: JsonObject) => part.type === "step-start" || part.type === "reasoning";
-	const isAborted = isJsonObject(info.error) && info.error.name === "MessageAbortedError";
-	return isAborted && !parts.every(saysNothing);
+	return objectOf(info.error).name === "MessageAbortedError" && !parts.every(saysNothing);
 }
 
 /**
@@ -180,10 +187,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 
 /** Whether a provider's metadata of a part hold a text under one of the keys. */
 function hasAny(metadata: unknown, keys: readonly string[]): boolean {
-	if (!isJsonObject(metadata)) return false;
-	return Object.values(metadata).some(
-		(ofProvider) => isJsonObject(ofProvider) && keys.some((key) => stringAt(ofProvider, key)),
-	);
+	return membersOf(metadata).some(([, ofProvider]) => keys.some((key) => stringAt(objectOf(ofProvider), key)));
 }
 
 /** Where `state.metadata` repeats the output or its beginning, for display. */
@@ -191,16 +195,16 @@ const copyKeys = ["output", "preview", "stdout", "stderr"];
 
 /** Reads a tool part: the call, and its result where there is one. */
 function readTool(part: JsonObject, path: Path, draft: MessageDraft): void {
-	const state = isJsonObject(part.state) ? part.state : {};
+	const state = objectOf(part.state);
 	const at = [...path, "state"];
 	const callId = idAt(part, "callID");
 	addCall(draft, callId, stringAt(part, "tool"), state.input);
 	if (state.status === "completed") {
 		readOutput(state, at, callId, draft);
 	} else if (state.status === "error") {
-		const { metadata } = state;
+		const metadata = objectOf(state.metadata);
 		// A call that was aborted keeps its output so far; the model is sent that instead of the error.
-		const partial = isJsonObject(metadata) && metadata.interrupted === true ? stringAt(metadata, "output") : undefined;
+		const partial = metadata.interrupted === true ? stringAt(metadata, "output") : undefined;
 		const content =
 			partial === undefined
 				? readToolContent(state.error, [...at, "error"])
@@ -214,7 +218,7 @@ function readTool(part: JsonObject, path: Path, draft: MessageDraft): void {
 }
 
 function readOutput(state: JsonObject, path: Path, callId: string | undefined, draft: MessageDraft): void {
-	if (isJsonObject(state.time) && state.time.compacted) {
+	if (objectOf(state.time).compacted) {
 		// opencode sends this in the place of an output that it has cleared itself.
 		count(draft, "[Old tool result content cleared]");
 		addResult(draft, { callId, ...noContent, isError: false });
@@ -234,9 +238,8 @@ function readOutput(state: JsonObject, path: Path, callId: string | undefined, d
 }
 
 function copiesIn(metadata: unknown, path: Path, keys: readonly string[]): TextNode[] {
-	if (!isJsonObject(metadata)) return [];
 	return keys.flatMap((key) => {
-		const text = stringAt(metadata, key);
+		const text = stringAt(objectOf(metadata), key);
 		return text ? [{ path: [...path, key], text }] : [];
 	});
 }
@@ -266,13 +269,12 @@ function textOfAttachment(attachment: unknown): string | undefined {
  * where it replaces an answer they are the ones that answered.
  */
 function writeMessage({ role, text, instead }: WrittenMessage) {
-	const { info: oldInfo, parts } = isJsonObject(instead) ? instead : {};
-	const before = isJsonObject(oldInfo) ? oldInfo : {};
+	const before = objectOf(objectOf(instead).info);
 	const id = idAt(before, "id") ?? `msg_${idOfText(text)}`;
 	const session = keptFields(before, ["sessionID"]);
 	const info = { id, ...session, role, ...(role === "user" ? userInfo(before) : answerInfo(before)) };
-	const [first] = listOf(parts);
-	const partId = (isJsonObject(first) ? stringAt(first, "id") : undefined) ?? `prt_${idOfText(text)}`;
+	const [first] = listOf(objectOf(instead).parts);
+	const partId = stringAt(objectOf(first), "id") ?? `prt_${idOfText(text)}`;
 	return { info, parts: [{ id: partId, ...session, messageID: id, type: "text", text }] };
 }
 

@@ -83,21 +83,23 @@ function noMedia(): undefined {
 	return undefined;
 }
 
-/** How the parts of one kind of list are read. */
-interface PartRules {
-	/** The key of a part's text, where the part is a text. */
-	readonly textKey: (part: JsonObject) => string | undefined;
-	/** Reads any other part. If it is the only one, its content is that of the list. */
-	readonly readOther: (part: unknown, path: Path) => ToolContent;
-	/** The part that holds `text` in the place of all parts; by default the first one with this text. */
-	readonly write?: (text: string) => JsonObject;
-}
-
-/** Reads a list of parts. One that holds only texts counts as one text. */
+/**
+ * Reads a list of parts. One that holds only texts counts as one text. `textKey`: the key of a part's text, where it is a
+ * text; `readOther` reads any other part, whose content is that of the list where it is the only one; `write`: the part that
+ * holds a text in the place of all, by default the first one with this text.
+ */
 export function readPartList(
 	parts: readonly unknown[],
 	path: Path,
-	{ textKey, readOther, write }: PartRules,
+	{
+		textKey,
+		readOther,
+		write,
+	}: {
+		readonly textKey: (part: JsonObject) => string | undefined;
+		readonly readOther: (part: unknown, path: Path) => ToolContent;
+		readonly write?: (text: string) => JsonObject;
+	},
 ): ToolContent {
 	const texts: TextNode[] = [];
 	const media: MediaNode[] = [];

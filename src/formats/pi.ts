@@ -16,7 +16,16 @@ import {
 	startMessage,
 	transcriptOf,
 } from "./format.ts";
-import { asCountedText, booleanAt, idAt, isJsonObject, type JsonObject, objectsOf, stringAt } from "./json-values.ts";
+import {
+	asCountedText,
+	booleanAt,
+	idAt,
+	isJsonObject,
+	type JsonObject,
+	objectOf,
+	objectsOf,
+	stringAt,
+} from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
 import { readOpenContent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
@@ -151,8 +160,8 @@ function readMessage(
 	if (draft.role === "tool") {
 		const callId = idAt(message, "toolCallId");
 		const content = readOpenContent(place.content, place.path, readInlineMedia);
-		const details = { value: message.details, path: [...path, "message", "details"], texts: content.texts };
-		const copies = outputCopies({ ...details, ofTheCall: callValues.get(callId ?? "") });
+		const held = { record: message, path: [...path, "message"], places: [["details"]], texts: content.texts };
+		const copies = outputCopies({ ...held, ofTheCall: callValues.get(callId ?? "") });
 		addResult(draft, { callId, ...content, copies, isError: booleanAt(message, "isError") });
 		return draft;
 	}
@@ -202,20 +211,19 @@ const noUsage = {
 
 /** A record of `type` message, whatever record it replaces. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
-	const before = isJsonObject(instead) ? instead.message : undefined;
+	const { message: before } = objectOf(instead);
 	const content = [{ type: "text", text }];
 	// pi goes on with the model of the last answer, and adds up the usage of all answers.
 	const answer = { ...keptFields(before, ["api", "provider", "model"]), usage: noUsage, stopReason: "stop" };
 	return {
 		type: "message",
 		...keptFields(instead, ["id", "parentId", "timestamp"]),
-		message: { role, content, ...(role === "assistant" ? answer : {}), ...timeOf(instead) },
+		message: { role, content, ...(role === "assistant" ? answer : {}), ...timeOf(objectOf(instead)) },
 	};
 }
 
 /** The time of a message, in milliseconds: records without a message have the time of their writing alone. */
-function timeOf(record: unknown): { readonly timestamp?: unknown } {
-	if (!isJsonObject(record)) return {};
+function timeOf(record: JsonObject): { readonly timestamp?: unknown } {
 	if (isJsonObject(record.message)) return keptFields(record.message, ["timestamp"]);
 	const timestamp = Date.parse(stringAt(record, "timestamp") ?? "");
 	return Number.isNaN(timestamp) ? {} : { timestamp };

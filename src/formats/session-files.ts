@@ -2,7 +2,7 @@ import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Path, type TextNode, valueAt } from "../conversation/transcript.ts";
 import { compactJson } from "../engine/stringify.ts";
 import type { Format, LocatedMessages, RecordLinks } from "./format.ts";
-import { isJsonObject, type JsonObject, membersOf, stringAt } from "./json-values.ts";
+import { isJsonObject, type JsonObject, membersOf, objectOf, stringAt } from "./json-values.ts";
 
 /** The values of the arguments of each call, by its id: a record that repeats them gives nothing of the output away. */
 export type CallValues = Map<string, ReadonlySet<unknown>>;
@@ -28,13 +28,16 @@ const mostValues = 20_000;
  * the call's arguments are none.
  */
 export function outputCopies({
-	value,
+	record,
 	path,
+	places,
 	texts,
 	ofTheCall,
 }: {
-	readonly value: unknown;
+	readonly record: unknown;
 	readonly path: Path;
+	/** Where the record may hold the output, as paths within it. */
+	readonly places: readonly Path[];
 	/** The output as the model is sent it. */
 	readonly texts: readonly TextNode[];
 	readonly ofTheCall?: ReadonlySet<unknown> | undefined;
@@ -45,31 +48,23 @@ export function outputCopies({
 		if (text.length < shortText || ofTheCall?.has(text) || text.startsWith("data:")) return false;
 		if (text.length >= longText) return true;
 		lines ??= linesOf(texts);
-		return sharesLines(text, lines);
+		const own = text.split("\n").flatMap((line) => line.trim() || []);
+		return own.length > 0 && own.filter((line) => lines?.has(line)).length * 2 >= own.length;
 	};
-	const pending: PlacedValue[] = [{ value, path }];
+	const pending = places.map((place) => ({ value: valueAt(record, place), path: [...path, ...place], depth: 0 }));
+	pending.reverse();
 	for (let seen = 0; seen < mostValues; seen += 1) {
 		const next = pending.pop();
 		if (!next) break;
+		const { type } = objectOf(next.value);
 		if (typeof next.value === "string") {
 			if (isCopy(next.value)) copies.push({ path: next.path, text: next.value });
-		} else if (next.path.length - path.length < deepest) {
-			pending.push(...childrenOf(next).reverse());
+		} else if (next.depth < deepest && type !== "image" && type !== "base64") {
+			const members = membersOf(next.value).slice(0, mostValues).reverse();
+			for (const [key, value] of members) pending.push({ value, path: [...next.path, key], depth: next.depth + 1 });
 		}
 	}
 	return copies;
-}
-
-interface PlacedValue {
-	readonly value: unknown;
-	readonly path: Path;
-}
-
-function childrenOf({ value, path }: PlacedValue): PlacedValue[] {
-	// An image's data are no copy.
-	if (isJsonObject(value) && (value.type === "image" || value.type === "base64")) return [];
-	const members = membersOf(value).slice(0, mostValues);
-	return members.map(([key, child]) => ({ value: child, path: [...path, key] }));
 }
 
 function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
@@ -82,11 +77,6 @@ function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
 		}
 	}
 	return lines;
-}
-
-function sharesLines(text: string, lines: ReadonlySet<string>): boolean {
-	const own = text.split("\n").flatMap((line) => line.trim() || []);
-	return own.length > 0 && own.filter((line) => lines.has(line)).length * 2 >= own.length;
 }
 
 /** How the records of a session are tied to each other. */

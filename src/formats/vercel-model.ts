@@ -25,6 +25,7 @@ import {
 	isJsonObject,
 	type JsonObject,
 	memberAt,
+	objectOf,
 	objectsOf,
 	stringAt,
 } from "./json-values.ts";
@@ -164,8 +165,8 @@ export function addSignature(part: JsonObject, path: Path, draft: MessageDraft):
 
 /** What a part carries for each provider. */
 function providerData(part: JsonObject): JsonObject[] {
-	const holders = [part.providerOptions, part.providerMetadata, part.callProviderMetadata].filter(isJsonObject);
-	return holders.flatMap((holder) => Object.values(holder).filter(isJsonObject));
+	const holders = [part.providerOptions, part.providerMetadata, part.callProviderMetadata];
+	return holders.flatMap((holder) => Object.values(objectOf(holder)).filter(isJsonObject));
 }
 
 /** The AI SDK's part types that hold or name a file, with its kind where no media type tells. */

@@ -75,7 +75,6 @@ function readMessages(message: JsonObject, path: Path): Message[] {
 	return [{ ...draft, paths: [path] }];
 }
 
-/** A call as v4 keeps it in `toolInvocations`. */
 interface Invocation {
 	readonly tool: JsonObject;
 	readonly path: Path;
