@@ -2,19 +2,32 @@ import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, ThinkingBlock } from "../conversation/transcript.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
-import { type Fit, type Format, idOfText, keptFields, type LocatedMessages } from "./format.ts";
-import { stringAt } from "./json-values.ts";
-import { readMedia, tokensOfMedia } from "./media.ts";
-import { readJsonTexts } from "./parts.ts";
-import { outputCopies, type RecordTies, recordChain, repeatedRecords } from "./session-files.ts";
+import {
+	countJson,
+	type Format,
+	idOfText,
+	joinMessages,
+	keptFields,
+	type LocatedMessages,
+	type MessageDraft,
+	probeEach,
+	transcriptOf,
+} from "./format.ts";
+import { hasMember, objectOf, objectsOf, stringAt } from "./json-values.ts";
+import { readMedia } from "./media.ts";
+import {
+	type CallValues,
+	outputCopies,
+	type RecordTies,
+	recordChain,
+	rememberCall,
+	repeatedRecords,
+} from "./session-files.ts";
 
-/** What Claude Code writes beside a message; the API's own messages have none of it. */
+/** Members that Claude Code writes beside a message; the API's own messages have none of them. */
 const sessionKeys = ["sessionId", "session_id", "parentUuid", "isSidechain", "uuid"];
 
-/** Where a record keeps a second copy of what a tool answered. */
-const copyKeys = ["toolUseResult", "tool_use_result", "mcpMeta"];
-
-/** What ties a record to its session, in the order in which Claude Code writes it. */
+/** Members that tie a record to its session, in the order in which Claude Code writes them. */
 const sessionFields = [
 	"parentUuid",
 	"parent_tool_use_id",
@@ -30,9 +43,6 @@ const sessionFields = [
 	"agentId",
 ];
 
-/** What makes a record the one with which a compacted conversation begins. */
-const compactionFields = ["isVisibleInTranscriptOnly", "isCompactSummary"];
-
 /**
  * The session files of Claude Code: one record a line, of which those of type `user` and `assistant` hold Anthropic
  * messages. The records that one API message was split over are one message here, so that calls made in parallel stay
@@ -43,141 +53,115 @@ export const claudeCode: Format = {
 	title: "Claude Code session",
 	looksFor:
 		"Claude Code session (records of `type` user or assistant that hold `message`, with `uuid` and `parentUuid`)",
-	probe,
-	read(located) {
-		return {
-			format: "claude-code",
-			messages: readRecords(conversationRecords(located.messages), located),
-			surroundings: [],
-			opensWithUser: true,
-		};
+	probe: ({ messages }) => probeEach(messages, "records of a session with messages", probe),
+	read: (located) => ({ ...transcriptOf("claude-code", readMessages(located)), opensWithUser: true }),
+	answeredCalls: ({ messages }) => {
+		const ids = readTree(messages).main.flatMap(({ message }) => idsOf(message, "tool_result", "tool_use_id"));
+		return [...new Set(ids)];
 	},
-	answeredCalls: ({ messages }) => answeredCalls(messages),
-	links: { id: ["uuid"], parent: ["parentUuid"], chain: ({ messages }) => conversationChain(messages) },
-	write: { message: writeClaudeCode, appends: false },
+	links: {
+		id: ["uuid"],
+		parent: ["parentUuid"],
+		chain({ messages }) {
+			const { main, ties } = readTree(messages);
+			return chainOf(messages, main, ties);
+		},
+	},
+	write: { message: writeMessage, appends: false },
 };
 
-function probe({ messages }: LocatedMessages): Fit {
-	let certain = false;
-	for (const [message, record] of messages.entries()) {
-		const expected = misfit(record);
-		if (expected !== undefined) return { fit: "none", message, expected };
-		const speech = readSpeech(record, message);
-		certain ||= speech !== undefined && sessionKeys.some((key) => Object.hasOwn(speech.record, key));
-	}
-	return certain ? { fit: "certain" } : { fit: "none", message: 0, expected: "records of a session with messages" };
-}
-
-/** What a record should have been; `undefined` where it fits. */
-function misfit(record: unknown): string | undefined {
+function probe(record: unknown) {
 	if (!isJsonObject(record) || stringAt(record, "type") === undefined) return "a record with a string `type`";
-	if (record.type !== "user" && record.type !== "assistant") return undefined;
+	if (record.type !== "user" && record.type !== "assistant") return false;
 	const message = readSpeech(record, 0)?.message;
 	if (!message || stringAt(message, "role") === undefined) return "`message` with a `role` in a record of this type";
 	const { content } = message;
 	const isContent = content === undefined || content === null || typeof content === "string" || Array.isArray(content);
-	return isContent ? undefined : "`message.content` as a string or a list of blocks";
+	return isContent ? hasMember(record, ...sessionKeys) : "`message.content` as a string or a list of blocks";
 }
 
-function readRecords(records: readonly SpeechRecord[], { messages: all, base }: LocatedMessages): Message[] {
-	const messages: Message[][] = [];
-	const begun = new Map<string, Message[]>();
-	const argumentsOf = new Map<string, ReadonlySet<unknown>>();
-	for (const one of records) {
-		for (const [id, values] of argumentsIn(one.message)) argumentsOf.set(id, values);
-		const repeats = one.repeats.map((repeat) => readRecord(repeat, base, argumentsOf));
-		const joined = joinRepeats(readRecord(one, base, argumentsOf), repeats);
-		const whole = countAttachments(joined, one.attachments ?? [], all, base);
-		const message = one.sent === false ? { ...whole, sent: false } : whole;
+/** A record of a session that holds a user's or an assistant's message. */
+interface SpeechRecord {
+	readonly index: number;
+	readonly record: JsonObject;
+	readonly message: JsonObject;
+	/** Other records of the file that repeat it. */
+	readonly repeats: readonly SpeechRecord[];
+	/** False where a compaction replaced it. */
+	readonly sent: boolean;
+}
+
+/** Reads a record as speech; `undefined` for all others (snapshots, progress, summaries, queue operations, …). */
+function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
+	if (!isJsonObject(record) || (record.type !== "user" && record.type !== "assistant")) return undefined;
+	const message = Object.hasOwn(record, "message") ? record.message : undefined;
+	return isJsonObject(message) ? { index, record, message, repeats: [], sent: true } : undefined;
+}
+
+function readMessages({ messages: records, base }: LocatedMessages): Message[] {
+	const messages: [Message, ...Message[]][] = [];
+	const byApiMessage = new Map<string, Message[]>();
+	const callValues: CallValues = new Map();
+	const { spoken, attached } = conversationRecords(records);
+	let nextAttached = 0;
+	for (const [position, one] of spoken.entries()) {
+		for (const block of objectsOf(one.message.content)) {
+			if (block.type === "tool_use") rememberCall(callValues, stringAt(block, "id"), block.input);
+		}
+		const draft = readRecord(one, base, callValues);
+		for (const repeat of one.repeats) addRepeat(draft, readRecord(repeat, base, callValues));
+		// Attachments belong to the record before them; the first ones to the first record.
+		const end = spoken[position + 1]?.index ?? records.length;
+		for (let index = attached[nextAttached]; index !== undefined && index < end; index = attached[nextAttached]) {
+			addAttachment(draft, records[index] as JsonObject, [...base, index]);
+			nextAttached += 1;
+		}
+		const message = one.sent ? draft : { ...draft, sent: false };
 		const id = apiMessageId(one);
-		const parts = id === undefined ? undefined : begun.get(id);
+		const parts = id === undefined ? undefined : byApiMessage.get(id);
 		if (parts) {
 			parts.push(message);
 			continue;
 		}
-		const own = [message];
+		const own: [Message, ...Message[]] = [message];
 		messages.push(own);
-		if (id !== undefined) begun.set(id, own);
+		if (id !== undefined) byApiMessage.set(id, own);
 	}
-	return messages.map(join);
+	return messages.map(joinMessages);
 }
 
-function readRecord(
-	{ index, record, message }: SpeechRecord,
-	base: Path,
-	argumentsOf: ReadonlyMap<string, ReadonlySet<unknown>>,
-): Message {
+/** Members of a record that keep a second copy of a tool's output. */
+const copyPlaces = [["toolUseResult"], ["tool_use_result"], ["mcpMeta"]];
+
+function readRecord({ index, record, message }: SpeechRecord, base: Path, callValues: CallValues): MessageDraft {
 	const path = [...base, index];
 	const own = readAnthropicMessage(message, [...path, "message"]);
-	const read = { ...own, paths: [path], thinking: thinkingOf(own, message, path) };
-	const [first, ...others] = read.results;
-	const kept = copyKeys.filter((key) => Object.hasOwn(record, key));
-	if (!first || kept.length === 0) return read;
+	const draft = { ...own, paths: [path], thinking: thinkingOf(own, message, path) };
+	const [first] = draft.results;
+	if (!first) return draft;
 	// A record keeps one copy for all its results; in what Claude Code writes there is one result.
-	const texts = read.results.flatMap((result) => result.texts);
-	const ofTheCall = argumentsOf.get(first.callId ?? "") ?? new Set();
-	const copies = kept.flatMap((key) => outputCopies({ value: record[key], path: [...path, key], texts, ofTheCall }));
-	return { ...read, results: [{ ...first, copies }, ...others] };
-}
-
-/** A message with what is sent along behind it. */
-function countAttachments(message: Message, indexes: readonly number[], all: readonly unknown[], base: Path): Message {
-	if (indexes.length === 0) return message;
-	const attached = indexes.map((index) => readAttachment(all[index] as JsonObject, [...base, index]));
-	return {
-		...message,
-		paths: [...message.paths, ...indexes.map((index) => [...base, index])],
-		counted: [...message.counted, ...attached.flatMap(({ counted }) => counted)],
-		mediaTokens: attached.reduce((sum, { mediaTokens }) => sum + mediaTokens, message.mediaTokens),
-	};
+	const texts = draft.results.flatMap((result) => result.texts);
+	const ofTheCall = callValues.get(first.callId ?? "");
+	draft.results[0] = { ...first, copies: outputCopies({ record, path, places: copyPlaces, texts, ofTheCall }) };
+	return draft;
 }
 
 /** A record that holds reasoning and nothing else goes as a whole, since a content may not be empty. */
-function thinkingOf({ thinking }: Message, { content }: JsonObject, path: Path): readonly ThinkingBlock[] {
+function thinkingOf({ thinking }: MessageDraft, { content }: JsonObject, path: Path): ThinkingBlock[] {
 	if (thinking.length === 0 || !Array.isArray(content) || thinking.length < content.length) return thinking;
 	const text = thinking.map((block) => block.text).join("\n");
 	return [{ path, text, bound: thinking.some((block) => block.bound) }];
 }
 
-/** The arguments of each call in a message, by the call's id. */
-function argumentsIn(message: JsonObject): [string, ReadonlySet<unknown>][] {
-	if (!Array.isArray(message.content)) return [];
-	return (message.content as unknown[]).flatMap((block): [string, ReadonlySet<unknown>][] => {
-		const id = isJsonObject(block) && block.type === "tool_use" ? stringAt(block, "id") : undefined;
-		return id !== undefined && isJsonObject(block) && isJsonObject(block.input)
-			? [[id, new Set(Object.values(block.input))]]
-			: [];
+/** Adds a record that repeats a message: its content is sent once, and edited in both. */
+function addRepeat(draft: MessageDraft, repeat: MessageDraft): void {
+	draft.paths.push(...repeat.paths);
+	draft.thinking.push(...repeat.thinking);
+	draft.results.forEach((result, index) => {
+		const copies = [...result.copies, ...(repeat.results[index]?.copies ?? [])];
+		const repeats = [...(result.repeats ?? []), ...repeat.paths.map((path) => [...path, "message"])];
+		draft.results[index] = { ...result, copies, repeats };
 	});
-}
-
-/** The parts of one API message. */
-function join(parts: readonly Message[]): Message {
-	return {
-		role: parts[0]?.role ?? "assistant",
-		paths: parts.flatMap((part) => part.paths),
-		counted: parts.flatMap((part) => part.counted),
-		mediaTokens: parts.reduce((sum, part) => sum + part.mediaTokens, 0),
-		calls: parts.flatMap((part) => part.calls),
-		results: parts.flatMap((part) => part.results),
-		thinking: parts.flatMap((part) => part.thinking),
-		...(parts[0]?.sent === false ? { sent: false } : {}),
-	};
-}
-
-/** A record with those that repeat it: what it holds is sent once, and edited in all of them. */
-function joinRepeats(first: Message, repeats: readonly Message[]): Message {
-	if (repeats.length === 0) return first;
-	const paths = repeats.flatMap((repeat) => repeat.paths);
-	return {
-		...first,
-		paths: [...first.paths, ...paths],
-		results: first.results.map((result, index) => ({
-			...result,
-			copies: [...result.copies, ...repeats.flatMap((repeat) => repeat.results[index]?.copies ?? [])],
-			repeats: paths.map((path) => [...path, "message"]),
-		})),
-		thinking: [first, ...repeats].flatMap((one) => one.thinking),
-	};
 }
 
 /**
@@ -202,55 +186,31 @@ const unsent: ReadonlySet<unknown> = new Set([
 	"ultramemory",
 ]);
 
-/** Hooks whose output is sent. */
-const heardHooks: ReadonlySet<unknown> = new Set(["SessionStart", "UserPromptSubmit"]);
-
-/** What an attachment costs. Nothing of it is edited: it goes with the message that it stands behind. */
-export function readAttachment(record: JsonObject, path: Path): { counted: readonly string[]; mediaTokens: number } {
-	const { attachment } = record;
-	if (!isJsonObject(attachment) || unsent.has(attachment.type)) return { counted: [], mediaTokens: 0 };
+/** Adds an attachment to the message before it. It is counted, never edited, and dropped with the message. */
+function addAttachment(draft: MessageDraft, { attachment }: JsonObject, path: Path): void {
+	draft.paths.push(path);
+	if (!isJsonObject(attachment) || unsent.has(attachment.type)) return;
 	const isHook = attachment.type === "hook_success";
-	if (isHook && !heardHooks.has(attachment.hookEvent)) return { counted: [], mediaTokens: 0 };
-	const value = isHook ? { content: attachment.content } : attachment;
-	const { texts, media, counted } = readJsonTexts(value, [...path, "attachment"], readPart);
-	return { counted: [...texts.map(({ text }) => text), ...counted], mediaTokens: tokensOfMedia(media) };
+	// Of other hooks the output is not sent.
+	if (isHook && attachment.hookEvent !== "SessionStart" && attachment.hookEvent !== "UserPromptSubmit") return;
+	countJson(draft, isHook ? { content: attachment.content } : attachment, [...path, "attachment"], readAttachedMedia);
 }
 
 /** An image or a document: as the API has it, or as Claude Code's own tool reads a file. */
-function readPart(part: JsonObject, path: Path): MediaNode | undefined {
+function readAttachedMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const data = stringAt(part, "base64");
 	if (data === undefined) return readAnthropicMedia(part, path);
 	return readMedia({ path, provider: "anthropic", data, mediaType: stringAt(part, "type") });
 }
 
-/** A record of a session that holds a user's or an assistant's message. */
-export interface SpeechRecord {
-	readonly index: number;
-	readonly record: JsonObject;
-	readonly message: JsonObject;
-	/** The same record where it stands in the file once more. */
-	readonly repeats: readonly SpeechRecord[];
-	/** False where a compaction took its place. */
-	readonly sent?: boolean;
-	/** Indexes of the attachments that are sent along with it. */
-	readonly attachments?: readonly number[];
-}
-
-/** Reads a record as speech; `undefined` for all the others (snapshots, progress, summaries, queue operations, …). */
-export function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
-	if (!isJsonObject(record) || (record.type !== "user" && record.type !== "assistant")) return undefined;
-	const message = Object.hasOwn(record, "message") ? record.message : undefined;
-	return isJsonObject(message) ? { index, record, message, repeats: [] } : undefined;
-}
-
 /**
  * The records that make up the conversation as it would be sent now, in file order: the chain of parents that ends in
- * the last message, with what belongs to it but hangs beside it, since one answer of the API is written as several
- * records and each parallel call has its result as a child of its own. Branches that a rewind or a retry left behind
- * are not part of it, nor are the notices of failed API requests, which are never sent. What a compaction took the place
- * of is, but it is no longer sent.
+ * the last message, with the records that belong to it but hang beside it, since one answer of the API is written as
+ * several records and each parallel call has its result as a child of its own. Branches that a rewind or a retry left
+ * behind are not part of it, nor are the notices of failed API requests, which are never sent. Records that a compaction
+ * replaced are, but they are no longer sent.
  */
-export function conversationRecords(records: readonly unknown[]): SpeechRecord[] {
+function conversationRecords(records: readonly unknown[]) {
 	const { main, ties } = readTree(records);
 	const chain = chainOf(records, main, ties);
 	const choose = (indexes: readonly number[]): ReadonlySet<SpeechRecord> => {
@@ -263,73 +223,17 @@ export function conversationRecords(records: readonly unknown[]): SpeechRecord[]
 	const whole = [...chain, ...compactedChain(records, chain, ties)];
 	const all = choose(whole);
 	const spoken = main.flatMap((one) => (all.has(one) && !isApiError(one) ? [{ ...one, sent: sent.has(one) }] : []));
-	return withAttachments(records, spoken, [...whole, ...trailingAttachments(records, main.at(-1)?.index)]);
-}
-
-/** Adds the attachments of the conversation to the records that they stand behind; the first ones to the first record. */
-function withAttachments(
-	records: readonly unknown[],
-	spoken: readonly SpeechRecord[],
-	whole: readonly number[],
-): SpeechRecord[] {
 	const attached = whole.filter((index) => isAttachment(records[index])).sort((a, b) => a - b);
-	let next = 0;
-	return spoken.map((one, position) => {
-		const end = spoken[position + 1]?.index ?? Number.POSITIVE_INFINITY;
-		const begin = next;
-		while ((attached[next] ?? Number.POSITIVE_INFINITY) < end) next += 1;
-		return next === begin ? one : { ...one, attachments: attached.slice(begin, next) };
-	});
-}
-
-function isAttachment(record: unknown): record is JsonObject {
-	return isJsonObject(record) && record.type === "attachment";
-}
-
-/** The attachments behind the last message, which no message follows yet. */
-function trailingAttachments(records: readonly unknown[], last: number | undefined): number[] {
-	const message = last === undefined ? undefined : records[last];
-	if (last === undefined || !isJsonObject(message)) return [];
-	const ties = new Set([stringAt(message, "uuid")]);
-	return records.flatMap((record, index) => {
-		if (index <= last || !isAttachment(record)) return [];
-		const parent = stringAt(record, "parentUuid");
-		if (parent === undefined || !ties.has(parent)) return [];
-		ties.add(stringAt(record, "uuid"));
-		return [index];
-	});
-}
-
-/** The records before the beginning of a chain, where a compaction made that beginning: what it took the place of. */
-function compactedChain(records: readonly unknown[], chain: readonly number[], ties: RecordTies): number[] {
-	const indexOf = new Map(records.map((record, index) => [isJsonObject(record) ? record.uuid : undefined, index]));
-	const found = new Set(chain);
-	for (let start = chain.at(-1); start !== undefined && ties.isStart(start); ) {
-		const { logicalParentUuid, parentUuid } = records[start] as JsonObject;
-		const named = indexOf.get(logicalParentUuid ?? parentUuid ?? "");
-		const before = named ?? records.findLastIndex((_, index) => index < (start ?? 0) && ties.isNode(index));
-		if (before === -1 || found.has(before)) break;
-		const earlier: readonly number[] = recordChain(records, before, ties);
-		for (const index of earlier) found.add(index);
-		start = earlier.at(-1);
-	}
-	return Array.from(found).slice(chain.length);
-}
-
-/** The records on the way from the last message back to the beginning. */
-export function conversationChain(records: readonly unknown[]): readonly number[] {
-	const { main, ties } = readTree(records);
-	return chainOf(records, main, ties);
-}
-
-function chainOf(records: readonly unknown[], main: readonly SpeechRecord[], ties: RecordTies): readonly number[] {
-	const last = main.at(-1);
-	return last ? recordChain(records, last.index, ties) : [];
+	return { spoken, attached: [...attached, ...trailingAttachments(records, main.at(-1)?.index)] };
 }
 
 /** The messages of the main agent in a session, and how its records are tied. */
 function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[]; ties: RecordTies } {
-	const repeats = repeatedRecords(records, "uuid", contentOf);
+	// Who resumes a session writes the time and the folder of a copied record anew, but not its message.
+	const repeats = repeatedRecords(records, (record) => {
+		const speech = readSpeech(record, 0);
+		return speech ? [record.type, isSidechain(record), speech.message] : record;
+	});
 	const speech = withoutRepeats(
 		records.flatMap((record, index) => readSpeech(record, index) ?? []),
 		repeats,
@@ -344,46 +248,34 @@ function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[];
 		if (!isJsonObject(record) || repeats.has(index)) return false;
 		return isMain(record) && (isSpeech.has(index) || typeof record.uuid === "string");
 	};
-	const isStart = (index: number) => replacesHistory(records[index]);
+	// Nothing before a compaction is sent any longer.
+	const isStart = (index: number) => {
+		const record = records[index];
+		return isJsonObject(record) && (record.subtype === "compact_boundary" || record.isCompactSummary === true);
+	};
 	return { main, ties: { id: "uuid", parent: "parentUuid", isNode, isStart } };
-}
-
-/** Of a message what it says; who resumes a session writes the time and the folder of the copy anew. */
-function contentOf(record: JsonObject): unknown {
-	const speech = readSpeech(record, 0);
-	return speech ? [record.type, isSidechain(record), speech.message] : record;
-}
-
-/** Records that stand in the file more than once are taken where they stand first, with the others beside them. */
-function withoutRepeats(speech: readonly SpeechRecord[], repeats: ReadonlyMap<number, number>): SpeechRecord[] {
-	const others = new Map<number, SpeechRecord[]>();
-	for (const one of speech) {
-		const first = repeats.get(one.index);
-		if (first === undefined) continue;
-		const known = others.get(first);
-		if (known) known.push(one);
-		else others.set(first, [one]);
-	}
-	return speech.flatMap((one) => (repeats.has(one.index) ? [] : { ...one, repeats: others.get(one.index) ?? [] }));
-}
-
-/** The ids of all calls that a record of the main agent answers, whichever branch it stands on. */
-export function answeredCalls(records: readonly unknown[]): readonly string[] {
-	const ids = readTree(records).main.flatMap(({ message }) => idsOf(message, "tool_result", "tool_use_id"));
-	return [...new Set(ids)];
 }
 
 function isSidechain(record: JsonObject): boolean {
 	return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
 }
 
-/** Nothing before a compaction is sent any longer. */
-function replacesHistory(record: unknown): boolean {
-	return isJsonObject(record) && (record.subtype === "compact_boundary" || record.isCompactSummary === true);
+/** Takes records that the file holds more than once at their first place, with the others beside them. */
+function withoutRepeats(
+	speech: readonly SpeechRecord[],
+	repeats: ReadonlyMap<number, number>,
+): readonly SpeechRecord[] {
+	const others = new Map<number, SpeechRecord[]>();
+	for (const one of speech) {
+		const first = repeats.get(one.index);
+		if (first !== undefined) others.set(first, [...(others.get(first) ?? []), one]);
+	}
+	return speech.flatMap((one) => (repeats.has(one.index) ? [] : { ...one, repeats: others.get(one.index) ?? [] }));
 }
 
-function isApiError({ record, message }: SpeechRecord): boolean {
-	return record.isApiErrorMessage === true && message.model === "<synthetic>";
+function chainOf(records: readonly unknown[], main: readonly SpeechRecord[], ties: RecordTies): readonly number[] {
+	const last = main.at(-1);
+	return last ? recordChain(records, last.index, ties) : [];
 }
 
 /** Adds the other records of the same API messages, and results of theirs that no chosen record holds. */
@@ -404,29 +296,64 @@ function addSiblings(main: readonly SpeechRecord[], chosen: Set<SpeechRecord>): 
 }
 
 /** The id under which the API gave an answer, which all records of that answer carry. */
-export function apiMessageId({ record, message }: SpeechRecord): string | undefined {
+function apiMessageId({ record, message }: SpeechRecord): string | undefined {
 	return record.type === "assistant" ? stringAt(message, "id") || undefined : undefined;
 }
 
-function idsOf(message: JsonObject, type: string, key: string): string[] {
-	if (!Array.isArray(message.content)) return [];
-	return (message.content as unknown[]).flatMap((block) =>
-		isJsonObject(block) && block.type === type ? (stringAt(block, key) ?? []) : [],
-	);
+function idsOf({ content }: JsonObject, type: string, key: string): string[] {
+	return objectsOf(content).flatMap((block) => (block.type === type ? (stringAt(block, key) ?? []) : []));
+}
+
+function isApiError({ record, message }: SpeechRecord): boolean {
+	return record.isApiErrorMessage === true && message.model === "<synthetic>";
+}
+
+/** The records before the beginning of a chain that a compaction begins: what the compaction replaced. */
+function compactedChain(records: readonly unknown[], chain: readonly number[], ties: RecordTies): number[] {
+	const indexOf = new Map(records.map((record, index) => [isJsonObject(record) ? record.uuid : undefined, index]));
+	const found = new Set(chain);
+	for (let start = chain.at(-1); start !== undefined && ties.isStart(start); ) {
+		const { logicalParentUuid, parentUuid } = records[start] as JsonObject;
+		const named = indexOf.get(logicalParentUuid ?? parentUuid ?? "");
+		const before = named ?? records.findLastIndex((_, index) => index < (start ?? 0) && ties.isNode(index));
+		if (before === -1 || found.has(before)) break;
+		const earlier: readonly number[] = recordChain(records, before, ties);
+		for (const index of earlier) found.add(index);
+		start = earlier.at(-1);
+	}
+	return Array.from(found).slice(chain.length);
+}
+
+function isAttachment(record: unknown): record is JsonObject {
+	return isJsonObject(record) && record.type === "attachment";
+}
+
+/** The attachments behind the last message, which no message follows yet. */
+function trailingAttachments(records: readonly unknown[], last: number | undefined): number[] {
+	const message = last === undefined ? undefined : records[last];
+	if (last === undefined || !isJsonObject(message)) return [];
+	const ties = new Set([stringAt(message, "uuid")]);
+	return records.flatMap((record, index) => {
+		if (index <= last || !isAttachment(record)) return [];
+		const parent = stringAt(record, "parentUuid");
+		if (parent === undefined || !ties.has(parent)) return [];
+		ties.add(stringAt(record, "uuid"));
+		return [index];
+	});
 }
 
 /**
- * A record as Claude Code writes it for what a user typed, or for an answer of its own that no model gave. It is none of
- * a compaction, before which nothing would be sent any longer, unless it stands in the place of one.
+ * A record as Claude Code writes it for a user's prompt, or for an answer of its own that no model gave. It is none of
+ * a compaction, before which nothing would be sent any longer, unless it replaces one.
  */
-export function writeClaudeCode({ role, text, instead }: WrittenMessage) {
-	const compacted = isJsonObject(instead) && instead.isCompactSummary === true;
-	const uuid = (isJsonObject(instead) && stringAt(instead, "uuid")) || idOfText(text);
+function writeMessage({ role, text, instead }: WrittenMessage) {
+	const compacted = objectOf(instead).isCompactSummary === true;
+	const uuid = stringAt(objectOf(instead), "uuid") || idOfText(text);
 	return {
 		...keptFields(instead, sessionFields),
 		type: role,
 		message: role === "user" ? { role, content: text } : writeAnswer(text, uuid),
-		...(compacted ? keptFields(instead, compactionFields) : {}),
+		...(compacted ? keptFields(instead, ["isVisibleInTranscriptOnly", "isCompactSummary"]) : {}),
 		uuid,
 		...keptFields(instead, ["timestamp"]),
 	};

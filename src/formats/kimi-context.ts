@@ -1,15 +1,7 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
-import { type Fit, type Format, type LocatedMessages, plainMessage, readEach } from "./format.ts";
-import { stringAt } from "./json-values.ts";
-import { openaiChat, probeChatMessage, readChatMessage } from "./openai-chat.ts";
-
-/** What each kind of record holds that Kimi CLI writes between the messages. */
-const ownRecords: Readonly<Record<string, (record: JsonObject) => boolean>> = {
-	_checkpoint: (record) => typeof record.id === "number" && record.content === undefined,
-	_usage: (record) => typeof record.token_count === "number",
-	_system_prompt: (record) => typeof record.content === "string",
-};
+import { type Format, plainMessage, probeMessages, readTranscript } from "./format.ts";
+import { probeChatMessage, readChatMessage } from "./openai-chat.ts";
 
 /**
  * The context file of Kimi CLI (`context.jsonl`): Chat Completions messages, one a line, between records of its own.
@@ -20,42 +12,29 @@ export const kimiContext: Format = {
 	name: "kimi-context",
 	title: "Kimi CLI context",
 	looksFor: "Kimi CLI context (Chat Completions messages between records of `role` _checkpoint or _usage)",
-	probe,
-	read(located) {
-		return {
-			format: "kimi-context",
-			messages: readEach(located, readRecord),
-			surroundings: [],
-			opensWithUser: false,
-		};
-	},
+	probe: ({ messages }) =>
+		messages.some(isOwnRecord)
+			? probeMessages(messages, "", (message, role) => isOwnRecord(message) || probeChatMessage(message, role))
+			: { fit: "none", message: 0, expected: "a record of `role` _checkpoint, _usage or _system_prompt among them" },
+	read: (located) => readTranscript("kimi-context", located, [], readRecord),
 	write: { message: plainMessage, appends: false },
 };
 
-function probe(located: LocatedMessages): Fit {
-	const { messages } = located;
-	const evidence = "a record of `role` _checkpoint, _usage or _system_prompt among them";
-	if (!messages.some(isOwnRecord)) {
-		const chat = openaiChat.probe(located);
-		return chat.fit === "none" ? chat : { fit: "none", message: 0, expected: evidence };
-	}
-	for (let message = 0; message < messages.length; message += 1) {
-		const outcome = isOwnRecord(messages[message]) || probeChatMessage(messages[message]);
-		if (typeof outcome === "string") return { fit: "none", message, expected: outcome };
-	}
-	return { fit: "certain" };
-}
-
-function isOwnRecord(record: unknown): record is JsonObject {
+function isOwnRecord(record: unknown): boolean {
 	if (!isJsonObject(record)) return false;
-	const role = stringAt(record, "role");
-	// Every message of every conversation is asked.
-	if (!role?.startsWith("_")) return false;
-	return Object.hasOwn(ownRecords, role) && ownRecords[role]?.(record) === true;
+	switch (record.role) {
+		case "_checkpoint":
+			return typeof record.id === "number" && record.content === undefined;
+		case "_usage":
+			return typeof record.token_count === "number";
+		case "_system_prompt":
+			return typeof record.content === "string";
+		default:
+			return false;
+	}
 }
 
 function readRecord(record: JsonObject, path: Path): Message[] {
 	if (!isOwnRecord(record)) return [readChatMessage(record, path)];
-	if (record.role !== "_system_prompt") return [];
-	return [{ ...readChatMessage(record, path), role: "system" }];
+	return record.role === "_system_prompt" ? [{ ...readChatMessage(record, path), role: "system" }] : [];
 }

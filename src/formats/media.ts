@@ -17,29 +17,37 @@ export function readInlineMedia(part: JsonObject, path: Path): MediaNode | undef
 /** A part that holds an image, a recording or a document, as a format found it. All of it is untrusted. */
 export interface MediaPart {
 	readonly path: Path;
-	/** Whose rules its tokens are estimated by. */
-	readonly provider: MediaProvider;
-	/** Base64, a data URL or bytes. Of any other URL or id, and of nothing at all, no size is known. */
+	/** Whose rules its tokens are estimated by; `any` where a format is sent to whichever provider. */
+	readonly provider: KnownProvider | "any";
+	/** Base64, a data URL or bytes. The size of anything else, such as another URL or an id, is not known. */
 	readonly data: unknown;
 	/** Such as `image/png`; where it is not said, the data URL or the image's header tells. */
 	readonly mediaType?: string | undefined;
-	/** What it is where the media type does not tell. */
+	/** Its kind where the media type does not tell. */
 	readonly kind?: MediaNode["kind"] | undefined;
-	/** OpenAI's level of detail of an image. */
+	/** OpenAI's level of detail of an image: `low`, `high`, `auto` or `original`. */
 	readonly detail?: string | undefined;
 	/** The value that holds a text in its place; by default `{type: "text", text}`. */
 	readonly write?: MediaNode["write"];
 }
 
+type KnownProvider = "openai" | "anthropic" | "gemini";
+
+/** Tokens by the rule of each provider. */
+type Estimates = Readonly<Record<KnownProvider, number>>;
+
+type Dimensions = NonNullable<MediaNode["dimensions"]>;
+
 /**
- * Describes a media part: what it is, its size, its dimensions and an estimate of its tokens. Looks at the first
- * kilobytes of the data only, and never throws.
+ * Describes a media part: its kind, its size, its dimensions and an estimate of its tokens. Looks at the first kilobytes
+ * of the data only, and never throws.
  */
 export function readMedia(part: MediaPart): MediaNode {
 	const { path, provider, detail, write = writeTextPart } = part;
 	const data = mediaData(part.data);
 	const said = part.mediaType || data.mediaType;
-	const kindSaid = kindOf(said) ?? part.kind;
+	const family = said?.split("/", 1)[0]?.toLowerCase();
+	const kindSaid = (["image", "audio", "video"] as const).find((kind) => kind === family) ?? part.kind;
 	const header = kindSaid === undefined || kindSaid === "image" ? imageHeader(data) : undefined;
 	const kind = kindSaid ?? (header ? "image" : "document");
 	const mediaType = said ?? header?.mediaType;
@@ -47,225 +55,28 @@ export function readMedia(part: MediaPart): MediaNode {
 	const tokens =
 		kind === "image"
 			? imageTokens(provider, { dimensions, detail })
-			: kind === "document"
-				? documentTokens(provider, { mediaType, data })
-				: recordingTokens(provider, { kind, mediaType, data });
+			: tokensFor(
+					provider,
+					kind === "document" ? documentTokens(mediaType, data) : recordingTokens(kind, mediaType, data),
+				);
 	return { path, kind, mediaType, bytes: data.bytes, dimensions, tokens, write };
 }
 
-/** Tokens of several media together. */
-export function tokensOfMedia(media: readonly MediaNode[]): number {
-	return media.reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
-function kindOf(mediaType: string | undefined): MediaNode["kind"] | undefined {
-	const family = mediaType?.split("/", 1)[0]?.toLowerCase();
-	return family === "image" || family === "audio" || family === "video" ? family : undefined;
+/** Where the provider is not known, no estimate may be too small. */
+function tokensFor(provider: MediaPart["provider"], estimates: Estimates): number {
+	return provider === "any" ? Math.max(...Object.values(estimates)) : estimates[provider];
 }
 
 function writeTextPart(text: string) {
 	return { type: "text", text };
 }
 
-/** Bytes of a PDF that are searched for pages. */
-const searchedBytes = 192 * 1_024;
-
-/** Bytes assumed of a page where none can be seen: low, so that no estimate is too small. */
-const bytesPerPage = 50_000;
-
-/** Pages assumed of a document that is only referred to. */
-const assumedPages = 10;
-
-/** Bytes of text assumed for a token. */
-const bytesPerToken = 4;
-
-/**
- * Tokens of a document, by its pages: 3 000 each for Anthropic, the upper end of what its guide gives
- * (docs.anthropic.com, "PDF support", "Estimate your costs"); 258 for Gemini (ai.google.dev, "Document understanding");
- * for OpenAI, which sends the image and the text of each page (platform.openai.com/docs/guides/pdf-files), 1 105 for an
- * upright page in high detail and an assumed 700 of text. Plain text counts as a token for each 4 bytes.
- */
-export function documentTokens(
-	provider: MediaProvider,
-	document: { readonly mediaType: string | undefined; readonly data: MediaData },
-): number {
-	const { mediaType = "", data } = document;
-	if (data.bytes !== undefined && isText(mediaType)) return Math.ceil(data.bytes / bytesPerToken);
-	const pages = pagesOf(data);
-	return tokensFor(provider, {
-		openai: () => pages * 1_805,
-		anthropic: () => pages * 3_000,
-		gemini: () => pages * 258,
-	});
-}
-
-function isText(mediaType: string): boolean {
-	return /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript|x-sh|csv|toml)\b|\+(?:json|xml)\b/i.test(mediaType);
-}
-
-/** Pages, from the page objects in the beginning of a PDF, else from its size. */
-function pagesOf({ bytes, head }: MediaData): number {
-	if (bytes === undefined) return assumedPages;
-	const beginning = head(searchedBytes);
-	const text = Buffer.from(beginning.buffer, beginning.byteOffset, beginning.byteLength).toString("latin1");
-	const seen = text.startsWith("%PDF") ? (text.match(/\/Type\s*\/Page(?![A-Za-z])/g)?.length ?? 0) : 0;
-	const pages = seen === 0 ? bytes / bytesPerPage : seen * Math.max(1, bytes / beginning.byteLength);
-	return Math.max(1, Math.ceil(pages));
-}
-
-/** What an image's own header says. */
-export interface ImageHeader {
-	/** Such as `image/png`. */
-	readonly mediaType: string;
-	readonly dimensions: Dimensions;
-}
-
-/**
- * Bytes that are decoded: nearly every header stands in the first kilobyte, but a JPEG may hold a preview and a colour
- * profile before its own.
- */
-const headSizes = [1_024, 192 * 1_024] as const;
-
-/** Reads the header of a PNG, JPEG, GIF or WebP from the first 192 kB; `undefined` for anything else. */
-export function imageHeader({ head, bytes }: MediaData): ImageHeader | undefined {
-	if (bytes === undefined) return undefined;
-	for (const [tries, size] of headSizes.entries()) {
-		if (tries > 0 && bytes <= (headSizes[tries - 1] ?? 0)) return undefined;
-		const found = dimensionsOf(head(size));
-		if (found) return found;
-	}
-	return undefined;
-}
-
-function dimensionsOf(head: Uint8Array): ImageHeader | undefined {
-	try {
-		const found = imageDimensionsFromData(head);
-		if (!found || found.width === 0 || found.height === 0) return undefined;
-		return { mediaType: `image/${found.type}`, dimensions: { width: found.width, height: found.height } };
-	} catch {
-		// The data is untrusted, and a header that breaks its reader only means that the dimensions are not known.
-		return undefined;
-	}
-}
-
-/** What is known of an image. */
-export interface KnownImage {
-	/** Pixels; `undefined` where not known. */
-	readonly dimensions: Dimensions | undefined;
-	/** OpenAI's `detail`: `low`, `high`, `auto` or `original`. */
-	readonly detail: string | undefined;
-}
-
-/** Tokens of an image, by its provider's published rule; where its dimensions are not known, what that gives at most. */
-export function imageTokens(provider: MediaProvider, image: KnownImage): number {
-	return tokensFor(provider, {
-		openai: () => openaiTokens(image),
-		anthropic: () => anthropicTokens(image.dimensions),
-		gemini: () => geminiTokens(image.dimensions),
-	});
-}
-
-/**
- * OpenAI, models of the GPT-4o class: 85 tokens, and 170 for each tile of 512 px once the image is scaled down to fit
- * 2 048 px square and then to a shortest side of 768 px; 85 in low detail. Eight tiles are the most that leaves. In
- * `original` detail one token for each patch of 32 px, at most 10 000.
- * Source: platform.openai.com/docs/guides/images-vision, "Calculating costs".
- */
-function openaiTokens({ dimensions, detail }: KnownImage): number {
-	if (detail === "low") return 85;
-	if (detail === "original") return Math.min(10_000, dimensions ? tiles(dimensions, 32) : 10_000);
-	if (!dimensions) return 85 + 8 * 170;
-	const fitting = scaleDown(dimensions, 2_048 / longEdge(dimensions));
-	const scaled = scaleDown(fitting, 768 / Math.min(fitting.width, fitting.height));
-	return 85 + tiles(scaled, 512) * 170;
-}
-
-/**
- * Anthropic: width × height / 750, once the image is scaled down to a long edge of 1 568 px and about 1 600 tokens.
- * Source: docs.anthropic.com, "Vision", "Evaluate image size".
- */
-function anthropicTokens(dimensions: Dimensions | undefined): number {
-	if (!dimensions) return 1_600;
-	const { width, height } = scaleDown(dimensions, 1_568 / longEdge(dimensions));
-	return Math.min(1_600, Math.ceil((width * height) / 750));
-}
-
-/**
- * Gemini: 258 tokens where both sides are at most 384 px, else 258 for each tile of 768 px (ai.google.dev, "Understand
- * and count tokens"), of an image that is first scaled down to 3 072 px square (ai.google.dev, "Image understanding").
- * One of unknown dimensions counts as the 1 120 that Gemini 3 gives one by default (ai.google.dev, "Media resolution").
- */
-function geminiTokens(dimensions: Dimensions | undefined): number {
-	if (!dimensions) return 1_120;
-	if (longEdge(dimensions) <= 384) return 258;
-	return tiles(scaleDown(dimensions, 3_072 / longEdge(dimensions)), 768) * 258;
-}
-
-function longEdge({ width, height }: Dimensions): number {
-	return Math.max(width, height);
-}
-
-/** Scales both sides; an image is never scaled up. */
-function scaleDown({ width, height }: Dimensions, factor: number): Dimensions {
-	const least = (side: number) => Math.max(1, Math.round(side * Math.min(1, factor)));
-	return { width: least(width), height: least(height) };
-}
-
-function tiles({ width, height }: Dimensions, side: number): number {
-	return Math.ceil(width / side) * Math.ceil(height / side);
-}
-
-/** Bytes a second assumed of compressed sound (64 kbit/s) and of video (1 Mbit/s): low, so that no estimate is too small. */
-const bytesPerSecond = { audio: 8_000, video: 125_000 } as const;
-
-/** Seconds assumed of a recording that is only referred to. */
-const assumedSeconds = 60;
-
-/** Bytes in which the header of a WAV file is looked for. */
-const headerBytes = 4_096;
-
-/**
- * Tokens of a recording: sound 10 a second for OpenAI (600 a minute; platform.openai.com/docs/guides/realtime-costs) and
- * 32 for Gemini, video 263 (ai.google.dev, "Understand and count tokens"). Where a provider takes no such recordings,
- * Gemini's numbers stand. The duration follows from the size: exactly for WAV and PCM, else at 64 kbit/s of sound or
- * 1 Mbit/s of video; a recording of unknown size counts as a minute.
- */
-export function recordingTokens(
-	provider: MediaProvider,
-	recording: { readonly kind: "audio" | "video"; readonly mediaType: string | undefined; readonly data: MediaData },
-): number {
-	const seconds = secondsOf(recording);
-	if (recording.kind === "video") return Math.ceil(seconds * 263);
-	const gemini = () => Math.ceil(seconds * 32);
-	return tokensFor(provider, { openai: () => Math.ceil(seconds * 10), anthropic: gemini, gemini });
-}
-
-function secondsOf({ kind, mediaType, data }: Parameters<typeof recordingTokens>[1]): number {
-	if (data.bytes === undefined) return assumedSeconds;
-	const rate = (kind === "audio" ? (wavRate(data.head(headerBytes)) ?? pcmRate(mediaType)) : 0) || bytesPerSecond[kind];
-	return data.bytes / rate;
-}
-
-/** Bytes a second that the header of a WAV file states. */
-function wavRate(head: Uint8Array): number | undefined {
-	const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
-	const name = (offset: number) => String.fromCharCode(...head.subarray(offset, offset + 4));
-	if (name(0) !== "RIFF" || name(8) !== "WAVE") return undefined;
-	for (let offset = 12; offset + 20 <= head.length; offset += 8 + view.getUint32(offset + 4, true)) {
-		if (name(offset) === "fmt ") return view.getUint32(offset + 16, true);
-	}
-	return undefined;
-}
-
-/** Bytes a second of raw 16-bit mono sound: at the rate that its media type states, or OpenAI's 24 kHz. */
-function pcmRate(mediaType = ""): number | undefined {
-	if (!/^audio\/(?:pcm|l16|x-raw)/i.test(mediaType)) return undefined;
-	const samples = Number(/;\s*rate=(\d{4,6})\b/i.exec(mediaType)?.[1] ?? 24_000);
-	return samples * 2;
+export function tokensOfMedia(media: readonly MediaNode[]): number {
+	return media.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** The data of a media part, as far as it is looked at. */
-export interface MediaData {
+interface MediaData {
 	/** The media type that a data URL names. */
 	readonly mediaType: string | undefined;
 	/** Size of the data in bytes; `undefined` where it is only referred to. */
@@ -274,20 +85,14 @@ export interface MediaData {
 	readonly head: (limit: number) => Uint8Array;
 }
 
-/** Longest beginning of a data URL: its media type and parameters, in characters. */
-const longestHeader = 1_024;
-
-/** Characters that tell base64 from a path or a URL. */
-const sample = 256;
-
 const nothing: MediaData = { mediaType: undefined, bytes: undefined, head: () => new Uint8Array() };
 
 /** Looks at data in whichever form a part holds it: base64, a data URL, bytes; any other URL or id tells nothing. */
-export function mediaData(data: unknown): MediaData {
+function mediaData(data: unknown): MediaData {
 	if (data instanceof Uint8Array) {
 		return { mediaType: undefined, bytes: data.byteLength, head: (limit) => data.subarray(0, limit) };
 	}
-	// What JSON makes of a Node.js `Buffer`.
+	// A Node.js `Buffer` becomes this in JSON.
 	if (isJsonObject(data) && data.type === "Buffer" && Array.isArray(data.data)) {
 		const values = data.data as unknown[];
 		const byte = (value: unknown) => (typeof value === "number" ? value : 0);
@@ -296,17 +101,18 @@ export function mediaData(data: unknown): MediaData {
 	}
 	if (typeof data !== "string") return nothing;
 	if (/^data:/i.test(data)) return fromDataUrl(data);
-	const isBase64 = data !== "" && /^[\w+/=\s-]*$/.test(data.slice(0, sample));
+	// The beginning tells base64 from a path or a URL.
+	const isBase64 = data !== "" && /^[\w+/=\s-]*$/.test(data.slice(0, 256));
 	return isBase64 ? fromBase64(data, 0, undefined) : nothing;
 }
 
 function fromDataUrl(url: string): MediaData {
-	const comma = url.slice(0, longestHeader).indexOf(",");
+	const comma = url.slice(0, 1_024).indexOf(",");
 	if (comma === -1) return nothing;
 	const header = url.slice("data:".length, comma);
 	const mediaType = header.replace(/;base64$/i, "") || undefined;
 	if (/;base64$/i.test(header)) return fromBase64(url, comma + 1, mediaType);
-	// Percent-encoded text: its length is near enough, and no header of an image stands in it.
+	// Percent-encoded text: its length is near enough, and it holds no header of an image.
 	return { ...nothing, mediaType, bytes: url.length - comma - 1 };
 }
 
@@ -319,18 +125,156 @@ function fromBase64(text: string, start: number, mediaType: string | undefined):
 	};
 }
 
-/** Whose rules a format's media are estimated by; `any` where a format is sent to whichever provider. */
-export type MediaProvider = KnownProvider | "any";
+/**
+ * Bytes that are decoded: nearly every header is in the first kilobyte, but a JPEG may hold a preview and a colour
+ * profile before its own.
+ */
+const headSizes = [1_024, 192 * 1_024];
 
-type KnownProvider = "openai" | "anthropic" | "gemini";
+/** Reads the header of a PNG, JPEG, GIF or WebP from the first 192 kB; `undefined` for anything else. */
+function imageHeader({ head, bytes = 0 }: MediaData) {
+	let decoded = 0;
+	for (const size of headSizes) {
+		if (bytes <= decoded) return undefined;
+		decoded = size;
+		try {
+			const found = imageDimensionsFromData(head(size));
+			if (!found || found.width === 0 || found.height === 0) continue;
+			return { mediaType: `image/${found.type}`, dimensions: { width: found.width, height: found.height } };
+		} catch {
+			// The data is untrusted, and a header that breaks its reader only means that the dimensions are not known.
+		}
+	}
+	return undefined;
+}
 
-/** Width and height in pixels. */
-export type Dimensions = NonNullable<MediaNode["dimensions"]>;
+/** Tokens of an image, by each provider's published rule; where its dimensions are not known, the most of that rule. */
+export function imageTokens(
+	provider: MediaPart["provider"],
+	{ dimensions, detail }: { readonly dimensions: Dimensions | undefined; readonly detail: string | undefined },
+): number {
+	return tokensFor(provider, {
+		openai: openaiTokens(dimensions, detail),
+		anthropic: dimensions ? anthropicTokens(dimensions) : 1_600,
+		gemini: dimensions ? geminiTokens(dimensions) : 1_120,
+	});
+}
 
-/** Tokens by one provider's rule; where it is not known which one will be asked, the largest of them. */
-export function tokensFor(provider: MediaProvider, estimate: Readonly<Record<KnownProvider, () => number>>): number {
-	if (provider !== "any") return estimate[provider]();
-	return Math.max(estimate.openai(), estimate.anthropic(), estimate.gemini());
+/**
+ * OpenAI, models of the GPT-4o class: 85 tokens, and 170 for each tile of 512 px once the image is scaled down to fit
+ * 2 048 px square and then to a shortest side of 768 px; 85 in low detail. Eight tiles are the most that leaves. In
+ * `original` detail one token for each patch of 32 px, at most 10 000.
+ * Source: platform.openai.com/docs/guides/images-vision, "Calculating costs".
+ */
+function openaiTokens(dimensions: Dimensions | undefined, detail: string | undefined): number {
+	if (detail === "low") return 85;
+	if (detail === "original") return Math.min(10_000, dimensions ? tiles(dimensions, 32) : 10_000);
+	if (!dimensions) return 85 + 8 * 170;
+	const fitting = scaleDown(dimensions, 2_048 / longEdge(dimensions));
+	const scaled = scaleDown(fitting, 768 / Math.min(fitting.width, fitting.height));
+	return 85 + tiles(scaled, 512) * 170;
+}
+
+/**
+ * Anthropic: width × height / 750, once the image is scaled down to a long edge of 1 568 px and about 1 600 tokens.
+ * Source: docs.anthropic.com, "Vision", "Evaluate image size".
+ */
+function anthropicTokens(dimensions: Dimensions): number {
+	const { width, height } = scaleDown(dimensions, 1_568 / longEdge(dimensions));
+	return Math.min(1_600, Math.ceil((width * height) / 750));
+}
+
+/**
+ * Gemini: 258 tokens where both sides are at most 384 px, else 258 for each tile of 768 px (ai.google.dev, "Understand
+ * and count tokens"), of an image that is first scaled down to 3 072 px square (ai.google.dev, "Image understanding").
+ * One of unknown dimensions counts as the 1 120 that Gemini 3 gives one by default (ai.google.dev, "Media resolution").
+ */
+function geminiTokens(dimensions: Dimensions): number {
+	if (longEdge(dimensions) <= 384) return 258;
+	return tiles(scaleDown(dimensions, 3_072 / longEdge(dimensions)), 768) * 258;
+}
+
+function longEdge({ width, height }: Dimensions): number {
+	return Math.max(width, height);
+}
+
+/** Scales both sides; an image is never scaled up. */
+function scaleDown({ width, height }: Dimensions, factor: number): Dimensions {
+	const scale = (side: number) => Math.max(1, Math.round(side * Math.min(1, factor)));
+	return { width: scale(width), height: scale(height) };
+}
+
+function tiles({ width, height }: Dimensions, side: number): number {
+	return Math.ceil(width / side) * Math.ceil(height / side);
+}
+
+const plainTextTypes = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript|x-sh|csv|toml)\b|\+(?:json|xml)\b/i;
+
+/**
+ * Tokens of a document, by its pages: 3 000 each for Anthropic, the upper end of what its guide gives
+ * (docs.anthropic.com, "PDF support", "Estimate your costs"); 258 for Gemini (ai.google.dev, "Document understanding");
+ * for OpenAI, which sends the image and the text of each page (platform.openai.com/docs/guides/pdf-files), 1 105 for an
+ * upright page in high detail and an assumed 700 of text. Plain text counts as a token for each 4 bytes.
+ */
+function documentTokens(mediaType: string | undefined, data: MediaData): Estimates {
+	if (data.bytes !== undefined && plainTextTypes.test(mediaType ?? "")) {
+		const tokens = Math.ceil(data.bytes / 4);
+		return { openai: tokens, anthropic: tokens, gemini: tokens };
+	}
+	const pages = pagesOf(data);
+	return { openai: pages * 1_805, anthropic: pages * 3_000, gemini: pages * 258 };
+}
+
+/** Bytes of a PDF that are searched for pages. */
+const searchedBytes = 192 * 1_024;
+
+/** Bytes assumed of a page where none can be seen: low, so that no estimate is too small. */
+const bytesPerPage = 50_000;
+
+/** Pages, from the page objects in the beginning of a PDF, else from its size. */
+function pagesOf({ bytes, head }: MediaData): number {
+	// A document that is only referred to.
+	if (bytes === undefined) return 10;
+	const beginning = head(searchedBytes);
+	const text = Buffer.from(beginning.buffer, beginning.byteOffset, beginning.byteLength).toString("latin1");
+	const seen = text.startsWith("%PDF") ? (text.match(/\/Type\s*\/Page(?![A-Za-z])/g)?.length ?? 0) : 0;
+	const pages = seen === 0 ? bytes / bytesPerPage : seen * Math.max(1, bytes / beginning.byteLength);
+	return Math.max(1, Math.ceil(pages));
+}
+
+/** Bytes a second assumed of compressed sound (64 kbit/s) and of video (1 Mbit/s): low, so that no estimate is too small. */
+const bytesPerSecond = { audio: 8_000, video: 125_000 } as const;
+
+/**
+ * Tokens of a recording: sound 10 a second for OpenAI (600 a minute; platform.openai.com/docs/guides/realtime-costs) and
+ * 32 for Gemini, video 263 (ai.google.dev, "Understand and count tokens"). Where a provider takes no such recordings,
+ * Gemini's numbers are used. The duration follows from the size: exactly for WAV and PCM, else from an assumed rate. A
+ * recording that is only referred to counts as a minute.
+ */
+function recordingTokens(kind: "audio" | "video", mediaType: string | undefined, data: MediaData): Estimates {
+	const isAudio = kind === "audio";
+	const knownRate = isAudio ? (wavRate(data) ?? pcmRate(mediaType)) : undefined;
+	const seconds = data.bytes === undefined ? 60 : data.bytes / (knownRate || bytesPerSecond[kind]);
+	const gemini = Math.ceil(seconds * (isAudio ? 32 : 263));
+	return { openai: isAudio ? Math.ceil(seconds * 10) : gemini, anthropic: gemini, gemini };
+}
+
+/** Bytes a second that the header of a WAV file states. */
+function wavRate(data: MediaData): number | undefined {
+	const head = data.head(4_096);
+	const view = new DataView(head.buffer, head.byteOffset, head.byteLength);
+	const name = (offset: number) => String.fromCharCode(...head.subarray(offset, offset + 4));
+	if (name(0) !== "RIFF" || name(8) !== "WAVE") return undefined;
+	for (let offset = 12; offset + 20 <= head.length; offset += 8 + view.getUint32(offset + 4, true)) {
+		if (name(offset) === "fmt ") return view.getUint32(offset + 16, true);
+	}
+	return undefined;
+}
+
+/** Bytes a second of raw 16-bit mono sound: at the rate that its media type states, or OpenAI's 24 kHz. */
+function pcmRate(mediaType = ""): number | undefined {
+	if (!/^audio\/(?:pcm|l16|x-raw)/i.test(mediaType)) return undefined;
+	return Number(/;\s*rate=(\d{4,6})\b/i.exec(mediaType)?.[1] ?? 24_000) * 2;
 }
 
 /** An image as a part of a conversation held it. */

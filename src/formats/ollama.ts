@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
-import { finishResponse, hasMember, type LastResponse } from "./answer.ts";
+import { finishResponse, type LastResponse } from "./answer.ts";
 import {
 	type Exchange,
 	type Fit,
@@ -8,13 +8,12 @@ import {
 	type LocatedMessages,
 	pairByPosition,
 	plainMessage,
-	readSurroundings,
+	probeEach,
+	readTranscript,
 } from "./format.ts";
-import { idAt, stringAt } from "./json-values.ts";
+import { hasMember, idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { openaiChat, readChatAnswer, readChatMessage } from "./openai-chat.ts";
-
-const expected = "a call without an id or with an `index`, a result with `tool_name`, or `images`, among the messages";
 
 /**
  * Messages of Ollama's own `/api/chat`: Chat Completions roles, but a call's arguments are an object, and a result names
@@ -27,41 +26,34 @@ export const ollama: Format = {
 	looksFor: 'Ollama messages (calls with `arguments` as an object, results in `role: "tool"` with `tool_name`)',
 	probe,
 	read(located) {
-		const { messages, base } = located;
-		const ids = pairByPosition(messages.map(exchangesOf));
-		return {
-			format: "ollama",
-			messages: messages.map((value, index) => readMessage(value as JsonObject, [...base, index], ids[index] ?? [])),
-			surroundings: readSurroundings(located, ["tools"]),
-			opensWithUser: false,
-		};
+		const ids = pairByPosition(located.messages.map(exchangesOf));
+		return readTranscript("ollama", located, ["tools"], (message, path, index) =>
+			readMessage(message, path, ids[index] ?? []),
+		);
 	},
 	write: { message: plainMessage, appends: true },
 	answer: { shape: "{message, done_reason} of Ollama", read: readAnswer },
 };
 
 function probe(located: LocatedMessages): Fit {
-	const chat = openaiChat.probe(located);
-	if (chat.fit === "none") return chat;
-	let isCertain = false;
-	for (const [message, value] of located.messages.entries()) {
-		if (!isJsonObject(value)) continue;
-		if (Array.isArray(value.content)) return { fit: "none", message, expected: "`content` as a string" };
-		isCertain ||= value.role === "tool" && stringAt(value, "tool_name") !== undefined;
-		isCertain ||= imagesOf(value).some((image) => typeof image === "string");
-		for (const call of callsOf(value)) {
-			const body = isJsonObject(call.function) ? call.function : {};
-			// Ollama refuses the string that Chat Completions has there, and programs put an object there in both.
-			if (!isJsonObject(body.arguments)) return { fit: "none", message, expected: "a call's `arguments` as an object" };
-			isCertain ||= idAt(call, "id") === undefined || typeof body.index === "number";
-		}
-	}
-	return isCertain ? { fit: "certain" } : { fit: "none", message: 0, expected };
-}
-
-function callsOf(message: unknown): readonly JsonObject[] {
-	const calls = isJsonObject(message) ? message.tool_calls : undefined;
-	return Array.isArray(calls) ? (calls as unknown[]).filter(isJsonObject) : [];
+	const evidence =
+		"a call without an id or with an `index`, a result with `tool_name`, or `images`, among the messages";
+	const own = probeEach(located.messages, evidence, (message) => {
+		if (!isJsonObject(message)) return "an object with `role`";
+		if (Array.isArray(message.content)) return "`content` as a string";
+		const calls = objectsOf(message.tool_calls);
+		const bodies = calls.map((call) => objectOf(call.function));
+		// Ollama refuses the string that Chat Completions has there, and programs put an object there in both.
+		if (!bodies.every((body) => isJsonObject(body.arguments))) return "a call's `arguments` as an object";
+		return (
+			(message.role === "tool" && stringAt(message, "tool_name") !== undefined) ||
+			listOf(message.images).some((image) => typeof image === "string") ||
+			calls.some((call) => idAt(call, "id") === undefined) ||
+			bodies.some((body) => typeof body.index === "number")
+		);
+	});
+	const chat: Fit = own.fit === "none" ? own : openaiChat.probe(located);
+	return chat.fit === "none" ? chat : own;
 }
 
 function exchangesOf(message: unknown): readonly Exchange[] {
@@ -71,7 +63,7 @@ function exchangesOf(message: unknown): readonly Exchange[] {
 		const name = stringAt(message, "tool_name") ?? stringAt(message, "name");
 		return [{ kind: "result", name, ownId: idAt(message, "tool_call_id") }];
 	}
-	return callsOf(message).map((call) => {
+	return objectsOf(message.tool_calls).map((call) => {
 		const body = isJsonObject(call.function) ? call.function : call;
 		return { kind: "call", name: stringAt(body, "name"), ownId: idAt(call, "id") };
 	});
@@ -79,22 +71,14 @@ function exchangesOf(message: unknown): readonly Exchange[] {
 
 function readMessage(value: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {
 	const message = readChatMessage(value, path);
+	// A text cannot stand for an image beside the content: the list takes nothing but images.
+	const images = listOf(value.images).map((data) => readMedia({ path, provider: "any", data, kind: "image" }));
 	return {
 		...message,
-		mediaTokens: message.mediaTokens + imageTokens(value, path),
+		mediaTokens: images.reduce((sum, { tokens }) => sum + tokens, message.mediaTokens),
 		calls: message.calls.map((call, index) => ({ ...call, id: ids[index] ?? call.id })),
 		results: message.results.map((result) => ({ ...result, callId: ids[0] ?? result.callId })),
 	};
-}
-
-/** Tokens of the images beside a message's content. A text cannot stand for one: the list takes nothing but images. */
-function imageTokens(message: JsonObject, path: Path): number {
-	const tokens = imagesOf(message).map((data) => readMedia({ path, provider: "any", data, kind: "image" }).tokens);
-	return tokens.reduce((sum, one) => sum + one, 0);
-}
-
-function imagesOf({ images }: JsonObject): readonly unknown[] {
-	return Array.isArray(images) ? images : [];
 }
 
 /** Ollama's own API: `message` from /api/chat, or the text as `response` from /api/generate. */

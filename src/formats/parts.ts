@@ -1,106 +1,158 @@
 import { isJsonObject, type JsonObject, stringify } from "../conversation/json.ts";
 import { childPath, type MediaNode, type Path, type TextNode, type WholeContent } from "../conversation/transcript.ts";
-import { asCountedText, none, stringAt } from "./json-values.ts";
+import { asCountedText, membersOf, stringAt } from "./json-values.ts";
 
-/**
- * Reads the content of a tool's result in an API whose results are a string or a list of parts, as Chat Completions and
- * Messages have it. What a program put there of its own (an object, a list of records or of strings) is opened: its long
- * strings may be cut, though nothing can stand for all of it.
- */
-export function readToolContent(content: unknown, path: Path, readMedia: ReadMedia): TypedParts {
-	const { texts, whole, media, others } = readResultContent(content, path, readMedia);
-	if (others.length > 0) return { ...readTypedParts(content, path, readMedia), whole: undefined };
-	return { texts, whole, media, counted: none };
-}
-
-/** The editable side of a result's content: a string, or a list of `{type: "text", text}` parts among others. */
-export interface ResultContent {
+/** The content of a result: what may be edited of it, and what is counted beside. */
+export interface ToolContent {
 	readonly texts: readonly TextNode[];
 	readonly whole: WholeContent | undefined;
 	readonly media: readonly MediaNode[];
-	/** Parts that are neither text nor media, each opaque. */
-	readonly others: readonly unknown[];
+	readonly counted: readonly string[];
 }
 
-/** Reads a part that holds media; `undefined` for all others. */
-type ReadMediaPart = (part: JsonObject, path: Path) => MediaNode | undefined;
+const none: readonly never[] = [];
+
+export const noContent: ToolContent = { texts: none, whole: undefined, media: none, counted: none };
+
+/** Recognises a part that holds media. */
+export type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
 
 /**
- * Reads content that is a string or a list of parts, as Chat Completions and Messages have it. A list that holds only
- * text parts counts as one text; anything else (null, an object, a list with an image) cannot be written as a whole.
+ * Reads a result's content in an API whose results are a string or a list of parts. What a program put there of its own
+ * (an object, a list of records) is opened: its long strings may be cut, but nothing can stand for all of it.
  */
-export function readResultContent(
-	content: unknown,
-	path: Path,
-	readMedia: ReadMediaPart = () => undefined,
-): ResultContent {
-	if (typeof content === "string") {
-		return { texts: [{ path, text: content }], whole: { path, write: asText }, media: none, others: none };
-	}
-	if (!Array.isArray(content)) {
-		const others = content === undefined || content === null ? none : [content];
-		return { texts: none, whole: undefined, media: none, others };
-	}
-	const texts: TextNode[] = [];
-	const media: MediaNode[] = [];
-	const others: unknown[] = [];
-	content.forEach((part: unknown, index) => {
-		const at = childPath(path, index);
-		const text = isJsonObject(part) && part.type === "text" ? stringAt(part, "text") : undefined;
-		const node = isJsonObject(part) && text === undefined ? readMedia(part, at) : undefined;
-		if (text !== undefined) texts.push({ path: childPath(at, "text"), text });
-		else if (node) {
-			media.push(node);
-			texts.push(...(node.texts ?? []));
-		} else others.push(part);
-	});
-	const first: unknown = content[0];
-	const isText = texts.length > 0 && media.length + others.length === 0 && isJsonObject(first);
-	const whole = isText ? { path, write: (text: string) => [{ ...first, text }] } : undefined;
-	return { texts, whole, media, others };
+export function readToolContent(content: unknown, path: Path, readMedia: ReadMedia = noMedia): ToolContent {
+	const read = readOpenContent(content, path, readMedia);
+	return isJsonObject(content) ? { ...read, whole: undefined } : read;
+}
+
+/**
+ * Reads a result's content that may be any JSON: a string, a list of parts that name their `type`, an object, or the
+ * result of an MCP server. A list that holds only texts counts as one text. Of everything else the long strings may be
+ * cut, but nothing can stand for all of it.
+ */
+export function readOpenContent(content: unknown, path: Path, readMedia: ReadMedia = noMedia): ToolContent {
+	if (typeof content === "string") return textContent(content, path);
+	if (Array.isArray(content)) return readTypedParts(content, path, readMedia);
+	if (!isJsonObject(content)) return opaque(content ?? undefined);
+	return readMcpResult(content, path, readMedia) ?? readJsonTexts(content, path, readMedia);
+}
+
+/**
+ * Reads a result's content in an API that takes objects only, so that its users wrap a text: `{output: "…"}`,
+ * `{result: "…"}`, `{error: "…"}` or the same under another name. A wrapped text can be replaced, as can the blocks of
+ * a wrapped result of MCP.
+ */
+export function readWrappedContent(value: unknown, path: Path, readMedia: ReadMedia): ToolContent {
+	if (typeof value === "string") return textContent(value, path);
+	if (!isJsonObject(value)) return Array.isArray(value) ? readJsonTexts(value, path, readMedia) : opaque(value);
+	const key = onlyMember(value);
+	const inner = key === undefined ? undefined : value[key];
+	const at = [...path, key ?? ""];
+	if (typeof inner === "string") return textContent(inner, at);
+	const held = isJsonObject(inner) ? readMcpResult(inner, at, readMedia) : undefined;
+	return held ?? readOpenContent(value, path, readMedia);
+}
+
+/** The key of an object that holds a single value; null beside it says nothing: `{result: "…", error: null}`. */
+export function onlyMember(object: JsonObject): string | undefined {
+	const [key, ...others] = Object.keys(object).filter((name) => object[name] !== null);
+	return others.length > 0 ? undefined : key;
+}
+
+/** A content that is one text. */
+export function textContent(text: string, path: Path): ToolContent {
+	return { texts: [{ path, text }], whole: { path, write: asText }, media: none, counted: none };
 }
 
 function asText(text: string): string {
 	return text;
 }
 
-/**
- * Reads a result's content that may be any JSON: a string, a list of parts that name their `type`, an object, or what an
- * MCP server returned. A list that holds only texts counts as one text. Of everything else the long strings may be cut, but
- * nothing can stand for all of it.
- */
-export function readTypedParts(content: unknown, path: Path, readMedia: ReadMedia): TypedParts {
-	if (typeof content === "string") {
-		return { texts: [{ path, text: content }], whole: { path, write: (text) => text }, media: [], counted: [] };
-	}
-	if (isJsonObject(content)) {
-		const result = readMcpResult(content, path, readMedia);
-		return result ?? { ...readJsonTexts(content, path, readMedia), whole: undefined };
-	}
-	if (Array.isArray(content)) return readTypedPartList(content, path, readMedia);
-	const counted = content === undefined || content === null ? [] : [asCountedText(content)];
-	return { texts: [], whole: undefined, media: [], counted };
+/** A content that is one image, recording or document. */
+export function mediaContent(node: MediaNode): ToolContent {
+	return { ...noContent, media: [node] };
 }
 
-const blockTypes: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
+/** A content that is counted and never edited. */
+export function opaque(value: unknown): ToolContent {
+	return value === undefined ? noContent : { ...noContent, counted: [asCountedText(value)] };
+}
 
-/** What stands beside the `content` of a result; with `structuredContent` the same output stands there again. */
-const besideContent = new Set(["content", "isError", "_meta"]);
+function noMedia(): undefined {
+	return undefined;
+}
 
 /**
- * Reads a result that is what an MCP server returned (`CallToolResult`), as programs pass it on to APIs that take any
- * JSON: `{content: [{type: "text", text}, …], isError}`. Its blocks count as a list of parts; what stands around them
- * stays. `undefined` for any other object.
+ * Reads a list of parts. One that holds only texts counts as one text. `textKey`: the key of a part's text, where it is a
+ * text; `readOther` reads any other part, whose content is that of the list where it is the only one; `write`: the part that
+ * holds a text in the place of all, by default the first one with this text.
  */
-export function readMcpResult(result: JsonObject, path: Path, readMedia: ReadMedia): TypedParts | undefined {
+export function readPartList(
+	parts: readonly unknown[],
+	path: Path,
+	{
+		textKey,
+		readOther,
+		write,
+	}: {
+		readonly textKey: (part: JsonObject) => string | undefined;
+		readonly readOther: (part: unknown, path: Path) => ToolContent;
+		readonly write?: (text: string) => JsonObject;
+	},
+): ToolContent {
+	const texts: TextNode[] = [];
+	const media: MediaNode[] = [];
+	const counted: string[] = [];
+	let firstKey: string | undefined;
+	let isText = parts.length > 0;
+	for (const [index, part] of parts.entries()) {
+		const at = childPath(path, index);
+		const key = isJsonObject(part) ? textKey(part) : undefined;
+		if (key !== undefined) {
+			firstKey ??= key;
+			texts.push({ path: childPath(at, key), text: (part as JsonObject)[key] as string });
+			continue;
+		}
+		isText = false;
+		const other = readOther(part, at);
+		if (parts.length === 1) return other;
+		texts.push(...other.texts);
+		media.push(...other.media);
+		counted.push(...other.counted);
+	}
+	const one = write ?? ((text: string) => ({ ...(parts[0] as JsonObject), [firstKey ?? "text"]: text }));
+	return { texts, whole: isText ? { path, write: (text) => [one(text)] } : undefined, media, counted };
+}
+
+function readTypedParts(parts: readonly unknown[], path: Path, readMedia: ReadMedia): ToolContent {
+	return readPartList(parts, path, {
+		textKey: (part) => (part.type === "text" && stringAt(part, "text") !== undefined ? "text" : undefined),
+		readOther(part, at) {
+			if (isLongText(part)) return { ...noContent, texts: [{ path: at, text: part }] };
+			return typeof part === "object" && part !== null ? readJsonTexts(part, at, readMedia) : opaque(part);
+		},
+	});
+}
+
+const mcpBlockTypes: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
+
+/** Members of an MCP result beside its blocks. With `structuredContent` the same output would be there again. */
+const mcpMembers = new Set(["content", "isError", "_meta"]);
+
+/**
+ * Reads what an MCP server returned (`CallToolResult`), as programs pass it on to APIs that take any JSON:
+ * `{content: [{type: "text", text}, …], isError}`. `undefined` for any other object.
+ */
+function readMcpResult(result: JsonObject, path: Path, readMedia: ReadMedia): ToolContent | undefined {
 	if (!isMcpResult(result)) return undefined;
 	const blocks = result.content as readonly JsonObject[];
-	const read = readTypedPartList(blocks, [...path, "content"], readMedia);
+	const read = readTypedParts(blocks, [...path, "content"], readMedia);
 	const frame = { ...result, content: blocks.map((block) => (block.type === "text" ? { ...block, text: "" } : "")) };
 	return { ...read, counted: [...read.counted, asCountedText(frame)] };
 }
 
-/** Whether a result that is what an MCP server returned says that the tool failed. */
+/** Whether a result is one of an MCP server which says that the tool failed. */
 export function isMcpFailure(result: unknown): boolean {
 	return isJsonObject(result) && result.isError === true && isMcpResult(result);
 }
@@ -108,75 +160,20 @@ export function isMcpFailure(result: unknown): boolean {
 function isMcpResult(result: JsonObject): boolean {
 	const { content } = result;
 	if (!Array.isArray(content) || content.length === 0) return false;
-	if (!Object.keys(result).every((key) => besideContent.has(key))) return false;
+	if (!Object.keys(result).every((key) => mcpMembers.has(key))) return false;
 	return (content as unknown[]).every(
 		(block) =>
 			isJsonObject(block) &&
-			blockTypes.has(block.type) &&
+			mcpBlockTypes.has(block.type) &&
 			(block.type !== "text" || stringAt(block, "text") !== undefined),
 	);
 }
 
-/** The content of a result: what may be edited of it, and what is counted beside. */
-export interface TypedParts {
-	readonly texts: readonly TextNode[];
-	readonly whole: WholeContent | undefined;
-	readonly media: readonly MediaNode[];
-	readonly counted: readonly string[];
-}
-
-/** Reads a list of parts that name their `type`. One that holds only texts counts as one text. */
-export function readTypedPartList(content: readonly unknown[], path: Path, readMedia: ReadMedia): TypedParts {
-	const texts: TextNode[] = [];
-	const media: MediaNode[] = [];
-	const counted: string[] = [];
-	let isText = content.length > 0;
-	content.forEach((part, index) => {
-		const at = [...path, index];
-		const text = isJsonObject(part) && part.type === "text" ? stringAt(part, "text") : undefined;
-		if (text !== undefined) {
-			texts.push({ path: [...at, "text"], text });
-			return;
-		}
-		isText = false;
-		if (isLongText(part)) {
-			texts.push({ path: at, text: part });
-			return;
-		}
-		if (typeof part !== "object" || part === null) {
-			counted.push(asCountedText(part));
-			return;
-		}
-		const inside = readJsonTexts(part, at, readMedia);
-		texts.push(...inside.texts, ...inside.media.flatMap((node) => node.texts ?? []));
-		media.push(...inside.media);
-		counted.push(...inside.counted);
-	});
-	const first = content[0];
-	const whole = isText && isJsonObject(first) ? { path, write: (text: string) => [{ ...first, text }] } : undefined;
-	return { texts, whole, media, counted };
-}
-
-/** Strings from this length on are outputs that may be cut; shorter ones are ids, names and the like. */
-const longFrom = 500;
-
 /** A value nested deeper than this is opaque: no tool nests its output so, and paths would cost more than they tell. */
 const deepest = 64;
 
-/** Recognises a part that holds media. */
-export type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
-
-/** What stands inside a result that is an object or a list. */
-export interface JsonTexts {
-	/** Its long strings, in order. */
-	readonly texts: readonly TextNode[];
-	readonly media: readonly MediaNode[];
-	/** All the rest, as it is counted. */
-	readonly counted: readonly string[];
-}
-
 /** Finds the long strings and the media inside a JSON value that cannot be replaced as a whole. */
-export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia): JsonTexts {
+export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia): ToolContent {
 	const texts: TextNode[] = [];
 	const media: MediaNode[] = [];
 	const mediaParts = new Set<unknown>();
@@ -188,17 +185,15 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 			texts.push({ path: at, text: item });
 			continue;
 		}
-		if (at.length - path.length > deepest) return { texts: [], media: [], counted: [asCountedText(value)] };
+		if (at.length - path.length > deepest) return opaque(value);
 		const node = isJsonObject(item) ? readMedia(item, at) : undefined;
 		if (node) {
 			media.push(node);
+			texts.push(...(node.texts ?? []));
 			mediaParts.add(item);
 			continue;
 		}
-		const children: readonly (readonly [string | number, unknown])[] = Array.isArray(item)
-			? item.map((child: unknown, index) => [index, child] as const)
-			: Object.entries(item as JsonObject);
-		for (const [key, child] of children.toReversed()) {
+		for (const [key, child] of membersOf(item).reverse()) {
 			if (isLongText(child) || (typeof child === "object" && child !== null)) {
 				waiting.push({ item: child, at: [...at, key] });
 			}
@@ -206,15 +201,17 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 	}
 	const isElsewhere = (item: unknown) => isLongText(item) || mediaParts.has(item);
 	const rest = stringify(value, (_, item) => (isElsewhere(item) ? "" : item)) ?? "";
-	return { texts, media, counted: mediaParts.has(value) ? [] : [rest] };
+	return { texts, whole: undefined, media, counted: mediaParts.has(value) ? [] : [rest] };
 }
 
-/** Whether a value inside a result is an output that may be cut. */
-export function isLongText(value: unknown): value is string {
+/** Strings from this length on are outputs that may be cut; shorter ones are ids, names and the like. */
+const longFrom = 500;
+
+function isLongText(value: unknown): value is string {
 	return typeof value === "string" && value.length >= longFrom && !isBinary(value);
 }
 
-/** Base64 of an unknown kind (an image, what a provider encrypted): a part of it would be of no use to anyone. */
+/** Base64 of an unknown kind (an image, an encrypted value): a part of it would be of no use to anyone. */
 function isBinary(text: string): boolean {
 	const beginning = text.slice(0, longFrom);
 	if (/^data:[^,]*;base64,/.test(beginning)) return true;

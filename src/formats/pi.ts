@@ -1,22 +1,28 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Message, Path, Role, ThinkingBlock, ToolResult } from "../conversation/transcript.ts";
+import type { Message, Path, Role, Transcript } from "../conversation/transcript.ts";
 import {
+	addCall,
 	addResult,
-	type Fit,
+	addThinking,
+	count,
+	countPart,
 	type Format,
-	finishMessage,
 	keptFields,
 	type LocatedMessages,
 	type MessageDraft,
+	probeEach,
+	readParts,
+	roleOf,
 	startMessage,
+	transcriptOf,
 } from "./format.ts";
-import { asCountedText, idAt, stringAt } from "./json-values.ts";
+import { asCountedText, booleanAt, idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
-import { readTypedParts } from "./parts.ts";
-import { outputCopies, recordChain } from "./session-files.ts";
+import { readOpenContent } from "./parts.ts";
+import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
 
-/** Roles of pi's messages; what it adds to a model's own roles it sends as user messages. */
+/** Roles of pi's messages; those that it adds to a model's own roles it sends as user messages. */
 const roles: Readonly<Record<string, Role>> = {
 	system: "system",
 	user: "user",
@@ -29,204 +35,38 @@ const roles: Readonly<Record<string, Role>> = {
 	compactionSummary: "user",
 };
 
-const noUsage = {
-	input: 0,
-	output: 0,
-	cacheRead: 0,
-	cacheWrite: 0,
-	totalTokens: 0,
-	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-};
-
 /** The session files of the pi coding agent: one record a line, of which those of type `message` hold a message. */
 export const pi: Format = {
 	name: "pi",
 	title: "pi session",
 	looksFor: "pi session (records of `type` message that hold `message` with a `role`, after one of `type` session)",
-	probe,
-	read(located) {
-		const { entries, summary } = followPiSession(located);
-		const argumentsOf = new Map<string, ReadonlySet<unknown>>();
-		return {
-			format: "pi",
-			messages: entries.flatMap((entry) => {
-				const message = readEntry(entry, argumentsOf);
-				if (!message) return [];
-				return entry.sent ? message : { ...message, sent: false };
-			}),
-			surroundings: summary === undefined ? [] : [summary],
-			opensWithUser: false,
-		};
-	},
+	probe: ({ messages }) => probeEach(messages, "records of `type` message", probe),
+	read: readSession,
 	links: {
 		id: ["id"],
 		parent: ["parentId"],
 		firstKept: ["firstKeptEntryId"],
-		chain: ({ messages }) => piChain(messages),
+		chain: ({ messages }) => chainOf(messages),
 	},
-	write: { message: writePi, appends: false },
+	write: { message: writeMessage, appends: false },
 };
 
-function probe({ messages }: LocatedMessages): Fit {
-	let certain = false;
-	for (const [message, record] of messages.entries()) {
-		if (!isJsonObject(record) || stringAt(record, "type") === undefined) {
-			return { fit: "none", message, expected: "a record with a string `type`" };
-		}
-		if (record.type !== "message") continue;
-		const held = Object.hasOwn(record, "message") ? record.message : undefined;
-		if (!isJsonObject(held) || stringAt(held, "role") === undefined) {
-			return { fit: "none", message, expected: "`message` with a `role` in a record of this type" };
-		}
-		certain = true;
-	}
-	return certain ? { fit: "certain" } : { fit: "none", message: 0, expected: "records of `type` message" };
-}
-
-/** Reads a record as the message that it holds; `undefined` where none is. */
-function readEntry(entry: PiEntry, argumentsOf: Map<string, ReadonlySet<unknown>>): Message | undefined {
-	const { record, path, replaced } = entry;
-	const draft = startMessage();
-	switch (record.type) {
-		case "message":
-			return readMessage(entry, argumentsOf);
-		case "custom_message": {
-			const place = replaced ?? { content: record.content, path: [...path, "content"] };
-			countContent(place.content, place.path, draft);
-			return finishMessage("user", [path], draft);
-		}
-		case "branch_summary": {
-			const summary = stringAt(record, "summary");
-			if (!summary) return undefined;
-			draft.counted.push(summary);
-			return finishMessage("user", [path], draft);
-		}
-		default:
-			return undefined;
-	}
-}
-
-function readMessage(
-	{ record, path, replaced }: PiEntry,
-	argumentsOf: Map<string, ReadonlySet<unknown>>,
-): Message | undefined {
-	if (!isJsonObject(record.message)) return undefined;
+function probe(record: unknown) {
+	if (!isJsonObject(record) || stringAt(record, "type") === undefined) return "a record with a string `type`";
+	if (record.type !== "message") return false;
 	const { message } = record;
-	// Commands that the user ran for himself alone.
-	if (message.excludeFromContext === true) return undefined;
-	const name = stringAt(message, "role") ?? "";
-	const role = (Object.hasOwn(roles, name) && roles[name]) || "other";
-	const draft = startMessage();
-	const place = replaced ?? { content: message.content, path: [...path, "message", "content"] };
-	if (role === "tool") {
-		addResult(draft, readResult(message, path, place, argumentsOf));
-		return finishMessage(role, [path], draft);
-	}
-	for (const key of ["command", "output", "summary"]) {
-		const text = stringAt(message, key);
-		if (text) draft.counted.push(text);
-	}
-	countContent(place.content, place.path, draft);
-	for (const call of callsIn(place.content)) {
-		const id = idAt(call, "id");
-		if (id !== undefined)
-			argumentsOf.set(id, new Set(isJsonObject(call.arguments) ? Object.values(call.arguments) : []));
-	}
-	return finishMessage(role, [path], draft);
-}
-
-function readResult(
-	message: JsonObject,
-	path: Path,
-	place: { readonly content: unknown; readonly path: Path },
-	argumentsOf: ReadonlyMap<string, ReadonlySet<unknown>>,
-): ToolResult & { readonly counted: readonly string[] } {
-	const callId = idAt(message, "toolCallId");
-	const { texts, whole, media, counted } = readTypedParts(place.content, place.path, readInlineMedia);
-	const ofTheCall = argumentsOf.get(callId ?? "") ?? new Set();
-	const details = { value: message.details, path: [...path, "message", "details"], texts, ofTheCall };
-	const isError = typeof message.isError === "boolean" ? message.isError : undefined;
-	return { callId, texts, whole, copies: outputCopies(details), media, isError, counted };
-}
-
-function callsIn(content: unknown): JsonObject[] {
-	const parts: readonly unknown[] = Array.isArray(content) ? content : [];
-	return parts.filter(isJsonObject).filter((part) => part.type === "toolCall");
-}
-
-/**
- * Reads a reasoning block. What pi calls its signature is one of Anthropic or Gemini, or the whole reasoning item of
- * OpenAI as JSON, which checks no prefix but wants the item beside its call, or only the field's name at an endpoint.
- */
-function readThinking(part: JsonObject, path: Path): ThinkingBlock {
-	const signature = stringAt(part, "thinkingSignature") ?? "";
-	const isItem = signature.startsWith("{");
-	const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
-	return { path, text: asCountedText(part.thinking), bound, ...(isItem ? { fixed: true } : {}) };
-}
-
-function countContent(content: unknown, path: Path, draft: MessageDraft): void {
-	if (!Array.isArray(content)) {
-		if (content !== undefined && content !== null) draft.counted.push(asCountedText(content));
-		return;
-	}
-	(content as unknown[]).forEach((part, index) => {
-		if (!isJsonObject(part)) {
-			draft.counted.push(asCountedText(part));
-			return;
-		}
-		const at = [...path, index];
-		switch (part.type) {
-			case "text":
-				draft.counted.push(asCountedText(part.text));
-				break;
-			case "thinking": {
-				const block = readThinking(part, at);
-				draft.counted.push(block.text);
-				draft.thinking.push(block);
-				break;
-			}
-			case "toolCall":
-				// Gemini signs the call, which therefore has to stay.
-				if (stringAt(part, "thoughtSignature")) draft.thinking.push({ path: at, text: "", bound: true, fixed: true });
-				draft.calls.push({ id: idAt(part, "id"), name: stringAt(part, "name") });
-				draft.counted.push(stringAt(part, "name") ?? "", asCountedText(part.arguments));
-				break;
-			default: {
-				const media = readInlineMedia(part, at);
-				if (media) draft.mediaTokens += media.tokens;
-				else draft.counted.push(asCountedText(part));
-			}
-		}
-	});
-}
-
-/** A record on the way from the last one back to the beginning. */
-export interface PiEntry {
-	/** Whether its message would be sent; a compaction or an edit of the context may have taken it out. */
-	readonly sent: boolean;
-	readonly record: JsonObject;
-	readonly path: Path;
-	/** What an edit of the context put in the place of its content, and where that stands. */
-	readonly replaced: { readonly content: unknown; readonly path: Path } | undefined;
-}
-
-/** What a session comes to when it is resumed. */
-export interface PiHistory {
-	readonly entries: readonly PiEntry[];
-	/** The summary of what was compacted, which goes along with each request. */
-	readonly summary: string | undefined;
+	const isMessage = isJsonObject(message) && stringAt(message, "role") !== undefined;
+	return isMessage || "`message` with a `role` in a record of this type";
 }
 
 /**
  * Follows a session as pi does when it resumes one: the branch that ends in the last record; of that, where it was
  * compacted, the summary, the records from the first kept one on and those after the compaction. Records before those, and
- * those that a `context_edit` takes out, are no longer sent; all that is not on that way is no part of it.
+ * those that a `context_edit` takes out, are no longer sent; other branches are no part of it.
  */
-export function followPiSession({ messages: records, base }: LocatedMessages): PiHistory {
-	const branch = piChain(records).toSorted((a, b) => a - b);
+function readSession({ messages: records, base }: LocatedMessages): Transcript {
+	const branch = chainOf(records).toSorted((a, b) => a - b);
 	const at = (index: number) => records[index] as JsonObject;
-
 	const compaction = branch.findLast((index) => at(index).type === "compaction");
 	const first = compaction === undefined ? 0 : firstKept(branch, compaction, at);
 	const edits = new Map<string, number>();
@@ -234,19 +74,23 @@ export function followPiSession({ messages: records, base }: LocatedMessages): P
 		const target = at(index).type === "context_edit" ? stringAt(at(index), "targetId") : undefined;
 		if (target !== undefined) edits.set(target, index);
 	}
-	const entries = branch.map((index): PiEntry => {
+	const callValues: CallValues = new Map();
+	const messages = branch.flatMap((index): Message[] => {
 		const edit = edits.get(stringAt(at(index), "id") ?? "");
-		const entry = { record: at(index), path: [...base, index], sent: index >= first, replaced: undefined };
-		if (edit === undefined) return entry;
-		const { replacement } = at(edit);
-		if (!isJsonObject(replacement)) return { ...entry, sent: false };
-		return { ...entry, replaced: { content: replacement.content, path: [...base, edit, "replacement", "content"] } };
+		const replacement = edit === undefined ? undefined : at(edit).replacement;
+		const edited = isJsonObject(replacement)
+			? { content: replacement.content, path: [...base, edit ?? 0, "replacement", "content"] }
+			: undefined;
+		const message = readRecord(at(index), [...base, index], edited, callValues);
+		const isSent = index >= first && (edit === undefined || edited !== undefined);
+		return message ? [isSent ? message : { ...message, sent: false }] : [];
 	});
-	return { entries, summary: compaction === undefined ? undefined : stringAt(at(compaction), "summary") };
+	const summary = compaction === undefined ? undefined : stringAt(at(compaction), "summary");
+	return transcriptOf("pi", messages, summary === undefined ? [] : [summary]);
 }
 
 /** The records on the way from the last one back to the beginning. */
-export function piChain(records: readonly unknown[]): readonly number[] {
+function chainOf(records: readonly unknown[]): readonly number[] {
 	const firstOf = new Map<unknown, number>();
 	records.forEach((record, index) => {
 		if (isJsonObject(record) && !firstOf.has(record.id)) firstOf.set(record.id, index);
@@ -254,7 +98,7 @@ export function piChain(records: readonly unknown[]): readonly number[] {
 	const isNode = (index: number) => {
 		const record = records[index];
 		if (!isJsonObject(record) || record.type === "session") return false;
-		// A record that stands in the file a second time is no other one.
+		// A record may be in the file twice.
 		return typeof record.id !== "string" || firstOf.get(record.id) === index;
 	};
 	const last = records.findLastIndex((_, index) => isNode(index));
@@ -272,22 +116,106 @@ function firstKept(branch: readonly number[], compaction: number, at: (index: nu
 	return Math.min(named ?? compaction, compaction);
 }
 
-/** A record of `type` message, whatever record stood in its place. */
-export function writePi({ role, text, instead }: WrittenMessage) {
-	const before = isJsonObject(instead) ? instead.message : undefined;
+interface Content {
+	readonly content: unknown;
+	readonly path: Path;
+}
+
+/** Reads the message of a record; `undefined` where it holds none. `edited` is the content that replaced its own. */
+function readRecord(
+	record: JsonObject,
+	path: Path,
+	edited: Content | undefined,
+	callValues: CallValues,
+): Message | undefined {
+	if (record.type === "message") return readMessage(record, path, edited, callValues);
+	const draft = startMessage("user", path);
+	if (record.type === "branch_summary") {
+		count(draft, stringAt(record, "summary") || undefined);
+		return draft.counted.length > 0 ? draft : undefined;
+	}
+	if (record.type !== "custom_message") return undefined;
+	readContent(edited ?? { content: record.content, path: [...path, "content"] }, draft);
+	return draft;
+}
+
+function readMessage(
+	{ message }: JsonObject,
+	path: Path,
+	edited: Content | undefined,
+	callValues: CallValues,
+): Message | undefined {
+	// Commands that the user ran for himself alone are not in the context.
+	if (!isJsonObject(message) || message.excludeFromContext === true) return undefined;
+	const draft = startMessage(roleOf(message, roles), path);
+	const place = edited ?? { content: message.content, path: [...path, "message", "content"] };
+	if (draft.role === "tool") {
+		const callId = idAt(message, "toolCallId");
+		const content = readOpenContent(place.content, place.path, readInlineMedia);
+		const held = { record: message, path: [...path, "message"], places: [["details"]], texts: content.texts };
+		const copies = outputCopies({ ...held, ofTheCall: callValues.get(callId ?? "") });
+		addResult(draft, { callId, ...content, copies, isError: booleanAt(message, "isError") });
+		return draft;
+	}
+	count(draft, ...["command", "output", "summary"].map((key) => stringAt(message, key)));
+	readContent(place, draft);
+	for (const part of objectsOf(place.content)) {
+		if (part.type === "toolCall") rememberCall(callValues, idAt(part, "id"), part.arguments);
+	}
+	return draft;
+}
+
+function readContent({ content, path }: Content, draft: MessageDraft): void {
+	readParts(content, path, draft, (part, at) => readPart(part, at, draft));
+}
+
+function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
+	switch (part.type) {
+		case "text":
+			count(draft, part.text);
+			return;
+		case "thinking": {
+			// A signature of Anthropic or Gemini; or OpenAI's reasoning item as JSON, which checks no prefix; or a field's name.
+			const signature = stringAt(part, "thinkingSignature") ?? "";
+			const isItem = signature.startsWith("{");
+			const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
+			addThinking(draft, path, asCountedText(part.thinking), bound, isItem);
+			return;
+		}
+		case "toolCall":
+			// Gemini signs the call, which therefore has to stay.
+			if (stringAt(part, "thoughtSignature")) draft.thinking.push({ path, text: "", bound: true, fixed: true });
+			addCall(draft, idAt(part, "id"), stringAt(part, "name"), part.arguments);
+			return;
+		default:
+			countPart(draft, part, readInlineMedia(part, path));
+	}
+}
+
+const noUsage = {
+	input: 0,
+	output: 0,
+	cacheRead: 0,
+	cacheWrite: 0,
+	totalTokens: 0,
+	cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+};
+
+/** A record of `type` message, whatever record it replaces. */
+function writeMessage({ role, text, instead }: WrittenMessage) {
+	const { message: before } = objectOf(instead);
 	const content = [{ type: "text", text }];
-	// pi goes on with the model of the last answer, and adds up what all of them used.
+	// pi goes on with the model of the last answer, and adds up the usage of all answers.
 	const answer = { ...keptFields(before, ["api", "provider", "model"]), usage: noUsage, stopReason: "stop" };
 	return {
 		type: "message",
 		...keptFields(instead, ["id", "parentId", "timestamp"]),
-		message: { role, content, ...(role === "assistant" ? answer : {}), ...timeOf(instead) },
+		message: { role, content, ...(role === "assistant" ? answer : {}), ...timeOf(objectOf(instead)) },
 	};
 }
 
-/** When the message was said, in milliseconds: records that hold none have the time of their writing alone. */
-function timeOf(record: unknown): { readonly timestamp?: unknown } {
-	if (!isJsonObject(record)) return {};
+/** The time of a message, in milliseconds: records without a message have the time of their writing alone. */
+function timeOf(record: JsonObject): { readonly timestamp?: unknown } {
 	if (isJsonObject(record.message)) return keptFields(record.message, ["timestamp"]);
 	const timestamp = Date.parse(stringAt(record, "timestamp") ?? "");
 	return Number.isNaN(timestamp) ? {} : { timestamp };

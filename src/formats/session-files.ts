@@ -2,9 +2,16 @@ import { compactJson, isJsonObject, type JsonObject } from "../conversation/json
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Path, type TextNode, valueAt } from "../conversation/transcript.ts";
 import type { Format, LocatedMessages, RecordLinks } from "./format.ts";
-import { stringAt } from "./json-values.ts";
+import { membersOf, objectOf, stringAt } from "./json-values.ts";
 
-/** Strings from this length on are output, whatever they say: no status, path or title is as long. */
+/** The values of the arguments of each call, by its id: a record that repeats them gives nothing of the output away. */
+export type CallValues = Map<string, ReadonlySet<unknown>>;
+
+export function rememberCall(values: CallValues, id: string | undefined, input: unknown): void {
+	if (id !== undefined) values.set(id, new Set(isJsonObject(input) ? Object.values(input) : []));
+}
+
+/** Strings from this length on are output: no status, path or title is as long. */
 const longText = 300;
 
 /** Shorter strings than this are states and names, which a viewer of the session needs. */
@@ -12,58 +19,52 @@ const shortText = 24;
 
 /** How deep, and over how many values, copies are looked for: records are untrusted. */
 const deepest = 8;
-
 const mostValues = 20_000;
 
-/** Types of objects that hold the data of an image. */
-const mediaTypes: readonly unknown[] = ["image", "base64"];
-
-/** What copies of an output are looked for in. */
-export interface CopySearch {
-	/** What the record keeps beside the message. */
-	readonly value: unknown;
+/**
+ * The strings beside a result that hold its output a second time, so that a masked output is not left readable next to
+ * its placeholder. A string is a copy where at least half of its lines are lines of the output (line numbers aside), or
+ * where it is long: a whole file of which the output shows a part, an output before it was cut. Images and strings of
+ * the call's arguments are none.
+ */
+export function outputCopies({
+	record,
+	path,
+	places,
+	texts,
+	ofTheCall,
+}: {
+	readonly record: unknown;
 	readonly path: Path;
+	/** Where the record may hold the output, as paths within it. */
+	readonly places: readonly Path[];
 	/** The output as the model is sent it. */
 	readonly texts: readonly TextNode[];
-	/** Strings that the call itself holds: a record that repeats them gives nothing of the output away. */
-	readonly ofTheCall: ReadonlySet<unknown>;
-}
-
-/**
- * The strings beside a result that hold its output a second time, so that what is masked is not left readable next to
- * its placeholder. A string is a copy where at least half of its lines are lines of the output (line numbers aside), or
- * where it is long: a whole file of which the output shows a part, an output before it was cut. Images and what
- * repeats the call's arguments are none.
- */
-export function outputCopies({ value, path, texts, ofTheCall }: CopySearch): TextNode[] {
+	readonly ofTheCall?: ReadonlySet<unknown> | undefined;
+}): TextNode[] {
 	const copies: TextNode[] = [];
 	let lines: ReadonlySet<string> | undefined;
 	const isCopy = (text: string) => {
-		if (text.length < shortText || ofTheCall.has(text) || text.startsWith("data:")) return false;
+		if (text.length < shortText || ofTheCall?.has(text) || text.startsWith("data:")) return false;
 		if (text.length >= longText) return true;
 		lines ??= linesOf(texts);
-		return sharesLines(text, lines);
+		const own = text.split("\n").flatMap((line) => line.trim() || []);
+		return own.length > 0 && own.filter((line) => lines?.has(line)).length * 2 >= own.length;
 	};
-	const pending: { value: unknown; path: Path }[] = [{ value, path }];
-	for (let seen = 0; pending.length > 0 && seen < mostValues; seen += 1) {
-		const next = pending.pop() as { value: unknown; path: Path };
+	const pending = places.map((place) => ({ value: valueAt(record, place), path: [...path, ...place], depth: 0 }));
+	pending.reverse();
+	for (let seen = 0; seen < mostValues; seen += 1) {
+		const next = pending.pop();
+		if (!next) break;
+		const { type } = objectOf(next.value);
 		if (typeof next.value === "string") {
 			if (isCopy(next.value)) copies.push({ path: next.path, text: next.value });
-		} else if (next.path.length - path.length < deepest) {
-			pending.push(...childrenOf(next.value, next.path).reverse());
+		} else if (next.depth < deepest && type !== "image" && type !== "base64") {
+			const members = membersOf(next.value).slice(0, mostValues).reverse();
+			for (const [key, value] of members) pending.push({ value, path: [...next.path, key], depth: next.depth + 1 });
 		}
 	}
 	return copies;
-}
-
-function childrenOf(value: unknown, path: Path): { value: unknown; path: Path }[] {
-	if (Array.isArray(value)) {
-		return value.slice(0, mostValues).map((item: unknown, index) => ({ value: item, path: [...path, index] }));
-	}
-	if (!isJsonObject(value) || mediaTypes.includes(value.type)) return [];
-	return Object.entries(value)
-		.slice(0, mostValues)
-		.map(([key, item]) => ({ value: item, path: [...path, key] }));
 }
 
 function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
@@ -78,16 +79,11 @@ function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
 	return lines;
 }
 
-function sharesLines(text: string, lines: ReadonlySet<string>): boolean {
-	const own = text.split("\n").flatMap((line) => line.trim() || []);
-	return own.length > 0 && own.filter((line) => lines.has(line)).length * 2 >= own.length;
-}
-
 /** How the records of a session are tied to each other. */
 export interface RecordTies {
 	/** Key under which a record names itself. */
 	readonly id: string;
-	/** Key under which it names the record before it; null there says that nothing stands before it. */
+	/** Key under which it names the record before it; null there says that there is none before it. */
 	readonly parent: string;
 	/** Whether a record is part of the tree at all. */
 	readonly isNode: (index: number) => boolean;
@@ -104,22 +100,22 @@ export interface RecordTies {
 export function recordChain(records: readonly unknown[], last: number, ties: RecordTies): readonly number[] {
 	const named = new Map<string, number[]>();
 	const preceding: (number | undefined)[] = [];
+	const idAt = (index: number) => stringAt(records[index] as JsonObject, ties.id);
 	let latest: number | undefined;
-	records.forEach((record, index) => {
+	for (let index = 0; index < records.length; index += 1) {
 		preceding.push(latest);
-		if (!isJsonObject(record) || !ties.isNode(index)) return;
-		const id = stringAt(record, ties.id);
+		if (!ties.isNode(index)) continue;
+		const id = idAt(index);
 		const known = id === undefined ? undefined : named.get(id);
 		if (known) known.push(index);
 		else if (id !== undefined) named.set(id, [index]);
 		latest = index;
-	});
+	}
 
 	const parentOf = (index: number): number | undefined => {
-		const record = records[index];
-		if (!isJsonObject(record) || ties.isStart(index)) return undefined;
+		const record = records[index] as JsonObject;
 		const parent = Object.hasOwn(record, ties.parent) ? record[ties.parent] : undefined;
-		if (parent === null) return undefined;
+		if (ties.isStart(index) || parent === null) return undefined;
 		const bearers = typeof parent === "string" ? named.get(parent) : undefined;
 		return bearers ? latestBefore(bearers, index) : preceding[index];
 	};
@@ -132,24 +128,20 @@ export function recordChain(records: readonly unknown[], last: number, ties: Rec
 			way.push(index);
 			index = parentOf(index);
 		}
-		return way;
+		return way.reverse();
 	};
-	const direct = walk(last, -1);
-	const start = direct.at(-1) ?? -1;
-	// What stands before a new start is no part of the conversation, whatever it is named.
+	const pending = walk(last, -1);
+	const start = pending[0] ?? -1;
+	// What comes before a new start is no part of the conversation, whatever it is named.
 	const floor = ties.isStart(start) ? start : -1;
 	const chain: number[] = [];
 	const settled = new Set<string>();
-	const pending = direct.reverse();
 	for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
 		chain.push(index);
-		const record = records[index];
-		const id = isJsonObject(record) ? stringAt(record, ties.id) : undefined;
+		const id = idAt(index);
 		if (id === undefined || settled.has(id)) continue;
 		settled.add(id);
-		for (const namesake of named.get(id) ?? []) {
-			for (const one of walk(namesake, floor).reverse()) pending.push(one);
-		}
+		for (const namesake of named.get(id) ?? []) pending.push(...walk(namesake, floor));
 	}
 	return chain;
 }
@@ -166,19 +158,18 @@ function latestBefore(ascending: readonly number[], bound: number): number | und
 }
 
 /**
- * The records that say what an earlier one of the same name has said: to the index of each, the index of the first.
- * Sessions hold such copies where they were resumed. `content` is what two of them share.
+ * The records that repeat the content of an earlier one of the same `uuid`: to the index of each, the index of the first.
+ * Sessions hold such copies where they were resumed.
  */
 export function repeatedRecords(
 	records: readonly unknown[],
-	id: string,
 	content: (record: JsonObject) => unknown,
 ): ReadonlyMap<number, number> {
 	const named = new Map<string, { readonly first: number; byContent?: Map<string, number> }>();
 	const repeats = new Map<number, number>();
 	const contentAt = (index: number) => compactJson(content(records[index] as JsonObject));
 	records.forEach((record, index) => {
-		const name = isJsonObject(record) ? stringAt(record, id) : undefined;
+		const name = isJsonObject(record) ? stringAt(record, "uuid") : undefined;
 		if (name === undefined) return;
 		const known = named.get(name);
 		if (!known) {
@@ -198,56 +189,55 @@ export function repeatedRecords(
  * The edits that tie records whose predecessor a plan drops to the nearest one that stays, so that a session can still be
  * followed from its end to its beginning.
  */
-export function planRelink(format: Format, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
-	const { links } = format;
+export function planRelink({ links }: Format, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
 	const { messages, base } = located;
 	if (!links) return [];
-	const dropped = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => jsonPointer(edit.path)));
-	if (dropped.size === 0) return [];
-	const isDropped = (index: number) => dropped.has(jsonPointer([...base, index]));
+	const removed = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => jsonPointer(edit.path)));
+	if (removed.size === 0) return [];
+	const isDropped = messages.map((_, index) => removed.has(jsonPointer([...base, index])));
 
-	const parentOfDropped = new Map<unknown, unknown>();
-	const staying = new Set(messages.flatMap((record, index) => (isDropped(index) ? [] : [valueAt(record, links.id)])));
-	messages.forEach((record, index) => {
+	/** The parents of dropped records by their ids, unless another record of that id stays. */
+	const droppedParents = new Map<unknown, unknown>();
+	const staying = new Set(messages.filter((_, index) => !isDropped[index]).map((record) => valueAt(record, links.id)));
+	for (const [index, record] of messages.entries()) {
 		const id = valueAt(record, links.id);
-		// Another record of that name still stands.
-		if (isDropped(index) && !staying.has(id)) parentOfDropped.set(id, valueAt(record, links.parent));
-	});
+		if (isDropped[index] && !staying.has(id)) droppedParents.set(id, valueAt(record, links.parent));
+	}
 	const tie = (index: number, place: Path, replacement: unknown): ReplaceEdit => {
 		const same = { chars: 0, tokens: 0 };
 		const path = [...base, index, ...place];
 		return { kind: "replace", reason: "relink", path, replacement, message: -1, before: same, after: same };
 	};
-	const onChain = tiesOfChain(links, located, isDropped, parentOfDropped);
+	const onChain = tiesOfChain(links, located, isDropped, droppedParents);
 	return messages.flatMap((record, index): ReplaceEdit[] => {
-		if (isDropped(index)) return [];
+		if (isDropped[index]) return [];
 		const edits: ReplaceEdit[] = [];
 		const before = valueAt(record, links.parent);
-		const parent = onChain.has(index) ? onChain.get(index) : nearestKept(before, parentOfDropped);
+		const parent = onChain.has(index) ? onChain.get(index) : nearestKept(before, droppedParents);
 		if (before !== undefined && parent !== undefined && parent !== before) edits.push(tie(index, links.parent, parent));
 		const kept = links.firstKept && valueAt(record, links.firstKept);
-		if (links.firstKept && typeof kept === "string" && parentOfDropped.has(kept)) {
-			edits.push(tie(index, links.firstKept, nextKept(record, kept, links, messages, parentOfDropped)));
+		if (links.firstKept && typeof kept === "string" && droppedParents.has(kept)) {
+			edits.push(tie(index, links.firstKept, nextKept(record, kept, links, messages, droppedParents)));
 		}
 		return edits;
 	});
 }
 
 /**
- * What the records of the conversation are to name as their parent, by their indexes, where the record before them is
- * dropped; null where none before is left.
+ * The new parents of records of the conversation whose record before is dropped, by their indexes; null where none before
+ * is left.
  */
 function tiesOfChain(
 	links: RecordLinks,
 	located: LocatedMessages,
-	isDropped: (index: number) => boolean,
-	parentOfDropped: ReadonlyMap<unknown, unknown>,
+	isDropped: readonly boolean[],
+	droppedParents: ReadonlyMap<unknown, unknown>,
 ): ReadonlyMap<number, unknown> {
 	const ties = new Map<number, unknown>();
 	let waiting: number | undefined;
 	let afterDropped = false;
 	for (const index of links.chain?.(located) ?? []) {
-		if (isDropped(index)) {
+		if (isDropped[index]) {
 			afterDropped = true;
 			continue;
 		}
@@ -258,17 +248,17 @@ function tiesOfChain(
 	if (waiting === undefined) return ties;
 	// Records that lead in a circle begin where it closes.
 	const begins = valueAt(located.messages[waiting], links.parent);
-	if (afterDropped || parentOfDropped.has(begins)) ties.set(waiting, null);
+	if (afterDropped || droppedParents.has(begins)) ties.set(waiting, null);
 	return ties;
 }
 
 /** The nearest record before a dropped one that stays, or null; `undefined` where nothing has to change. */
-function nearestKept(parent: unknown, parentOfDropped: ReadonlyMap<unknown, unknown>): unknown {
-	if (typeof parent !== "string" || !parentOfDropped.has(parent)) return undefined;
+function nearestKept(parent: unknown, droppedParents: ReadonlyMap<unknown, unknown>): unknown {
+	if (typeof parent !== "string" || !droppedParents.has(parent)) return undefined;
 	let nearest: unknown = parent;
 	// A chain is followed at most once through each dropped record, so that a circle ends.
-	for (let steps = parentOfDropped.size; steps > 0 && parentOfDropped.has(nearest); steps -= 1) {
-		nearest = parentOfDropped.get(nearest);
+	for (let steps = droppedParents.size; steps > 0 && droppedParents.has(nearest); steps -= 1) {
+		nearest = droppedParents.get(nearest);
 	}
 	return nearest ?? null;
 }
@@ -282,22 +272,22 @@ function nextKept(
 	dropped: string,
 	links: RecordLinks,
 	messages: readonly unknown[],
-	parentOfDropped: ReadonlyMap<unknown, unknown>,
+	droppedParents: ReadonlyMap<unknown, unknown>,
 ): unknown {
 	const parents = new Map(messages.map((record) => [valueAt(record, links.id), valueAt(record, links.parent)]));
 	let kept = valueAt(compaction, links.id);
 	let id = kept;
 	for (let steps = parents.size; steps > 0 && id !== dropped && id !== undefined; steps -= 1) {
-		if (!parentOfDropped.has(id)) kept = id;
+		if (!droppedParents.has(id)) kept = id;
 		id = parents.get(id);
 	}
 	return kept;
 }
 
 /** Tells the places that tie a record to the one before it. */
-export function linkRecogniser(format: Format, { base }: LocatedMessages): (path: Path) => boolean {
-	const places = [format.links?.parent, format.links?.firstKept].filter((place) => place !== undefined);
+export function linkRecogniser({ links }: Format, { base }: LocatedMessages): (path: Path) => boolean {
+	const places = [links?.parent, links?.firstKept].flatMap((place) => (place ? jsonPointer(place) : []));
 	return (path) =>
 		jsonPointer(path.slice(0, base.length)) === jsonPointer(base) &&
-		places.some((place) => jsonPointer(path.slice(base.length + 1)) === jsonPointer(place));
+		places.includes(jsonPointer(path.slice(base.length + 1)));
 }

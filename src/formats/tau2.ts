@@ -1,27 +1,27 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Message, Path, Role } from "../conversation/transcript.ts";
+import type { Message, Path } from "../conversation/transcript.ts";
 import {
-	addCalls,
+	addCall,
 	addResult,
+	count,
 	type Format,
-	finishMessage,
 	keptFields,
 	type MessageDraft,
 	plainMessage,
 	probeMessages,
-	readEach,
+	readTranscript,
+	roleOf,
+	rolesWithTool,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, stringAt } from "./json-values.ts";
-import { readTypedParts } from "./parts.ts";
-
-const roles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant", tool: "tool" };
+import { booleanAt, idAt, objectsOf, stringAt } from "./json-values.ts";
+import { readOpenContent } from "./parts.ts";
 
 /**
- * Trajectories of tau2-bench. Both sides of the conversation call tools: calls of the user side stand in messages of
- * role `user`, which are no tool turns, so that what answers them is never masked. Arguments are objects, a result names
- * its call by its own `id`, and several results may stand in one message (`tool_messages`). What the simulator records
- * beside a message (`raw_data`, `usage`, `cost`, `reasoning`) is sent to no model.
+ * Trajectories of tau2-bench. Both sides of the conversation call tools: calls of the user side are in messages of
+ * role `user`, which are no tool turns, so that their results are never masked. Arguments are objects, a result names
+ * its call by its own `id`, and several results may be in one message (`tool_messages`). The simulator's own records
+ * beside a message (`raw_data`, `usage`, `cost`, `reasoning`) are sent to no model.
  */
 export const tau2: Format = {
 	name: "tau2",
@@ -30,12 +30,7 @@ export const tau2: Format = {
 		'tau2-bench messages (calls in `tool_calls` as {id, name, arguments, requestor}, results in `role: "tool"`)',
 	probe: ({ messages }) =>
 		probeMessages(messages, "a call with `name` and `arguments` in `tool_calls`, or a result with `requestor`", probe),
-	read: (located) => ({
-		format: "tau2",
-		messages: readEach(located, readMessage),
-		surroundings: [],
-		opensWithUser: false,
-	}),
+	read: (located) => readTranscript("tau2", located, [], readMessage),
 	write: {
 		message: (given) => ({
 			...plainMessage(given),
@@ -46,10 +41,10 @@ export const tau2: Format = {
 	},
 };
 
-function probe(message: JsonObject, role: string): boolean | string {
-	if (!Object.hasOwn(roles, role)) return false;
+function probe(message: JsonObject, role: string) {
+	if (!Object.hasOwn(rolesWithTool, role)) return false;
 	if (Object.hasOwn(message, "parts")) return "`content`, not `parts`";
-	const { content, tool_calls: calls } = message;
+	const { content, tool_calls: calls, requestor } = message;
 	if (typeof content !== "string" && content !== undefined && content !== null) return "`content` as a string or null";
 	if (Object.hasOwn(message, "tool_call_id")) return "the call's id as `id`, not `tool_call_id`";
 	if (calls !== undefined && calls !== null) {
@@ -57,8 +52,7 @@ function probe(message: JsonObject, role: string): boolean | string {
 		if (!calls.every(isCall)) return "`tool_calls` whose items hold `name` and `arguments`";
 		if (calls.length > 0) return true;
 	}
-	if (role !== "tool") return false;
-	return Array.isArray(message.tool_messages) || isRequestor(message.requestor);
+	return role === "tool" && (Array.isArray(message.tool_messages) || requestor === "assistant" || requestor === "user");
 }
 
 function isCall(call: unknown): boolean {
@@ -66,29 +60,23 @@ function isCall(call: unknown): boolean {
 	return stringAt(call, "name") !== undefined && isJsonObject(call.arguments);
 }
 
-function isRequestor(value: unknown): boolean {
-	return value === "assistant" || value === "user";
-}
-
 function readMessage(message: JsonObject, path: Path): Message {
-	const name = stringAt(message, "role") ?? "";
-	const role = (Object.hasOwn(roles, name) && roles[name]) || "other";
-	const draft = startMessage();
-	addCalls(draft, message.tool_calls, "name");
-	if (role !== "tool") draft.counted.push(asCountedText(message.content ?? undefined));
-	else if (Array.isArray(message.tool_messages)) {
-		message.tool_messages.forEach((result: unknown, index) => {
+	const draft = startMessage(roleOf(message, rolesWithTool), path);
+	for (const call of objectsOf(message.tool_calls)) {
+		addCall(draft, idAt(call, "id"), stringAt(call, "name"), call.arguments);
+	}
+	const { tool_messages: results } = message;
+	if (draft.role !== "tool") count(draft, message.content);
+	else if (!Array.isArray(results)) readResult(message, path, draft);
+	else {
+		results.forEach((result: unknown, index) => {
 			if (isJsonObject(result)) readResult(result, [...path, "tool_messages", index], draft);
 		});
-	} else readResult(message, path, draft);
-	return finishMessage(role, [path], draft);
+	}
+	return draft;
 }
 
 function readResult(result: JsonObject, path: Path, draft: MessageDraft): void {
-	addResult(draft, {
-		callId: idAt(result, "id"),
-		...readTypedParts(result.content, [...path, "content"], () => undefined),
-		copies: [],
-		isError: typeof result.error === "boolean" ? result.error : undefined,
-	});
+	const content = readOpenContent(result.content, [...path, "content"]);
+	addResult(draft, { callId: idAt(result, "id"), ...content, isError: booleanAt(result, "error") });
 }

@@ -1,101 +1,189 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { Message, Path, Role } from "../conversation/transcript.ts";
+import type { Message, Path, TextNode } from "../conversation/transcript.ts";
 import {
+	addCall,
+	addResult,
+	count,
 	type Format,
-	finishMessage,
 	idOfText,
 	keptFields,
+	type MessageDraft,
+	plainRoles,
 	probeMessages,
-	readEach,
-	readSurroundings,
+	readTranscript,
+	roleOf,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, stringAt } from "./json-values.ts";
-import { readMedia, tokensOfMedia } from "./media.ts";
-import { readVercelStep, readVercelTool, splitVercelSteps, type VercelInvocation } from "./vercel-model.ts";
-
-const roles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant" };
+import { idAt, listOf, objectsOf, stringAt } from "./json-values.ts";
+import { readInlineMedia, readMedia } from "./media.ts";
+import { isMcpFailure, noContent, opaque, readOpenContent } from "./parts.ts";
+import { addSignature, readVercelPart } from "./vercel-model.ts";
 
 /**
- * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A call and its result stand in
- * one part, and one assistant message holds all steps of an answer, each a call of the model, from one `step-start` to
- * the next. Each step is a message here, made up of its parts: a message without some of its steps is valid, and
- * without any it sends nothing to the model. The only step of a message goes with the whole of it. Parts that are for
- * the screen alone (sources, `data-…`) are not counted. Where v4 keeps its calls in `toolInvocations` alone, all of
- * them are one message, as nothing there can be dropped apart.
+ * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A call and its result are in one
+ * part, and one assistant message holds all steps of an answer, each a call of the model, from one `step-start` to the
+ * next. Each step is a message here, made up of its parts: a message without some of its steps is valid, and without any
+ * it sends nothing to the model. The only step of a message goes with the whole of it. Parts that are for the screen
+ * alone (sources, `data-…`) are not counted. Where v4 keeps its calls in `toolInvocations` alone, all of them are one
+ * message, as nothing there can be dropped apart.
  */
 export const vercelUi: Format = {
 	name: "vercel-ui",
 	title: "Vercel AI SDK UIMessage",
 	looksFor: "Vercel AI SDK UIMessage (`role` and `parts` with a `type` each)",
 	probe: ({ messages }) => probeMessages(messages, "`parts` with a `type` each, or `toolInvocations`", probe),
-	read(located) {
-		return {
-			format: "vercel-ui",
-			messages: readEach(located, readMessages),
-			surroundings: readSurroundings(located, ["system", "instructions", "tools"]),
-			opensWithUser: false,
-		};
-	},
+	read: (located) => readTranscript("vercel-ui", located, ["system", "instructions", "tools"], readMessages),
 	write: { message: writeMessage, appends: true },
 };
 
-function probe(message: JsonObject, role: string): boolean | string {
+function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObject, role: string) {
 	if (role === "model") return "`role` system, user or assistant";
-	const { parts, content, toolInvocations } = message;
 	if (parts === undefined) {
 		// Before v5 the parts could be left out.
 		if (content !== undefined && typeof content !== "string") return "`parts`, or `content` as a string";
-		if (role === "tool" || Array.isArray(message.tool_calls)) return "calls and results in `parts`";
-		return Array.isArray(toolInvocations) && toolInvocations.length > 0;
+		if (role === "tool" || Array.isArray(calls)) return "calls and results in `parts`";
+		return listOf(toolInvocations).length > 0;
 	}
 	if (!Array.isArray(parts)) return "`parts` as a list";
 	const isPart = (part: unknown) => isJsonObject(part) && typeof part.type === "string";
-	if (!parts.every(isPart)) return "`parts` with a `type` each";
-	return parts.length > 0;
+	return parts.every(isPart) ? parts.length > 0 : "`parts` with a `type` each";
 }
 
 function readMessages(message: JsonObject, path: Path): Message[] {
-	const name = stringAt(message, "role") ?? "";
-	const role = (Object.hasOwn(roles, name) && roles[name]) || "other";
+	const role = roleOf(message, plainRoles);
 	const invocations = readInvocations(message, path);
-	if (!Array.isArray(message.parts)) {
-		const draft = startMessage();
-		draft.counted.push(stringAt(message, "reasoning") ?? "", asCountedText(message.content ?? undefined));
-		for (const { tool, path: at } of invocations) readVercelTool(tool, stringAt(tool, "toolName"), at, draft);
-		draft.mediaTokens += tokensOfAttachments(message, path);
-		return [finishMessage(role, [path], draft)];
-	}
-	const parts: readonly unknown[] = message.parts;
+	const { parts } = message;
 	const partsPath = [...path, "parts"];
-	if (role !== "assistant") {
-		const { draft } = readVercelStep(parts, parts.keys(), partsPath, invocations);
-		draft.mediaTokens += tokensOfAttachments(message, path);
-		return [finishMessage(role, [path], draft)];
+	if (Array.isArray(parts) && role === "assistant") {
+		const steps = splitIntoSteps(parts).flatMap((indexes) => {
+			const draft = startMessage(role);
+			return readStep(parts, indexes, partsPath, invocations, draft) ? [draft] : [];
+		});
+		return steps.length === 1 ? steps.map((step) => ({ ...step, paths: [path] })) : steps;
 	}
-	const steps = splitVercelSteps(parts)
-		.map((indexes) => readVercelStep(parts, indexes, partsPath, invocations))
-		.filter((step) => step.isSent);
-	return steps.map(({ draft, paths }) => finishMessage(role, steps.length === 1 ? [path] : paths, draft));
+	const draft = startMessage(role);
+	if (Array.isArray(parts)) readStep(parts, parts.keys(), partsPath, invocations, draft);
+	else {
+		count(draft, stringAt(message, "reasoning"), message.content);
+		for (const { tool, path: at } of invocations) readTool(tool, stringAt(tool, "toolName"), at, draft);
+	}
+	// Files that v4 sends along with a user's text.
+	for (const one of objectsOf(message.experimental_attachments)) {
+		const mediaType = stringAt(one, "contentType");
+		draft.mediaTokens += readMedia({ path, provider: "any", mediaType, data: one.url }).tokens;
+	}
+	return [{ ...draft, paths: [path] }];
 }
 
-/** What v4 keeps in `toolInvocations`: the calls themselves, or second copies of those in the parts. */
-function readInvocations(message: JsonObject, path: Path): VercelInvocation[] {
-	if (!Array.isArray(message.toolInvocations)) return [];
-	return message.toolInvocations.flatMap((tool: unknown, index) =>
+interface Invocation {
+	readonly tool: JsonObject;
+	readonly path: Path;
+}
+
+/** The members of v4's `toolInvocations`: the calls themselves, or second copies of those in the parts. */
+function readInvocations({ toolInvocations }: JsonObject, path: Path): Invocation[] {
+	return listOf(toolInvocations).flatMap((tool, index) =>
 		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
 	);
 }
 
-/** Estimate of the files that v4 sends along with a user's text. */
-function tokensOfAttachments(message: JsonObject, path: Path): number {
-	const attachments = message.experimental_attachments;
-	if (!Array.isArray(attachments)) return 0;
-	const media = attachments.filter(isJsonObject).map((one) => {
-		return readMedia({ path, provider: "any", mediaType: stringAt(one, "contentType"), data: one.url });
+/** The indexes of the parts of each step. The parts before the first `step-start` are a step of their own. */
+function splitIntoSteps(parts: readonly unknown[]): number[][] {
+	const steps: number[][] = [];
+	parts.forEach((part, index) => {
+		const current = steps.at(-1);
+		if (current === undefined || (isJsonObject(part) && part.type === "step-start")) steps.push([index]);
+		else current.push(index);
 	});
-	return tokensOfMedia(media);
+	return steps;
+}
+
+/**
+ * Reads the parts of a step, and tells whether a model is sent anything of it. Takes the invocations that are copies of
+ * its calls out of `copies`.
+ */
+function readStep(
+	parts: readonly unknown[],
+	indexes: Iterable<number>,
+	path: Path,
+	copies: Invocation[],
+	draft: MessageDraft,
+): boolean {
+	const sent: unknown[] = [];
+	for (const index of indexes) {
+		const part = parts[index];
+		const at = [...path, index];
+		draft.paths.push(at);
+		if (!isJsonObject(part) || isForTheScreen(part)) continue;
+		sent.push(part.type);
+		readPart(part, at, copies, draft);
+	}
+	// A step of reasoning alone would be empty without it.
+	const { thinking } = draft;
+	const onlyThinks = sent.every((type) => type === "reasoning");
+	if (onlyThinks) thinking.push(...thinking.splice(0).map((block) => ({ ...block, fixed: true as const })));
+	return sent.length > 0;
+}
+
+function isForTheScreen(part: JsonObject): boolean {
+	const type = stringAt(part, "type") ?? "";
+	return type === "step-start" || type.startsWith("source") || type.startsWith("data-");
+}
+
+function readPart(part: JsonObject, path: Path, copies: Invocation[], draft: MessageDraft): void {
+	const type = stringAt(part, "type") ?? "";
+	if (type === "tool-invocation" && isJsonObject(part.toolInvocation)) {
+		const tool = part.toolInvocation;
+		const id = idAt(tool, "toolCallId");
+		const position = copies.findIndex((copy) => id !== undefined && idAt(copy.tool, "toolCallId") === id);
+		const [copy] = position === -1 ? [] : copies.splice(position, 1);
+		// The copy goes with the part where that is dropped.
+		if (copy) draft.paths.push(copy.path);
+		const text = copy && stringAt(copy.tool, "result");
+		const texts = copy && text !== undefined ? [{ path: [...copy.path, "result"], text }] : [];
+		readTool(tool, stringAt(tool, "toolName"), [...path, "toolInvocation"], draft, texts);
+	} else if (type === "dynamic-tool") {
+		readTool(part, stringAt(part, "toolName"), path, draft);
+	} else if (type.startsWith("tool-")) {
+		readTool(part, type.slice("tool-".length), path, draft);
+	} else readVercelPart(part, path, draft);
+}
+
+/** The member that holds the result in each state that has one. */
+const resultKeys: Readonly<Record<string, string>> = {
+	"output-available": "output",
+	"output-error": "errorText",
+	result: "result",
+};
+
+/**
+ * Reads a call with its result, as UI messages hold both in one object: `input` and `output`, or `errorText` where the
+ * tool failed (v5 and later), or `args` and `result` (v4).
+ */
+function readTool(
+	tool: JsonObject,
+	name: string | undefined,
+	path: Path,
+	draft: MessageDraft,
+	copies: readonly TextNode[] = [],
+): void {
+	const callId = idAt(tool, "toolCallId");
+	const state = stringAt(tool, "state") ?? "";
+	addSignature(tool, path, draft);
+	// While its arguments are still coming in, a call is sent to no model.
+	const isUnfinished = state === "input-streaming" || state === "partial-call";
+	if (isUnfinished) draft.calls.push({ id: callId, name: name || undefined });
+	else addCall(draft, callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
+	const key = Object.hasOwn(resultKeys, state) ? resultKeys[state] : undefined;
+	if (key !== undefined) {
+		const content = readOpenContent(tool[key], [...path, key], readInlineMedia);
+		const isError = key === "errorText" || isMcpFailure(tool[key]) || undefined;
+		addResult(draft, { callId, ...content, copies, isError });
+	} else if (state === "output-denied") {
+		const reason = isJsonObject(tool.approval) ? stringAt(tool.approval, "reason") : undefined;
+		addResult(draft, { callId, ...(reason === undefined ? noContent : opaque(reason)) });
+	}
 }
 
 /** v4 wants the text as `content` besides, and has the time of a message of its own. */

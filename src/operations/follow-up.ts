@@ -4,8 +4,7 @@ import { type InsertEdit, type Size, startSum } from "../conversation/plan.ts";
 import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
-import type { ReadConversation } from "../formats/detect.ts";
-import { readLastResponse } from "../formats/last-response.ts";
+import { type ReadConversation, readLastResponse } from "../formats/detect.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 

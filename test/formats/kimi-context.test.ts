@@ -98,7 +98,7 @@ describe("Kimi CLI context", () => {
 	])("%j is reasoning", (part, bound) => {
 		const [message] = read(checkpoint(0), call("a", { type: "text", text: "Look." }, part)).messages;
 		expect(message?.thinking).toEqual([{ path: [1, "content", 1], text: "Hm.", bound }]);
-		expect(message?.counted).toEqual(["Shell", '{"command":"ls"}', "Hm.", "Look."]);
+		expect(message?.counted).toEqual(["Shell", '{"command":"ls"}', "Look.", "Hm."]);
 	});
 
 	it.each(["image", "audio", "video"])("counts %s parts by estimate, not by their data", (kind) => {

@@ -1,7 +1,7 @@
 import { fc } from "@fast-check/vitest";
 import { describe, expect, it } from "vitest";
 import { PalimpsestError } from "../../src/errors.ts";
-import { readLastResponse } from "../../src/formats/last-response.ts";
+import { readLastResponse } from "../../src/formats/detect.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import type { AnswerPart } from "./last-response/answer.ts";
 import { answerRows } from "./last-response/answer-rows.ts";

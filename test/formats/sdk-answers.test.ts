@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { generateText, jsonSchema, tool } from "ai";
 import { MockLanguageModelV3 } from "ai/test";
 import { describe, expect, it } from "vitest";
-import { readLastResponse } from "../../src/formats/last-response.ts";
+import { readLastResponse } from "../../src/formats/detect.ts";
 
 const encoder = new TextEncoder();
 

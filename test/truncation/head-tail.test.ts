@@ -100,7 +100,7 @@ describe("truncateHeadTail", () => {
 		expect(truncateHeadTail(text, limits({ headChars: 0 })).text).toBe(`<490/500>${text.slice(-10)}`);
 	});
 
-	it("seed 4's half and half just over the limit: never longer than before, and the marker still stands", () => {
+	it("half and half just over the limit: never longer than before, and the marker still stands", () => {
 		const halves = limits({
 			maxChars: 8_000,
 			headChars: 4_000,

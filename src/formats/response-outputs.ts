@@ -1,0 +1,154 @@
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import type { MediaNode, Path, TextNode } from "../conversation/transcript.ts";
+import { count, countPart, type MessageDraft } from "./format.ts";
+import { objectsOf, stringAt } from "./json-values.ts";
+import { readMedia } from "./media.ts";
+import {
+	mediaContent,
+	noContent,
+	opaque,
+	readOpenContent,
+	readPartList,
+	type ToolContent,
+	textContent,
+} from "./parts.ts";
+
+interface Output extends ToolContent {
+	readonly isError?: boolean | undefined;
+}
+
+/** Reads an item that answers a call. */
+export function readOutput(item: JsonObject, type: string, path: Path): Output {
+	const at = [...path, "output"];
+	switch (type) {
+		case "shell_call_output":
+			return { ...readStreams(item.output, at), isError: failedInShell(item.output) };
+		case "apply_patch_call_output": {
+			const { status } = item;
+			const isError = status === "failed" ? true : status === "completed" ? false : undefined;
+			return { ...readOutputContent(item.output, at), isError };
+		}
+		case "computer_call_output":
+			return noContent;
+		case "program_output":
+			return readOutputContent(item.result, [...path, "result"]);
+		case "mcp_approval_response":
+			return opaque(item.reason);
+		default:
+			return item.output === undefined ? opaque(item.tools) : readOutputContent(item.output, at);
+	}
+}
+
+/** The output that a call of the provider's own tools holds itself; `undefined` where it has none. */
+export function readHeldOutput(item: JsonObject, type: string, path: Path): Output | undefined {
+	if (type === "mcp_call") {
+		const isError = (typeof item.error === "string" && item.error !== "") || undefined;
+		const key = typeof item.output === "string" ? "output" : isError && "error";
+		return key && { ...readOutputContent(item[key], [...path, key]), isError };
+	}
+	if (type === "file_search_call" && Array.isArray(item.results)) {
+		return readList(item.results, [...path, "results"], "text", (text) => ({ text }));
+	}
+	if (type === "code_interpreter_call" && Array.isArray(item.outputs)) {
+		return readList(item.outputs, [...path, "outputs"], "logs", (logs) => ({ type: "logs", logs }));
+	}
+	return undefined;
+}
+
+/** Reads the content of an output: a string, or a list of parts. Anything else the API does not define. */
+function readOutputContent(content: unknown, path: Path): ToolContent {
+	// In some versions of Codex an output is an object around a string.
+	const key = isJsonObject(content) && ["content", "output"].find((one) => stringAt(content, one) !== undefined);
+	if (key) return textContent(content[key] as string, [...path, key]);
+	if (!Array.isArray(content)) return readOpenContent(content, path, readResponseMedia);
+	return readPartList(content, path, {
+		textKey: (part) => (textOfPart(part) === undefined ? undefined : "text"),
+		readOther(part, at) {
+			const media = isJsonObject(part) ? readResponseMedia(part, at) : undefined;
+			return media ? mediaContent(media) : opaque(part);
+		},
+	});
+}
+
+/** A list of objects that hold their text under `key`; beside them images of the code interpreter. */
+function readList(list: readonly unknown[], path: Path, key: string, write: (text: string) => JsonObject): ToolContent {
+	return readPartList(list, path, {
+		textKey: (one) => (stringAt(one, key) === undefined ? undefined : key),
+		readOther(one, at) {
+			if (!isJsonObject(one) || one.type !== "image") return opaque(one);
+			return mediaContent(readMedia({ path: at, provider: "openai", kind: "image", data: one.url, write }));
+		},
+		write,
+	});
+}
+
+/**
+ * The streams of the commands of a shell call. One text stands for all of them as the first one's standard output: the
+ * others become empty, so that each command keeps its outcome.
+ */
+function readStreams(output: unknown, path: Path): ToolContent {
+	if (!Array.isArray(output) || output.length === 0 || !output.every(isStreams)) return readOutputContent(output, path);
+	const chunks = output as readonly JsonObject[];
+	const texts = chunks.flatMap((chunk, index) =>
+		["stdout", "stderr"].flatMap((key): TextNode[] => {
+			const text = stringAt(chunk, key);
+			return text ? [{ path: [...path, index, key], text }] : [];
+		}),
+	);
+	const write = (text: string) =>
+		chunks.map((chunk, index) => ({ ...chunk, stdout: index === 0 ? text : "", stderr: "" }));
+	return { ...noContent, texts, whole: texts.length > 0 ? { path, write } : undefined };
+}
+
+function isStreams(chunk: unknown): boolean {
+	return isJsonObject(chunk) && stringAt(chunk, "stdout") !== undefined && stringAt(chunk, "stderr") !== undefined;
+}
+
+/** Whether a command ended otherwise than with exit code 0. */
+function failedInShell(output: unknown): boolean | undefined {
+	const outcomes = objectsOf(output)
+		.map(({ outcome }) => outcome)
+		.filter(isJsonObject);
+	if (outcomes.length === 0) return undefined;
+	return outcomes.some(({ type, exit_code: code }) => type === "timeout" || (typeof code === "number" && code !== 0));
+}
+
+/** Tokens of the screenshot that answers a computer call. No text can replace it: such a call takes no other answer. */
+export function screenshotTokens({ output }: JsonObject): number {
+	const data = isJsonObject(output) ? output.image_url : undefined;
+	return readMedia({ path: [], provider: "openai", kind: "image", data }).tokens;
+}
+
+const textParts = new Set(["input_text", "output_text", "text", "summary_text", "reasoning_text"]);
+
+/** The text of a part of a message, of an output or of reasoning; `undefined` where it holds something else. */
+function textOfPart(part: unknown): string | undefined {
+	return isJsonObject(part) && textParts.has(stringAt(part, "type") ?? "") ? stringAt(part, "text") : undefined;
+}
+
+/** Counts the parts of a message or of reasoning; a text may stand in the place of the list. */
+export function countParts(content: unknown, draft: MessageDraft): void {
+	if (!Array.isArray(content)) {
+		count(draft, content);
+		return;
+	}
+	for (const part of content as unknown[]) {
+		const media = isJsonObject(part) ? readResponseMedia(part, []) : undefined;
+		const refusal = isJsonObject(part) && part.type === "refusal" ? part.refusal : undefined;
+		countPart(draft, textOfPart(part) ?? refusal ?? part, media);
+	}
+}
+
+/** An image or a file, in a message or in an output. */
+function readResponseMedia(part: JsonObject, path: Path): MediaNode | undefined {
+	const write = (text: string) => ({ type: "input_text", text });
+	const provider = "openai";
+	if (part.type === "input_image") {
+		const detail = stringAt(part, "detail");
+		return readMedia({ path, provider, kind: "image", data: part.image_url, detail, write });
+	}
+	if (part.type === "input_file") {
+		return readMedia({ path, provider, kind: "document", data: part.file_data ?? part.file_url, write });
+	}
+	return undefined;
+}
