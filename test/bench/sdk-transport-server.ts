@@ -7,7 +7,7 @@ import { importBuilt } from "./import-built.ts";
 const { createPolicySource } = await importBuilt<{ createPolicySource: typeof CreatePolicySource }>(
 	"config/create-policy-source.ts",
 );
-const { createServer } = await importBuilt<{ createServer: typeof CreateServer }>("mcp/create-server.ts");
+const { createServer } = await importBuilt<{ createServer: typeof CreateServer }>("mcp/server.ts");
 const policySource = await createPolicySource({ environment: {}, workingDirectory: process.cwd() });
 const server = createServer({ policySource, log: () => {}, sharesFiles: true });
 await server.connect(new StdioServerTransport(process.stdin, process.stdout, { maxBufferSize: 64 * 1024 * 1024 }));

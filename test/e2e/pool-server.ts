@@ -41,9 +41,9 @@ interface BundledArchive {
 async function bundleServer(): Promise<readonly [BundledHttp, BundledPool, BundledArchive]> {
 	const [http = "", pool = "", archive = ""] = await bundleModules(
 		"mcp/http/server.ts",
-		"mcp/pool/create-pool.ts",
-		"config/create-archive-source.ts",
-		"mcp/pool/run-job.ts",
+		"mcp/pool/pool.ts",
+		"config/archive.ts",
+		"mcp/pool/job.ts",
 	);
 	return [await import(http), await import(pool), await import(archive)];
 }

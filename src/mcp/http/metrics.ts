@@ -6,7 +6,7 @@ import type { ArchiveSource } from "../../config/archive.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
 import { version } from "../../version.ts";
-import type { PoolStats } from "../pool/pool.ts";
+import type { CallPool } from "../pool/pool.ts";
 import type { CallEnd, OnCallEnd } from "../run-tool.ts";
 import { type Address, hostInUrl, isLoopback } from "./address.ts";
 import { checkHost, onlyMethods, requireOneHost } from "./guards.ts";
@@ -27,7 +27,7 @@ export interface Metrics {
 
 /** Values that are read each time somebody reads the metrics. */
 export interface MetricsSources {
-	readonly pool?: (() => PoolStats | undefined) | undefined;
+	readonly pool?: (() => ReturnType<CallPool["stats"]> | undefined) | undefined;
 	/** Requests of clients that wait for an answer. */
 	readonly running?: (() => number) | undefined;
 	/** Originals in the archive and the bytes of their texts; `undefined`, shown as NaN, if unknown. */

@@ -1,17 +1,17 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import { builtInStrategies } from "../../policy/names.ts";
-import { sameMessages, summaryPlaceholder, summaryRequestAnswer } from "../answer.ts";
+import { summaryPlaceholder, summaryRequestAnswer } from "../answer.ts";
 import {
 	answerConversation,
+	compactionOfCall,
 	conversationInput,
 	conversationOutput,
 	type EditConversation,
 } from "../conversation-tool.ts";
-import { compactionOfCall } from "../run-tool.ts";
 import { defineTool, fileWritingTool, policyInput, policyOfCall } from "../tool.ts";
 
-/** Hides old results, or puts a summary in the place of old messages. */
+/** The tool `compact_conversation`: hides old results, or replaces old messages by a summary. */
 export const compactConversation = defineTool({
 	name: "compact_conversation",
 	title: "Compact a conversation",
@@ -39,34 +39,17 @@ export const compactConversation = defineTool({
 		}
 		const { compactConversation: compact } = await import("../../operations/compact.ts");
 		const policy = policyOfCall(context, input.policy);
-		const brought = summary === undefined ? undefined : ({ kind: "given", summary, token } as const);
-		const how = await compactionOfCall(context, { policy, named: input.strategy, summary: brought });
+		const given = summary === undefined ? undefined : ({ kind: "given", summary, token } as const);
+		const how = await compactionOfCall(context, { policy, named: input.strategy, summary: given });
 		const { log, archive, signal, onProgress } = context;
-		const given = {
-			model: input.model,
-			contextWindow: input.context_window,
-			force: input.force || summary !== undefined,
-		};
+		const { model, context_window: contextWindow } = input;
+		const force = input.force || summary !== undefined;
+		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
 		const edit: EditConversation = async (one) => {
-			const outcome = await compact({
-				...one,
-				...given,
-				...how,
-				policy,
-				archive,
-				recall: "offered",
-				signal,
-				onProgress,
-				log,
-			});
+			const outcome = await compact({ ...one, model, contextWindow, force, ...how, ...shell });
 			if (!outcome.request || outcome.error) return outcome;
 			const { request, report } = outcome;
-			const { messages, summary: _, ...repeated } = input;
-			const conversation = messages === undefined ? {} : { messages: sameMessages };
-			return {
-				...outcome,
-				instead: summaryRequestAnswer({ request, report, arguments: { ...conversation, ...repeated } }),
-			};
+			return { ...outcome, instead: summaryRequestAnswer({ request, report, input }) };
 		};
 		return answerConversation({ input, context, policy, edit, done: "compacted" });
 	},

@@ -1,19 +1,20 @@
 import { z } from "zod";
+import type { JsonObject } from "../../engine/stringify.ts";
 import type { GuardWithCompactionReport } from "../../operations/guard-with-compaction.ts";
 import { originalsOf } from "../../operations/originals.ts";
 import type { PolicyLayer } from "../../policy/schema.ts";
-import { callWithSummary, sameMessages } from "../answer.ts";
-import { contextReportUri } from "../apps.ts";
+import { callWithSummary } from "../answer.ts";
 import {
 	answerConversation,
+	compactionOfCall,
 	conversationInput,
 	conversationOutput,
 	type EditConversation,
 } from "../conversation-tool.ts";
-import { compactionOfCall } from "../run-tool.ts";
+import { contextReportUri } from "../resources.ts";
 import { defineTool, fileWritingTool, policyInput, policyOfCall } from "../tool.ts";
 
-/** Brings a conversation within its model's context window. */
+/** The tool `guard_context`: brings a conversation within its model's context window. */
 export const guardContext = defineTool({
 	name: "guard_context",
 	title: "Fit a conversation into the context window",
@@ -36,15 +37,8 @@ export const guardContext = defineTool({
 		// Loaded on demand, with every format: a client that lists the tools waits for less.
 		const { guardWithCompaction } = await import("../../operations/guard-with-compaction.ts");
 		const policy = policyOfCall(context, input.policy);
-		const {
-			model,
-			context_window: contextWindow,
-			reserve_tokens: reserveTokens,
-			tools,
-			usage,
-			last_response: lastResponse,
-		} = input;
-		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse };
+		const { model, context_window: contextWindow, reserve_tokens: reserveTokens, tools, usage } = input;
+		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse: input.last_response };
 		const { log, archive, signal, onProgress } = context;
 		const compaction = () => compactionOfCall(context, { policy });
 		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
@@ -52,36 +46,30 @@ export const guardContext = defineTool({
 			if (input.respond_with !== "report") {
 				return withNextCall(await guardWithCompaction({ ...one, ...given, ...shell, compaction }), input);
 			}
-			const { contextOfCall } = await import("../apps.ts");
 			const layers = [...context.layers, (input.policy ?? {}) as PolicyLayer];
-			const reported = await contextOfCall({ ...one, ...given, layers, originals: originalsOf(shell) });
+			const request = { ...one, ...given, layers, originals: originalsOf(shell) };
+			const { reportContext } = await import("../../operations/report.ts");
+			const { contextText } = await import("../../operations/report-text.ts");
+			const report = await reportContext(request);
+			const text = contextText(report, { columns: 100, bars: "none" });
 			const isWindowKnown = (contextWindow ?? policy.guard.context_window_override) !== null;
 			// A session may name the model that the caller does not.
-			const known = isWindowKnown ? given : { ...given, model: reported.report.model ?? undefined };
+			const known = isWindowKnown ? given : { ...given, model: report.model ?? undefined };
 			const guarded = await guardWithCompaction({ ...one, ...known, ...shell, compaction });
-			return { ...withNextCall(guarded, input), context: reported };
+			return { ...withNextCall(guarded, input), context: { report, text } };
 		};
 		return answerConversation({ input, context, policy, edit, done: "guarded" });
 	},
 });
 
-interface SaidAgain {
-	readonly messages?: unknown;
-	readonly path?: string | undefined;
-	readonly model?: string | undefined;
-	readonly context_window?: number | undefined;
-	readonly policy?: unknown;
-}
-
-/** Spells out the call that puts in the summary which a compaction before the guard asks the caller for. */
+/** Spells out the call that brings the summary, where a compaction before the guard asks the caller for one. */
 function withNextCall<Guarded extends { readonly report: GuardWithCompactionReport }>(
 	guarded: Guarded,
-	{ messages, path, model, context_window, policy }: SaidAgain,
+	{ messages, path, model, context_window, policy }: JsonObject,
 ): Guarded {
 	const { compaction } = guarded.report;
 	if (compaction?.result !== "summary_requested" || !compaction.request) return guarded;
-	const conversation = messages === undefined ? { path } : { messages: sameMessages };
-	const next_call = callWithSummary(compaction.request, { ...conversation, model, context_window, policy });
+	const next_call = callWithSummary(compaction.request, { messages, path, model, context_window, policy });
 	const request = { ...compaction.request, next_call };
 	return { ...guarded, report: { ...guarded.report, compaction: { ...compaction, request } } };
 }

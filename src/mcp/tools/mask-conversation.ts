@@ -7,7 +7,7 @@ import {
 } from "../conversation-tool.ts";
 import { defineTool, fileWritingTool, policyInput, policyOfCall } from "../tool.ts";
 
-/** Replaces old tool results by short placeholders. */
+/** The tool `mask_conversation`: replaces old tool results by short placeholders. */
 export const maskConversation = defineTool({
 	name: "mask_conversation",
 	title: "Mask old tool results",

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
-import type { NextPart, Recalled, RecalledListing, RecalledPart } from "../../operations/recall.ts";
+import type { Recalled, RecalledListing, RecalledPart } from "../../operations/recall.ts";
 import { type Answer, beside, defineTool, policyOfCall, pureTool } from "../tool.ts";
 
 // The archive checks all bounds, which would cost every conversation tokens.
 const count = z.int().optional();
 
-/** Reads again what was masked, truncated or dropped. */
+/** The tool `recall_original`: reads an original that was masked, truncated or dropped. */
 export const recallOriginal = defineTool({
 	name: "recall_original",
 	title: "Recall an original",
@@ -34,54 +34,54 @@ export const recallOriginal = defineTool({
 });
 
 /**
- * What was recalled as a tool's answer. The text block holds one line that says what it is, then the recalled text as it
- * was: a model reads that more easily than the same text within JSON.
+ * A recalled original as a tool's answer. The text block holds one line of description, then the recalled text as it was: a
+ * model reads that more easily than the same text within JSON.
  */
 export function tellRecalled(recalled: Recalled): Answer {
 	switch (recalled.kind) {
 		case "part": {
 			const { part } = recalled;
-			return { ...part, [beside]: { text: `${introduce(part)}\n${part.text}` } };
+			return { ...part, [beside]: { text: `${describePart(part)}\n${part.text}` } };
 		}
 		case "image": {
 			const { listing, image } = recalled;
 			const { mediaType, bytes, data } = image;
-			const text = `${nameOf(listing)}: ${mediaType}, ${bytes} bytes, follows.`;
+			const text = `${describe(listing)}: ${mediaType}, ${bytes} bytes, follows.`;
 			const blocks = [{ type: "image" as const, data, mimeType: mediaType }];
 			return { ...listing, image: { media_type: mediaType, bytes }, [beside]: { text, blocks } };
 		}
 		case "several": {
 			const { originals, leftOut } = recalled;
-			const rows = originals.map((one) => `${one.ref} ${nameOf(one)}, ${one.chars} characters`);
-			const rest = leftOut > 0 ? [`and ${leftOut} more`] : [];
-			const text = ["Several originals have this tool_call_id. Ask for one by its ref:", ...rows, ...rest].join("\n");
-			return { originals, ...(leftOut > 0 ? { left_out_originals: leftOut } : {}), [beside]: { text } };
+			const lines = [
+				"Several originals have this tool_call_id. Ask for one by its ref:",
+				...originals.map((one) => `${one.ref} ${describe(one)}, ${one.chars} characters`),
+				...(leftOut > 0 ? [`and ${leftOut} more`] : []),
+			];
+			const left = leftOut > 0 ? { left_out_originals: leftOut } : {};
+			return { originals, ...left, [beside]: { text: lines.join("\n") } };
 		}
 	}
 }
 
-/** One line on what a part is, how much of the whole, and how to ask for the rest. */
-export function introduce(part: RecalledPart): string {
-	const { total, shown, matches, redactions } = part;
+/** One line: which original this is, how much of it, and how to ask for the rest. */
+function describePart(part: RecalledPart): string {
+	const { total, shown, matches, redactions, next } = part;
+	const isWhole = part.left_out_chars === 0 && shown?.chars.start === 0 && shown.chars.end === total.chars && !matches;
 	const extent =
 		shown === null
 			? `none of ${total.lines} lines`
-			: part.left_out_chars === 0 && shown.chars.start === 0 && shown.chars.end === total.chars && !matches
+			: isWhole
 				? `all ${total.lines} lines`
 				: `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}, characters ${shown.chars.start}-${shown.chars.end} of ${total.chars}`;
 	const facts = [
 		matches ? `${matches.shown} of ${matches.found} matching lines, ${extent}` : extent,
 		...(redactions > 0 ? [`${redactions} places were redacted before it was kept`] : []),
-		...(part.next ? [`for more call recall_original ${argumentsOf(part.next)}`] : []),
+		...(next ? [`for more call recall_original ${JSON.stringify(next)}`] : []),
 	];
-	return `[${nameOf(part)}: ${facts.join("; ")}]`;
+	return `[${describe(part)}: ${facts.join("; ")}]`;
 }
 
-function argumentsOf(next: NextPart): string {
-	return JSON.stringify(next);
-}
-
-const words: Readonly<Record<RecalledListing["kind"], string>> = {
+const kinds: Readonly<Record<RecalledListing["kind"], string>> = {
 	result: "Original result",
 	text: "Original text",
 	arguments: "Original arguments",
@@ -90,8 +90,8 @@ const words: Readonly<Record<RecalledListing["kind"], string>> = {
 	places: "Places",
 };
 
-function nameOf({ kind, tool_name, archived_at }: RecalledListing): string {
-	// A tool's name is anybody's text.
+function describe({ kind, tool_name, archived_at }: RecalledListing): string {
+	// A tool's name comes from the conversation, so it is quoted and cut.
 	const tool = tool_name === undefined ? "" : ` of ${JSON.stringify(tool_name.slice(0, 64))}`;
-	return `${words[kind]}${tool}, kept ${archived_at}`;
+	return `${kinds[kind]}${tool}, kept ${archived_at}`;
 }

@@ -5,18 +5,18 @@ import { truncationStrategies } from "../../policy/names.ts";
 import { originalLink } from "../resources.ts";
 import { type Answer, beside, defineTool, policyInput, policyOfCall, pureTool } from "../tool.ts";
 
-/** What a model can do without, in two steps: the marks in the text tell which lines are left out, and how many. */
+/** Members that a model can do without, in two steps: the marks in the text tell which lines are left out. */
 const [spare, unneeded] = [
 	["band", "encoding", "method", "factor", "chars", "kept_lines", "omitted_chars", "omitted"],
 	["strategy", "tokens", "lines", "omitted_lines"],
 ] as const;
 
-/** Ways to answer, the fullest first: where the answer has to be small, its room is for the text. */
-const ways: readonly ((outcome: TruncateOutcome) => Answer)[] = [
+/** Forms of the answer, the fullest first: where the answer has to be small, the text needs the room. */
+const forms: readonly ((outcome: TruncateOutcome) => Answer)[] = [
 	({ text, report }) => {
 		const { ref, chars } = report;
-		const links = ref === undefined ? [] : [originalLink({ ref, chars: chars.before })];
-		return { text, ...report, [beside]: { blocks: links } };
+		const blocks = ref === undefined ? [] : [originalLink({ ref, chars: chars.before })];
+		return { text, ...report, [beside]: { blocks } };
 	},
 	({ text, report }) => without({ text, ...report }, spare),
 	({ text, report }) => without({ text, ...report }, [...spare, ...unneeded]),
@@ -26,14 +26,14 @@ function without(answer: Answer, names: readonly string[]): Answer {
 	return Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)));
 }
 
-/** All that a host shows of an answer, as JSON: its structured content, or its blocks, of which the text repeats that. */
+/** The two things that hosts show of an answer: its structured content, or its blocks, the first of which repeats that. */
 function shownOf(answer: Answer): readonly string[] {
 	const json = JSON.stringify(answer);
 	const blocks = answer[beside]?.blocks ?? [];
 	return [json, [json, ...blocks.map((block) => JSON.stringify(block))].join("\n")];
 }
 
-/** Cuts one large text to its head and tail, or to what matters in it. */
+/** The tool `truncate_output`: cuts one large text to its head and tail, or to its important parts. */
 export const truncateOutput = defineTool({
 	name: "truncate_output",
 	title: "Truncate a large output",
@@ -62,8 +62,8 @@ export const truncateOutput = defineTool({
 		// Some hosts show all of the answer as JSON, so that all of it has to be within a limit in tokens.
 		const { outcome, way } = await truncateToShow(
 			request,
-			ways.map((write) => (one) => shownOf(write(one))),
+			forms.map((write) => (one) => shownOf(write(one))),
 		);
-		return (ways[way] as (typeof ways)[number])(outcome);
+		return (forms[way] as (typeof forms)[number])(outcome);
 	},
 });
