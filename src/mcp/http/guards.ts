@@ -4,7 +4,7 @@ import { hostHeaderValidation } from "@modelcontextprotocol/sdk/server/middlewar
 import type { RequestHandler } from "express";
 import { hostInUrl, isLoopback } from "./address.ts";
 
-/** The reason why a request is refused, for people and for programs. */
+/** The reason why a request is refused. */
 export interface Refusal {
 	/** HTTP status. */
 	readonly status: number;
@@ -15,7 +15,7 @@ export interface Refusal {
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers a request with a JSON-RPC error that belongs to no call: MCP answers errors of the transport so. */
+/** Answers a request with a JSON-RPC error that belongs to no call, as MCP requires for errors of the transport. */
 export function refuse(response: ServerResponse, { status, code = -32_000, message, headers = {} }: Refusal): void {
 	const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null });
 	response
@@ -39,14 +39,9 @@ export function checkHost(own: { readonly host: string; readonly publicUrl: URL 
 		);
 }
 
-/**
- * Refuses a request with several Host headers (RFC 9112, section 3.2): Node keeps the first of them, while a proxy may use
- * the last.
- */
+/** Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first of them, while a proxy may use the last. */
 export const requireOneHost: RequestHandler = (request, response, next) => {
-	// Names and values in turns.
-	const hosts = request.rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === "host");
-	if (hosts.length < 2) return next();
+	if ((request.headersDistinct.host?.length ?? 0) < 2) return next();
 	refuse(response, { status: 400, message: "Expected one Host header." });
 };
 
@@ -60,20 +55,17 @@ function isAddress(hostHeader: string): boolean {
  * server's own address pass. So do programs other than browsers: they send no Origin.
  */
 export function checkOrigin(publicUrl: URL | undefined): RequestHandler {
-	const isOwn = (origin: string) => origin === publicUrl?.origin || isLoopbackOrigin(origin);
 	return (request, response, next) => {
-		const { origin } = request.headers;
-		if (origin === undefined ? !isFromOtherSite(request.headers["sec-fetch-site"]) : isOwn(origin)) return next();
+		const { origin, "sec-fetch-site": site } = request.headers;
+		// An image or a link on any page makes a browser send a GET without Origin; /sse would open a session for it.
+		const isOwn = origin === undefined ? site !== "cross-site" && site !== "same-site" : isOwnOrigin(origin, publicUrl);
+		if (isOwn) return next();
 		refuse(response, { status: 403, message: "Requests from web pages of other origins are refused." });
 	};
 }
 
-// An image or a link on any page makes a browser send a GET without Origin; /sse would open a session for it.
-function isFromOtherSite(fetchSite: string | string[] | undefined): boolean {
-	return fetchSite === "cross-site" || fetchSite === "same-site";
-}
-
-function isLoopbackOrigin(origin: string): boolean {
+function isOwnOrigin(origin: string, publicUrl: URL | undefined): boolean {
+	if (origin === publicUrl?.origin) return true;
 	if (!URL.canParse(origin)) return false;
 	const { protocol, hostname } = new URL(origin);
 	return (protocol === "http:" || protocol === "https:") && isLoopback(hostname);
@@ -99,25 +91,26 @@ export function onlyMethods(...methods: readonly string[]): RequestHandler {
 }
 
 /** No answer is a web page: browsers must not show, frame, store or guess the type of any. */
+const securityHeaders = {
+	"X-Content-Type-Options": "nosniff",
+	"Cache-Control": "no-store",
+	"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Referrer-Policy": "no-referrer",
+};
+
+/** Sets the headers that restrict browsers. The SDK allows its streams to be stored; this overrides that. */
 export const setSecurityHeaders: RequestHandler = (_request, response, next) => {
-	response.setHeader("X-Content-Type-Options", "nosniff");
-	response.setHeader("Cache-Control", "no-store");
-	response.setHeader("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
-	response.setHeader("Cross-Origin-Resource-Policy", "same-origin");
-	response.setHeader("Referrer-Policy", "no-referrer");
+	response.set(securityHeaders);
 	const writeHead: WriteHead = response.writeHead.bind(response);
-	response.writeHead = (status: number, ...[headers]: unknown[]) =>
-		writeHead(status, neverStored((headers ?? {}) as OutgoingHttpHeaders));
+	response.writeHead = (status: number, ...[headers]: unknown[]) => {
+		const given = Object.entries((headers ?? {}) as OutgoingHttpHeaders);
+		const noStore = given.map(([name, value]) =>
+			name.toLowerCase() === "cache-control" ? [name, "no-store, no-transform"] : [name, value],
+		);
+		return writeHead(status, Object.fromEntries(noStore));
+	};
 	next();
 };
 
 type WriteHead = (status: number, headers: OutgoingHttpHeaders) => Parameters<RequestHandler>[1];
-
-/** The SDK allows its streams to be stored as long as each use is checked with the server. */
-function neverStored(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
-	return Object.fromEntries(
-		Object.entries(headers).map(([name, value]) =>
-			name.toLowerCase() === "cache-control" ? [name, "no-store, no-transform"] : [name, value],
-		),
-	);
-}

@@ -7,8 +7,11 @@ import type { Log } from "../../operations/edit-record.ts";
 import type { Address } from "./address.ts";
 import { checkOrigin, type Refusal, refuse, setSecurityHeaders } from "./guards.ts";
 
-/** The parts of an application. */
-export interface ApplicationOptions {
+/**
+ * Makes an Express application. Host and Origin are checked before any route, also for unknown paths: otherwise a web page
+ * could reach the server through a name that points at this machine (DNS rebinding).
+ */
+export function createApplication(options: {
 	/** The check of the Host header. */
 	readonly hostCheck: RequestHandler;
 	/** The address under which clients reach the server, if it differs from its own. */
@@ -18,13 +21,8 @@ export interface ApplicationOptions {
 	/** The answer for paths that no route serves. */
 	readonly notFound: string;
 	readonly log: Log;
-}
-
-/**
- * Makes an Express application. Host and Origin are checked before any route, also for unknown paths: otherwise a web page
- * could reach the server through a name that points at this machine (DNS rebinding).
- */
-export function createApplication({ hostCheck, publicUrl, routes, notFound, log }: ApplicationOptions): Express {
+}): Express {
+	const { hostCheck, publicUrl, routes, notFound, log } = options;
 	const application = express();
 	application.disable("x-powered-by");
 	application.disable("etag");
@@ -34,7 +32,7 @@ export function createApplication({ hostCheck, publicUrl, routes, notFound, log 
 	return application;
 }
 
-/** Makes the last handler: it answers errors that routes threw. A defect is logged by name and described to nobody. */
+/** Makes the handler of errors that routes threw. A defect is logged by name and described to nobody. */
 function answerError(log: Log): ErrorRequestHandler {
 	// Express recognises an error handler by its four parameters.
 	return (error, request, response, _next) => {
@@ -49,13 +47,16 @@ function answerError(log: Log): ErrorRequestHandler {
 	};
 }
 
+const refusals: Readonly<Record<string, Omit<Refusal, "message">>> = {
+	payload_too_large: { status: 413 },
+	rate_limit: { status: 503, headers: { "Retry-After": "1" } },
+	invalid_argument: { status: 400, code: -32_600 },
+	invalid_json: { status: 400, code: -32_700 },
+};
+
 function refusalOf(error: unknown): Refusal {
-	if (error instanceof PalimpsestError) {
-		if (error.code === "payload_too_large") return { status: 413, message: error.message };
-		if (error.code === "rate_limit") return { status: 503, message: error.message, headers: { "Retry-After": "1" } };
-		if (error.code === "invalid_argument") return { status: 400, code: -32_600, message: error.message };
-		if (error.code === "invalid_json") return { status: 400, code: -32_700, message: error.message };
-	}
+	const known = error instanceof PalimpsestError ? refusals[error.code] : undefined;
+	if (known) return { ...known, message: (error as PalimpsestError).message };
 	// Express gives a status to mistakes of the client, such as a path that cannot be decoded.
 	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
 	if (status >= 400 && status < 500) return { status, message: "The request cannot be understood." };
@@ -63,7 +64,7 @@ function refusalOf(error: unknown): Refusal {
 }
 
 /**
- * Starts to listen and returns the port. It differs from the requested one if that is 0.
+ * Starts to listen and returns the port, also where the requested one is 0.
  *
  * @throws PalimpsestError `invalid_argument` if the address is not available.
  */
@@ -71,17 +72,14 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
 	server.listen(port, host);
 	try {
 		await once(server, "listening");
-	} catch (error) {
-		throw new PalimpsestError("invalid_argument", reason(error, host, port), { cause: error });
+	} catch (cause) {
+		const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+		const reasons: Readonly<Record<string, string>> = {
+			EADDRINUSE: `Port ${port} of ${host} is in use. End the program that holds it, or choose another port; 0 takes a free one.`,
+			EACCES: `Port ${port} needs rights that this process has not. Choose one from 1024 on.`,
+		};
+		const other = `Cannot listen on port ${port} of ${host} (${code}). Choose another address, such as 127.0.0.1.`;
+		throw new PalimpsestError("invalid_argument", reasons[code] ?? other, { cause });
 	}
 	return (server.address() as AddressInfo).port;
-}
-
-function reason(error: unknown, host: string, port: number): string {
-	const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
-	if (code === "EADDRINUSE") {
-		return `Port ${port} of ${host} is in use. End the program that holds it, or choose another port; 0 takes a free one.`;
-	}
-	if (code === "EACCES") return `Port ${port} needs rights that this process has not. Choose one from 1024 on.`;
-	return `Cannot listen on port ${port} of ${host} (${code}). Choose another address, such as 127.0.0.1.`;
 }
