@@ -3,29 +3,18 @@ import { PalimpsestError } from "../../errors.ts";
 import { readBody } from "../pool/arguments.ts";
 
 /** Reads the bodies of one server's requests. */
-export interface BodyReader {
-	/**
-	 * Reads a request's body as JSON. It keeps nothing beyond the limit: it stops at once if Content-Length is over it, else
-	 * as soon as more bytes arrive.
-	 *
-	 * @throws PalimpsestError `payload_too_large` or `invalid_json`; `rate_limit` if all bodies together take too much; the
-	 * stream's own error if the client went away.
-	 */
-	read(request: IncomingMessage): Promise<unknown>;
-}
+export type BodyReader = ReturnType<typeof createBodyReader>;
 
-/** The largest number of bytes that a reader accepts. */
-export interface BodyLimits {
-	/** In one body. */
+/** Makes a reader that never holds more memory than the limit, however many clients send, and in chunks of any size. */
+export function createBodyReader(limits: {
+	/** Most bytes of one body. */
 	readonly bytesOfOne: number;
-	/** In memory for all bodies that arrive at the same time. */
+	/** Most bytes of memory for all bodies that arrive at the same time. */
 	readonly bytesOfAll: number;
 	/** Whether large arguments of calls are left to the threads that work on them. */
 	readonly holdsArguments?: boolean;
-}
-
-/** Makes a reader that never holds more memory than the limit, however many clients send, and in chunks of any size. */
-export function createBodyReader({ bytesOfOne, bytesOfAll, holdsArguments = false }: BodyLimits): BodyReader {
+}) {
+	const { bytesOfOne, bytesOfAll, holdsArguments = false } = limits;
 	let held = 0;
 
 	const readBytes = (request: IncomingMessage): Promise<Buffer> =>
@@ -70,9 +59,14 @@ export function createBodyReader({ bytesOfOne, bytesOfAll, holdsArguments = fals
 		});
 
 	return {
-		async read(request) {
-			return readBody(await readBytes(request), holdsArguments);
-		},
+		/**
+		 * Reads a request's body as JSON. It keeps nothing beyond the limit: it stops at once if Content-Length is over it, else
+		 * as soon as more bytes arrive.
+		 *
+		 * @throws PalimpsestError those of `readBody`, and `payload_too_large`; `rate_limit` if all bodies together take too
+		 * much; the stream's own error if the client went away.
+		 */
+		read: async (request: IncomingMessage): Promise<unknown> => readBody(await readBytes(request), holdsArguments),
 	};
 }
 
