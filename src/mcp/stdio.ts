@@ -10,6 +10,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { CompactionSource } from "../config/compaction.ts";
 import { messageBytes } from "./answer.ts";
+import { createJoinedChunks } from "./chunks.ts";
 import { createServer, type ServerOptions } from "./server.ts";
 
 /** Largest message by default, in bytes. The SDK's own 10 MiB would end the connection. */
@@ -159,13 +160,11 @@ export interface OversizedLine {
 
 const lineFeed = 0x0a;
 const edgeLength = 300;
-const smallestBuffer = 64 * 1024;
 
 /**
- * Reads lines of UTF-8 from chunks cut anywhere, in linear time: each byte is searched once and copied into a buffer that
- * doubles as it grows. The SDK's reader copies and searches everything it holds at every chunk. Of a line over `largest`
- * bytes, line break included, only the ends are kept. `onLine` takes the text of each line without its line feed; a
- * carriage return before it stays. Returns the function that takes a chunk.
+ * Reads lines of UTF-8 from chunks cut anywhere, in linear time; the SDK's reader copies and searches everything it holds
+ * at every chunk. Of a line over `largest` bytes, line break included, only the ends are kept. `onLine` takes the text of
+ * each line without its line feed; a carriage return before it stays. Returns the function that takes a chunk.
  */
 export function createLineReader(options: {
 	readonly largest: number;
@@ -173,55 +172,44 @@ export function createLineReader(options: {
 	readonly onOversized: (line: OversizedLine) => void;
 }): (chunk: Buffer) => void {
 	const { largest, onLine, onOversized } = options;
-	let buffer = Buffer.allocUnsafe(smallestBuffer);
-	let length = 0;
-	let skipped: { readonly head: string; tail: Buffer; bytes: number } | undefined;
+	let chunks = createJoinedChunks();
+	let skipped: { readonly head: Buffer; tail: Buffer; bytes: number } | undefined;
 
 	const take = (part: Buffer): void => {
 		if (skipped) {
 			skipped.bytes += part.length;
 			skipped.tail = lastBytes(skipped.tail, part);
-			return;
+		} else if (chunks.length() + part.length < largest) chunks.add(part);
+		else {
+			const held = chunks.bytes();
+			const head = Buffer.concat([held.subarray(0, edgeLength), part.subarray(0, edgeLength)]);
+			skipped = { head, tail: lastBytes(held, part), bytes: held.length + part.length };
+			chunks = createJoinedChunks();
 		}
-		// The line feed needs room too.
-		if (length + part.length + 1 > largest) {
-			const held = buffer.subarray(0, length);
-			const head = Buffer.concat([held.subarray(0, edgeLength), part.subarray(0, edgeLength)], edgeLength);
-			const headBytes = Math.min(edgeLength, length + part.length);
-			skipped = { head: head.toString("utf8", 0, headBytes), tail: lastBytes(held, part), bytes: length + part.length };
-			reset();
-			return;
-		}
-		if (length + part.length > buffer.length) {
-			const grown = Buffer.allocUnsafe(Math.min(largest, Math.max(2 * buffer.length, length + part.length)));
-			buffer.copy(grown, 0, 0, length);
-			buffer = grown;
-		}
-		part.copy(buffer, length);
-		length += part.length;
-	};
-	const reset = (): void => {
-		length = 0;
-		if (buffer.length > smallestBuffer) buffer = Buffer.allocUnsafe(smallestBuffer);
 	};
 	const endLine = (): void => {
 		if (skipped) {
 			const { bytes, head, tail } = skipped;
 			skipped = undefined;
-			onOversized({ bytes: bytes + 1, head, tail: tail.toString("utf8") });
+			onOversized({ bytes: bytes + 1, head: head.toString("utf8", 0, edgeLength), tail: tail.toString() });
 			return;
 		}
-		const line = buffer.toString("utf8", 0, length);
-		reset();
+		const line = chunks.bytes().toString();
+		chunks = createJoinedChunks();
 		onLine(line);
 	};
 
 	return (chunk) => {
 		let start = 0;
 		for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, start)) {
-			take(chunk.subarray(start, at));
-			endLine();
+			const part = chunk.subarray(start, at);
 			start = at + 1;
+			// A line within one chunk needs no copy.
+			if (!skipped && chunks.length() === 0 && part.length < largest) onLine(part.toString());
+			else {
+				take(part);
+				endLine();
+			}
 		}
 		if (start < chunk.length) take(chunk.subarray(start));
 	};

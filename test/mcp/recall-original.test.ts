@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { toolDefinition } from "../../src/mcp/server.ts";
 import { beside } from "../../src/mcp/tool.ts";
-import { recallOriginal, tellRecalled } from "../../src/mcp/tools/recall-original.ts";
+import { recallOriginal, tellRecalled } from "../../src/mcp/tools.ts";
 import type { RecalledPart } from "../../src/operations/recall.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 

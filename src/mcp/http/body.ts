@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { PalimpsestError } from "../../errors.ts";
+import { createJoinedChunks } from "../chunks.ts";
 import { readBody } from "../pool/arguments.ts";
 
 /** Reads the bodies of one server's requests. */
@@ -67,47 +68,6 @@ export function createBodyReader(limits: {
 		 * much; the stream's own error if the client went away.
 		 */
 		read: async (request: IncomingMessage): Promise<unknown> => readBody(await readBytes(request), holdsArguments),
-	};
-}
-
-/** The smallest and the largest block into which small chunks are copied, in bytes. */
-const [smallestBlock, largestBlock] = [512, 64 * 1024];
-
-/**
- * Collects the chunks of a body. A client chooses how small they are, and each Buffer costs some 300 bytes of its own, so
- * small chunks are copied into blocks that grow with the body. Larger ones are kept as they are.
- */
-function createJoinedChunks() {
-	const pieces: Buffer[] = [];
-	/** The unused rest of the last piece, if that is a block. */
-	let free = Buffer.alloc(0);
-	let [length, memory] = [0, 0];
-	const keep = (piece: Buffer, bytes: number): void => {
-		pieces.push(piece);
-		memory += bytes;
-	};
-	return {
-		/** How many bytes were added. */
-		length: () => length,
-		/** How many bytes of memory they take. */
-		memory: () => memory,
-		add(chunk: Buffer): void {
-			const copied = chunk.copy(free);
-			free = free.subarray(copied);
-			const rest = chunk.subarray(copied);
-			const block = Math.min(Math.max(smallestBlock, length / 4), largestBlock);
-			// Node's parser gives each chunk its own memory, all of which stays while a part is kept.
-			if (rest.length >= block) keep(rest, chunk.length);
-			else if (rest.length > 0) {
-				// Not from Node's pool, whose memory would be shared with the pieces of other bodies.
-				const next = Buffer.allocUnsafeSlow(Math.ceil(block));
-				keep(next, next.length);
-				free = next.subarray(rest.copy(next));
-			}
-			length += chunk.length;
-		},
-		/** All of them as one. */
-		bytes: () => Buffer.concat(pieces, length),
 	};
 }
 

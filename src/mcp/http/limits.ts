@@ -12,7 +12,7 @@ import { ipKeyGenerator, rateLimit } from "express-rate-limit";
 import { type ErrorCode, PalimpsestError } from "../../errors.ts";
 import { toolError } from "../answer.ts";
 import type { OnCallEnd } from "../run-tool.ts";
-import { tools } from "../server.ts";
+import { tools } from "../tools.ts";
 import { refuse } from "./guards.ts";
 
 /** Longest delay of a timer in ms: Node fires a longer one at once. */

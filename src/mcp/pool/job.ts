@@ -18,8 +18,8 @@ import { messageBytes } from "../answer.ts";
 import { createArchives } from "../archives.ts";
 import { captureWarnings } from "../http/logs.ts";
 import { failedCall, runTool, type ToolOutcome } from "../run-tool.ts";
-import { tools } from "../server.ts";
 import type { ToolContext } from "../tool.ts";
+import { tools } from "../tools.ts";
 import { readArguments } from "./arguments.ts";
 import type { ModelKind, ModelQuestion, ThreadJob, ThreadOutcome } from "./pool.ts";
 
