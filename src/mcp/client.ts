@@ -9,7 +9,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import type { SamplingOptions } from "../summariser/sampling.ts";
-import { joinSignals, type RetryProgress, type SummaryProgress } from "../summariser/summariser.ts";
+import { joinSignals, type RetryProgress, type Summariser, type SummaryProgress } from "../summariser/summariser.ts";
 
 /** How far a call is: at a step of asking a model, waiting for a thread, or at work. */
 export type CallProgress = SummaryProgress | WorkProgress;
@@ -105,23 +105,20 @@ function folderOf(uri: string): string | undefined {
 	}
 }
 
-/** Asks the client's own model. */
-export type CreateMessage = SamplingOptions["createMessage"];
-
 /** Any answer: the summariser judges it. */
 const anyResult = z.looseObject({});
 
 /**
- * Returns the function that asks the client's own model in the course of a call; `undefined` where the client declares
- * none. `gone` is aborted when nothing can come from the client any more.
+ * Returns the function that makes the client's own model, as asked in the course of a call; `undefined` where the client
+ * declares none. `gone` is aborted when nothing can come from the client any more.
  */
-export function clientSampling(
+export function clientModel(
 	server: McpServer,
 	extra: Pick<RequestHandlerExtra<ServerRequest, ServerNotification>, "sendRequest">,
 	gone: AbortSignal | undefined,
-): CreateMessage | undefined {
+): (() => Promise<Summariser>) | undefined {
 	if (!server.server.getClientCapabilities()?.sampling) return undefined;
-	return async (params, { signal, timeoutMs }) => {
+	const createMessage: SamplingOptions["createMessage"] = async (params, { signal, timeoutMs }) => {
 		const joined = joinSignals(signal, gone);
 		const options = { signal: joined.signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
 		try {
@@ -129,5 +126,9 @@ export function clientSampling(
 		} finally {
 			joined.release();
 		}
+	};
+	return async () => {
+		const { createSamplingSummariser } = await import("../summariser/sampling.ts");
+		return createSamplingSummariser({ createMessage });
 	};
 }

@@ -178,13 +178,9 @@ export async function compactionOfCall(
 
 /** The first of the policy's ways to get a summary that exists here. */
 async function summarySourceOfCall(context: ToolContext, policy: Policy): Promise<SummarySource> {
-	const { sampling, clientModel, endpoint } = context;
+	const { clientModel, endpoint } = context;
 	for (const way of policy.compaction.answered_by) {
-		if (way === "sampling" && clientModel) return { kind: "summariser", summariser: clientModel };
-		if (way === "sampling" && sampling) {
-			const { createSamplingSummariser } = await import("../summariser/sampling.ts");
-			return { kind: "summariser", summariser: createSamplingSummariser({ createMessage: sampling }) };
-		}
+		if (way === "sampling" && clientModel) return { kind: "summariser", summariser: await clientModel() };
 		if (way === "openai-compatible" && endpoint) return { kind: "summariser", summariser: endpoint };
 		if (way === "caller" || way === "none") return { kind: way };
 	}

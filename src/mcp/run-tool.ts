@@ -1,12 +1,13 @@
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { z } from "zod";
+import type { ArchiveSource } from "../config/archive.ts";
 import { isJsonObject } from "../engine/stringify.ts";
 import { type ErrorCode, PalimpsestError } from "../errors.ts";
 import type { Spill } from "../files/access.ts";
 import { describeIssues } from "../policy/errors.ts";
 import { toolError, toolResult } from "./answer.ts";
-import { heldArguments } from "./pool/arguments.ts";
-import { type Answer, policyOfCall, type Tool, type ToolContext } from "./tool.ts";
+import { heldArguments, readArguments } from "./pool/arguments.ts";
+import { policyOfCall, type Tool, type ToolContext } from "./tool.ts";
 
 /** The result of a call, and facts about it for the operator. */
 export interface ToolOutcome {
@@ -20,27 +21,27 @@ export interface ToolOutcome {
 	readonly isBusy?: boolean;
 }
 
-/** A call of a tool. */
-export interface ToolRun {
-	readonly tool: Tool;
-	/** Unchecked. */
-	readonly arguments: unknown;
-	readonly context: ToolContext;
-	/** Runs the tool's handler, with the archive added to the context where there is one. */
-	readonly handle?: ((work: (context: ToolContext) => Promise<Answer>) => Promise<Answer>) | undefined;
-	/** Stores parts of answers that are too large to send; absent where the client shares no files with this process. */
-	readonly spill?: Spill | undefined;
-}
-
 /**
  * Checks a call's arguments, runs the tool and makes its result. Never throws: bad input becomes a tool error with one of
  * our codes; a defect is logged by name and described to nobody.
  */
-export async function runTool({ tool, context, handle, spill, ...call }: ToolRun): Promise<ToolOutcome> {
+export async function runTool(call: {
+	readonly tool: Tool;
+	/** Unchecked; bytes are JSON that nobody has parsed yet. */
+	readonly arguments: unknown;
+	readonly context: ToolContext;
+	/** Opens the archive for the call; absent where nothing is kept. */
+	readonly archive?: Pick<ArchiveSource, "use"> | undefined;
+	/** Stores parts of answers that are too large to send; absent where the client shares no files with this process. */
+	readonly spill?: Spill | undefined;
+}): Promise<ToolOutcome> {
+	const { tool, context, spill } = call;
 	try {
-		const input = checkInput(tool, call.arguments);
-		const work = (given: ToolContext) => tool.handle(input, given);
-		const answer = handle ? await handle(work) : await work(context);
+		const given = call.arguments instanceof Uint8Array ? readArguments(call.arguments) : call.arguments;
+		const input = checkInput(tool, given);
+		const answer = call.archive
+			? await call.archive.use((archive) => tool.handle(input, { ...context, archive }))
+			: await tool.handle(input, context);
 		const result = await toolResult({ answer, spill, text: () => policyOfCall(context, input.policy).text });
 		return { result, code: undefined, report: callReport(answer.report ?? answer) };
 	} catch (error) {

@@ -26,13 +26,13 @@ import { logLevels } from "../policy/names.ts";
 import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
 import { version } from "../version.ts";
-import { callProgress, clientRoots, clientSampling } from "./client.ts";
+import { callProgress, clientModel, clientRoots } from "./client.ts";
 import { belongsInPool } from "./pool/arguments.ts";
 import type { PoolBinding } from "./pool/call.ts";
 import type { CallPool } from "./pool/pool.ts";
 import { bindPrompts } from "./prompts.ts";
 import { bindContextReportApp, bindOriginals, bindPolicy } from "./resources.ts";
-import { noteOfCall, type OnCallEnd, runTool, type ToolRun } from "./run-tool.ts";
+import { noteOfCall, type OnCallEnd, runTool } from "./run-tool.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { recallOriginal, tools } from "./tools.ts";
 
@@ -51,8 +51,6 @@ export interface ServerOptions {
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
 	readonly sharesFiles?: boolean | undefined;
-	/** Whether requests are parsed from bytes, so that nobody else holds their parts. */
-	readonly ownsRequests?: boolean | undefined;
 	/** Runs the calls that would hold up other clients; absent where there is one client. */
 	readonly pool?: CallPool | undefined;
 	/** The place of `archive`, for the pool's threads, which open it themselves. */
@@ -88,10 +86,9 @@ export function createServer(options: ServerOptions): McpServer {
 			layers: policySource.layers(),
 			log: logToBoth,
 			files,
-			ownsArguments: options.ownsRequests,
 			signal: call.signal,
 			onProgress: callProgress({ ...call, progressToken: call._meta?.progressToken }),
-			sampling: clientSampling(server, call, clientGone),
+			clientModel: clientModel(server, call, clientGone),
 			endpoint: compaction?.endpoint,
 			loadStrategy: compaction?.loadStrategy,
 		}),
@@ -178,14 +175,11 @@ export function bindTools(
 			note(outcome);
 			return outcome.result;
 		}
-		const handle = archive && ((work: Work) => archive.use((opened) => work({ ...context, archive: opened })));
-		const outcome = await runTool({ ...call, tool, context, handle, spill });
+		const outcome = await runTool({ ...call, tool, context, archive, spill });
 		note(outcome);
 		return outcome.result;
 	});
 }
-
-type Work = Parameters<NonNullable<ToolRun["handle"]>>[0];
 
 // A process may make a server for each request.
 const definitions = new WeakMap<Tool, ToolDefinition>();

@@ -35,7 +35,7 @@ export async function serveStdio(
 	const clientGone = new AbortController();
 	// Every request to the client listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, clientGone.signal);
-	const server = createServer({ ...options, ownsRequests: true, clientGone: clientGone.signal });
+	const server = createServer({ ...options, clientGone: clientGone.signal });
 	const logError = (message: string, error: string) =>
 		log({ level: "error", message, data: { event: "protocol", error } });
 	const transport = createStdioTransport({

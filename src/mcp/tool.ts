@@ -10,7 +10,7 @@ import { resolvePolicy } from "../policy/layers.ts";
 import { parseStrategyName } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import type { Summariser } from "../summariser/summariser.ts";
-import type { CallProgress, CreateMessage } from "./client.ts";
+import type { CallProgress } from "./client.ts";
 
 type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compaction";
 
@@ -67,18 +67,14 @@ export interface ToolContext {
 	readonly log: Log;
 	/** The files that the caller may name. */
 	readonly files: FileAccess;
-	/** Whether nobody else holds the call's arguments: they were parsed from bytes that a client sent. */
-	readonly ownsArguments?: boolean | undefined;
 	/** Where originals are kept; absent where nothing is. */
 	readonly archive?: Archive | undefined;
 	/** Aborted when the client no longer waits. */
 	readonly signal?: AbortSignal | undefined;
 	/** Reports to the client how far a long call is; absent where it did not ask. */
 	readonly onProgress?: ((progress: CallProgress) => void) | undefined;
-	/** Asks the client's own model; absent where it declares none. */
-	readonly sampling?: CreateMessage | undefined;
-	/** Set in a worker thread instead of `sampling`: the same model, asked by the server's thread. */
-	readonly clientModel?: Summariser | undefined;
+	/** The client's own model; absent where it declares none. */
+	readonly clientModel?: (() => Promise<Summariser>) | undefined;
 	/** The model that the environment names; absent where it names none. */
 	readonly endpoint?: Summariser | undefined;
 	/** Loads the compaction strategy that the configuration names. */

@@ -6,7 +6,7 @@ import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { type Request, type RequestHandler, Router } from "express";
 import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
-import { refuse } from "./guards.ts";
+import { refuse } from "./application.ts";
 import { limitRequests, longestTimer } from "./limits.ts";
 import { authInfoOf, callerOfToken, createTokenList, findToken } from "./tokens.ts";
 

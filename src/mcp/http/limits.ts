@@ -13,7 +13,7 @@ import { type ErrorCode, PalimpsestError } from "../../errors.ts";
 import { toolError } from "../answer.ts";
 import type { OnCallEnd } from "../run-tool.ts";
 import { tools } from "../tools.ts";
-import { refuse } from "./guards.ts";
+import { refuse } from "./application.ts";
 
 /** Longest delay of a timer in ms: Node fires a longer one at once. */
 export const longestTimer = 2 ** 31 - 1;

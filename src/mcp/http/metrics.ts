@@ -9,8 +9,7 @@ import { version } from "../../version.ts";
 import type { CallPool } from "../pool/pool.ts";
 import type { CallEnd, OnCallEnd } from "../run-tool.ts";
 import { type Address, hostInUrl, isLoopback } from "./address.ts";
-import { checkHost, onlyMethods, requireOneHost } from "./guards.ts";
-import { createApplication, listen } from "./listen.ts";
+import { checkHost, createApplication, listen, onlyMethods, requireOneHost } from "./application.ts";
 import { tokensOf } from "./logs.ts";
 import { healthRoutes, type ReadinessCheck } from "./readiness.ts";
 

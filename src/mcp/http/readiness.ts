@@ -5,7 +5,7 @@ import { type RequestHandler, Router } from "express";
 import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ArchiveSource } from "../../config/archive.ts";
 import { version } from "../../version.ts";
-import { onlyMethods } from "./guards.ts";
+import { onlyMethods } from "./application.ts";
 
 /** Whether a server can take calls now. */
 type Readiness =

@@ -4,21 +4,13 @@ import { setTimeout as pause } from "node:timers/promises";
 import { PalimpsestError } from "../../errors.ts";
 import { type Address, hostInUrl, isLoopback } from "./address.ts";
 import { createUnreadLimit, type UnreadLimits } from "./answers.ts";
+import { checkHost, createApplication, listen } from "./application.ts";
 import { authenticate, metadataRoutes } from "./authenticate.ts";
 import { createBodyReader } from "./body.ts";
-import { checkHost } from "./guards.ts";
 import { defaultQuotas, limitRequests, type Quotas } from "./limits.ts";
-import { createApplication, listen } from "./listen.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { createReadiness, healthRoutes, type ReadinessCheck } from "./readiness.ts";
-import {
-	createSessions,
-	type Sessions,
-	type SessionsOptions,
-	sseRoutes,
-	statelessRoutes,
-	streamableRoutes,
-} from "./sessions.ts";
+import { createSessions, type Sessions, type SessionsOptions, sseRoutes, streamableRoutes } from "./sessions.ts";
 import { callerOfToken } from "./tokens.ts";
 
 /** The options of an HTTP server. The caller closes the policy source, which outlives the server. */
@@ -115,7 +107,7 @@ function routesOf(
 	options: HttpOptions & { readonly readiness: ReadinessCheck },
 	parts: { readonly sessions: Sessions; readonly quotas: Quotas; readonly baseUrl: () => string },
 ) {
-	const { authentication, metrics, isStateless, log } = options;
+	const { authentication, metrics, isStateless = false, log } = options;
 	const { bodyLimitBytes = 16 * 1024 * 1024, unreadLimits = defaultUnreadLimits } = options;
 	const { sessions, baseUrl } = parts;
 	const { requestsPerMinute } = parts.quotas;
@@ -133,8 +125,9 @@ function routesOf(
 				? authenticate({ authentication, requestsPerMinute, baseUrl, log })
 				: [limitRequests({ perMinute: requestsPerMinute, principalOf: () => undefined })]),
 			...(metrics ? [metricsRoute(metrics)] : []),
+			streamableRoutes(mcp, { isStateless }),
 			// The older transport cannot work without sessions.
-			...(isStateless ? [statelessRoutes(mcp)] : [streamableRoutes(mcp), sseRoutes(mcp)]),
+			...(isStateless ? [] : [sseRoutes(mcp)]),
 		],
 		notFound: `MCP is at ${isStateless ? "/mcp (Streamable HTTP)" : "/mcp (Streamable HTTP) and /sse (HTTP+SSE)"}.`,
 	};

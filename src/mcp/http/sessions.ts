@@ -14,15 +14,15 @@ import {
 	type StreamableTransport,
 	type UnreadLimit,
 } from "./answers.ts";
+import { onlyMethods, type Refusal, refuse, requireJson } from "./application.ts";
 import type { Authentication } from "./authenticate.ts";
 import type { BodyReader } from "./body.ts";
-import { onlyMethods, type Refusal, refuse, requireJson } from "./guards.ts";
 import { createCallLimits, idInUse, longestTimer, type Quotas, type WatchedCalls } from "./limits.ts";
 import { type Caller, callerOf } from "./tokens.ts";
 
 /** The options of an HTTP server that its sessions use. */
 export interface SessionsOptions
-	extends Omit<ServerOptions, "clientGone" | "onlyAnswers" | "ownsRequests" | "principal" | "sharesFiles"> {
+	extends Omit<ServerOptions, "clientGone" | "onlyAnswers" | "principal" | "sharesFiles"> {
 	/** The check of callers; absent: everybody on this machine is let in. */
 	readonly authentication?: Authentication | undefined;
 	/** The archive of a principal; needed with authentication, which leaves `archive` unused. */
@@ -87,7 +87,6 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 		const isOwn = principal !== undefined && archiveLocation !== undefined;
 		return createServer({
 			...options,
-			ownsRequests: true,
 			// Clients over HTTP may run on other machines.
 			sharesFiles: false,
 			onlyAnswers: options.isStateless,
@@ -179,7 +178,6 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 	};
 }
 
-/** The parts of the routes of MCP. */
 interface RoutesOptions {
 	readonly sessions: Sessions;
 	readonly bodies: BodyReader;
@@ -192,10 +190,13 @@ const unknownSession: Refusal = {
 	message: "Session not found. It was closed, was idle for too long, or never was: initialize a new one.",
 };
 
-/** The routes of Streamable HTTP, at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. */
-export function streamableRoutes(options: RoutesOptions): Router {
-	const { sessions, bodies } = options;
-	/** Holds the session of a request, or refuses the request. */
+/**
+ * The routes of Streamable HTTP, at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. Without
+ * sessions there is POST alone, and each request has its own server, which ends with its answer, so that any of several
+ * processes can take it. The server remembers nothing of the client from one request to the next.
+ */
+export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readonly isStateless: boolean }): Router {
+	const { sessions, bodies, unread } = parts;
 	const findSession = (request: Request, response: Response) => {
 		const session = sessions.find(String(request.headers["mcp-session-id"]), callerOf(request));
 		// A session of the older transport has its own routes.
@@ -203,20 +204,27 @@ export function streamableRoutes(options: RoutesOptions): Router {
 		session.hold(response);
 		return { isWaiting: session.isWaiting, handle: session.entrance.handle };
 	};
-
+	const open = async (request: Request, response: Response): Promise<void> => {
+		const caller = callerOf(request);
+		const early = sessions.refusalFor(caller);
+		if (early) return refuse(response, early);
+		const body = await bodies.read(request);
+		// Checked again: others may have opened sessions while the body was read.
+		const refusal = sessions.refusalFor(caller);
+		if (refusal) return refuse(response, refusal);
+		const id = randomUUID();
+		const entrance = createStreamableTransport(unread, isStateless ? undefined : id);
+		const session = await sessions.open(id, entrance, caller);
+		session.hold(response);
+		// Also if the client goes away: nobody else can ever get the answer.
+		if (isStateless) response.once("close", () => void session.close());
+		await entrance.handle({ request, response, body }).finally(() => {
+			// Without an id the request was no valid initialize: nobody can ever use this session.
+			if (!isStateless && entrance.transport.sessionId === undefined) return session.close();
+		});
+	};
 	const post: RequestHandler = async (request, response) => {
-		if (request.headers["mcp-session-id"] === undefined) {
-			const id = randomUUID();
-			const opened = await openStreamable(options, { request, response, id });
-			if (!opened) return;
-			const { session, entrance, body } = opened;
-			try {
-				return await entrance.handle({ request, response, body });
-			} finally {
-				// Without an id the request was no valid initialize: nobody can ever use this session.
-				if (entrance.transport.sessionId === undefined) await session.close();
-			}
-		}
+		if (isStateless || request.headers["mcp-session-id"] === undefined) return open(request, response);
 		const found = findSession(request, response);
 		if (!found) return;
 		const body = await bodies.read(request);
@@ -227,7 +235,6 @@ export function streamableRoutes(options: RoutesOptions): Router {
 		}
 		return found.handle({ request, response, body });
 	};
-
 	const getOrDelete: RequestHandler = async (request, response) => {
 		if (request.headers["mcp-session-id"] === undefined) {
 			return refuse(response, { status: 400, message: "Expected an Mcp-Session-Id header." });
@@ -236,49 +243,11 @@ export function streamableRoutes(options: RoutesOptions): Router {
 	};
 
 	const router = Router();
-	router.all("/mcp", onlyMethods("GET", "POST", "DELETE"));
+	router.all("/mcp", isStateless ? onlyMethods("POST") : onlyMethods("GET", "POST", "DELETE"));
 	router.post("/mcp", requireJson, post);
 	router.get("/mcp", getOrDelete);
 	router.delete("/mcp", getOrDelete);
 	return router;
-}
-
-/**
- * The route of Streamable HTTP without sessions, at `/mcp`. Each POST has its own server, which ends with its answer, so
- * that any of several processes can take it. The server remembers nothing of the client from one request to the next.
- */
-export function statelessRoutes(options: RoutesOptions): Router {
-	const post: RequestHandler = async (request, response) => {
-		const opened = await openStreamable(options, { request, response });
-		if (!opened) return;
-		const { session, entrance, body } = opened;
-		// Also if the client goes away: nobody else can ever get the answer.
-		response.once("close", () => void session.close());
-		await entrance.handle({ request, response, body });
-	};
-
-	const router = Router();
-	router.all("/mcp", onlyMethods("POST"));
-	router.post("/mcp", requireJson, post);
-	return router;
-}
-
-/** Opens a session for the first request of a client, or answers why not; without an id, a session for this request alone. */
-async function openStreamable(
-	{ sessions, bodies, unread }: RoutesOptions,
-	{ request, response, id }: { readonly request: Request; readonly response: Response; readonly id?: string },
-): Promise<{ session: Session; entrance: StreamableTransport; body: unknown } | undefined> {
-	const caller = callerOf(request);
-	const early = sessions.refusalFor(caller);
-	if (early) return void refuse(response, early);
-	const body = await bodies.read(request);
-	// Checked again: others may have opened sessions while the body was read.
-	const refusal = sessions.refusalFor(caller);
-	if (refusal) return void refuse(response, refusal);
-	const entrance = createStreamableTransport(unread, id);
-	const session = await sessions.open(id ?? randomUUID(), entrance, caller);
-	session.hold(response);
-	return { session, entrance, body };
 }
 
 /** The routes of the older HTTP+SSE transport: `/sse` opens a session and its stream, `/messages` takes its messages. */
@@ -293,9 +262,11 @@ export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 		limitEvents(transport, response, unread);
 		const session = await sessions.open(transport.sessionId, { transport }, caller);
 		session.hold(response);
-		keepAlive(response);
+		// Some clients end a stream that is silent for minutes, and their session with it.
+		const comment = () => !response.writableEnded && response.write(": keepalive\n\n");
+		const timer = setInterval(comment, 15_000).unref();
+		response.once("close", () => clearInterval(timer));
 	};
-
 	const message: RequestHandler = async (request, response) => {
 		const { entrance } = sessions.find(String(request.query.sessionId), callerOf(request)) ?? {};
 		if (!entrance || entrance.handle) return refuse(response, unknownSession);
@@ -315,11 +286,4 @@ export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	router.all("/messages", onlyMethods("POST"));
 	router.post("/messages", requireJson, message);
 	return router;
-}
-
-/** Sends a comment now and then: some clients end a stream that is silent for minutes, and their session with it. */
-function keepAlive(response: Response): void {
-	const comment = () => !response.writableEnded && response.write(": keepalive\n\n");
-	const timer = setInterval(comment, 15_000).unref();
-	response.once("close", () => clearInterval(timer));
 }

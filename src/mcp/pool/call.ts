@@ -47,7 +47,7 @@ export async function callInPool(binding: PoolBinding, call: CallForPool): Promi
 		if (phase) onProgress?.({ kind: "work", phase, elapsed: (performance.now() - began) / 1_000 });
 	};
 	try {
-		const models = await modelsOf(context);
+		const models: Models = { sampling: await context.clientModel?.(), endpoint: context.endpoint };
 		const answers: ModelAnswer[] = [];
 		let given = heldArguments(call.arguments) ?? new TextEncoder().encode(JSON.stringify(call.arguments ?? {}));
 		while (answers.length < mostQuestions) {
@@ -98,12 +98,6 @@ export async function callInPool(binding: PoolBinding, call: CallForPool): Promi
 const everyMilliseconds = 1_000;
 
 type Models = { readonly [model in ModelKind]?: Summariser | undefined };
-
-async function modelsOf({ sampling, endpoint }: ToolContext): Promise<Models> {
-	if (!sampling) return { endpoint };
-	const { createSamplingSummariser } = await import("../../summariser/sampling.ts");
-	return { sampling: createSamplingSummariser({ createMessage: sampling }), endpoint };
-}
 
 async function ask(question: ModelQuestion, models: Models, context: ToolContext): Promise<ModelAnswer> {
 	const { model, ...request } = question;

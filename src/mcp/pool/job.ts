@@ -7,6 +7,7 @@ import { isMainThread } from "node:worker_threads";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import type { Archive, Original } from "../../archive/archive.ts";
 import { type ArchiveLocation, openArchiveOfPolicy } from "../../archive/open.ts";
+import type { ArchiveSource } from "../../config/archive.ts";
 import { createCompactionSource } from "../../config/compaction.ts";
 import { SummariserError } from "../../errors.ts";
 import { createFileAccess } from "../../files/access.ts";
@@ -17,10 +18,9 @@ import type { Summariser } from "../../summariser/summariser.ts";
 import { messageBytes } from "../answer.ts";
 import { createArchives } from "../archives.ts";
 import { captureWarnings } from "../http/logs.ts";
-import { failedCall, runTool, type ToolOutcome } from "../run-tool.ts";
+import { runTool } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
 import { tools } from "../tools.ts";
-import { readArguments } from "./arguments.ts";
 import type { ModelKind, ModelQuestion, ThreadJob, ThreadOutcome } from "./pool.ts";
 
 // Written to this stream, warnings reach the server's log of JSON.
@@ -44,6 +44,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	const log: LogEvent[] = [];
 	const originals: Original[] = [];
 	const asked = createAskedModels(job);
+	const { sampling, endpoint } = asked.models;
 	const context: ToolContext = {
 		layers: job.layers,
 		log: (event) => log.push(event),
@@ -52,61 +53,38 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 			folders: job.allowedPaths,
 			roots: async () => [],
 		}),
-		ownsArguments: true,
 		signal: asked.signal,
-		clientModel: asked.models.sampling,
-		endpoint: asked.models.endpoint,
+		clientModel: sampling && (async () => sampling),
+		endpoint,
 		loadStrategy: compaction.loadStrategy,
 	};
-	const { result, code, report } = await runToolOfJob(job, context, originals);
+	const tool = tools.find(({ name }) => name === job.tool);
+	if (!tool) throw new TypeError("Expected a tool that there is.");
+	const archive = job.archive && archiveOfJob(job.archive, originals);
+	const { result, code, report } = await runTool({ tool, arguments: job.arguments, context, archive });
 	const question = asked.question();
 	if (question) return moved({ kind: "question", question, arguments: job.arguments }, job.arguments);
 	const message = messageBytes({ jsonrpc: "2.0", id: job.id, result });
 	return moved({ kind: "answer", message, code, report, originals, log }, message);
 }
 
-async function runToolOfJob(job: ThreadJob, context: ToolContext, originals: Original[]): Promise<ToolOutcome> {
-	const tool = tools.find(({ name }) => name === job.tool);
-	if (!tool) throw new TypeError("Expected a tool that there is.");
-	let given: unknown;
-	try {
-		given = readArguments(job.arguments);
-	} catch (error) {
-		return failedCall(error, { tool: tool.name, context });
-	}
-	const { archive: location } = job;
-	const handle =
-		location &&
-		(<T>(work: (context: ToolContext) => Promise<T>) =>
-			useArchive(location, originals, (archive) => work({ ...context, archive })));
-	return runTool({ tool, arguments: given, context, handle });
-}
-
 /**
- * Works with the archive of a job. No thread can reach an archive in the server's memory: originals for that one are also
- * collected, and the server archives them before it answers.
+ * The archive of a job. No thread can reach an archive in the server's memory: originals for that one are also collected,
+ * and the server archives them before it answers.
  */
-async function useArchive<T>(
-	location: ArchiveLocation,
-	originals: Original[],
-	work: (archive: Archive) => Promise<T>,
-): Promise<T> {
-	if (location.where !== "memory") {
-		const source = archives.of(location);
-		if (!source) throw new TypeError("Expected an archive that keeps something.");
-		return source.use(work);
-	}
-	const archive = await openArchiveOfPolicy(location, resolvePolicy(layers));
-	if (!archive) throw new TypeError("Expected an archive in memory.");
-	const put: Archive["put"] = (more) => {
-		originals.push(...more);
-		return archive.put(more);
+function archiveOfJob(location: ArchiveLocation, originals: Original[]): Pick<ArchiveSource, "use"> | undefined {
+	if (location.where !== "memory") return archives.of(location);
+	return {
+		async use(work) {
+			const archive = await openArchiveOfPolicy(location, resolvePolicy(layers));
+			if (!archive) throw new TypeError("Expected an archive in memory.");
+			const put: Archive["put"] = (more) => {
+				originals.push(...more);
+				return archive.put(more);
+			};
+			return work({ ...archive, put }).finally(archive.close);
+		},
 	};
-	try {
-		return await work({ ...archive, put });
-	} finally {
-		await archive.close();
-	}
 }
 
 /** Returns an outcome whose bytes are moved to the server's thread, not copied. */
