@@ -134,7 +134,7 @@ function isAddress(hostHeader: string): boolean {
  * Makes a handler that refuses requests that a foreign web page makes a browser send. Pages of this machine and of the
  * server's own address pass. So do programs other than browsers: they send no Origin.
  */
-export function checkOrigin(publicUrl: URL | undefined): RequestHandler {
+function checkOrigin(publicUrl: URL | undefined): RequestHandler {
 	return (request, response, next) => {
 		const { origin, "sec-fetch-site": site } = request.headers;
 		// An image or a link on any page makes a browser send a GET without Origin; /sse would open a session for it.
@@ -180,7 +180,7 @@ const securityHeaders = {
 };
 
 /** Sets the headers that restrict browsers. The SDK allows its streams to be stored; this overrides that. */
-export const setSecurityHeaders: RequestHandler = (_request, response, next) => {
+const setSecurityHeaders: RequestHandler = (_request, response, next) => {
 	response.set(securityHeaders);
 	const writeHead: WriteHead = response.writeHead.bind(response);
 	response.writeHead = (status: number, ...[headers]: unknown[]) => {

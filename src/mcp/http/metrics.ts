@@ -65,8 +65,6 @@ export async function createMetrics(
 		contentType: registry.contentType,
 		/** Every metric, in the text format of Prometheus. */
 		text: () => registry.metrics(),
-		/** Stops measuring. */
-		close: () => registry.clear(),
 	};
 }
 

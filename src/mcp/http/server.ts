@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { PalimpsestError } from "../../errors.ts";
 import { type Address, hostInUrl, isLoopback } from "./address.ts";
 import { createUnreadLimit, type UnreadLimits } from "./answers.ts";
@@ -11,7 +12,7 @@ import { defaultQuotas, limitRequests, type Quotas } from "./limits.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { createReadiness, healthRoutes, type ReadinessCheck } from "./readiness.ts";
 import { createSessions, type Sessions, type SessionsOptions, sseRoutes, streamableRoutes } from "./sessions.ts";
-import { callerOfToken } from "./tokens.ts";
+import { type Caller, callerOfToken } from "./tokens.ts";
 
 /** The options of an HTTP server. The caller closes the policy source, which outlives the server. */
 export interface HttpOptions extends SessionsOptions {
@@ -52,25 +53,46 @@ const keepAliveTimeout = 125_000;
  * available.
  */
 export async function serveHttp(options: HttpOptions) {
-	const { address, authentication, shutdownMilliseconds = 10_000, readiness = createReadiness({}) } = options;
+	const { address, publicUrl, authentication, metrics, isStateless = false, log } = options;
+	const { bodyLimitBytes = 16 * 1024 * 1024, shutdownMilliseconds = 10_000, readiness = createReadiness({}) } = options;
 	refuseStrangers(options);
 	const given = Object.entries(options.quotas ?? {}).filter(([, quota]) => quota !== undefined);
 	const quotas = { ...defaultQuotas({ isAuthenticated: authentication !== undefined }), ...Object.fromEntries(given) };
+	const { requestsPerMinute } = quotas;
 	const sessions = createSessions(options, quotas);
 	let port = address.port;
 	const ownUrl = () => `http://${hostInUrl(address.host)}:${port}`;
+	const baseUrl = () => publicUrl?.origin ?? ownUrl();
+	const bodies = createBodyReader({
+		bytesOfOne: bodyLimitBytes,
+		bytesOfAll: Math.max(bodiesAtOnce, bodyLimitBytes),
+		holdsArguments: options.pool !== undefined,
+	});
+	const mcp = { sessions, bodies, unread: createUnreadLimit(options.unreadLimits ?? defaultUnreadLimits) };
 	const application = createApplication({
-		hostCheck: checkHost({ host: address.host, publicUrl: options.publicUrl }),
-		publicUrl: options.publicUrl,
-		...routesOf({ ...options, readiness }, { sessions, quotas, baseUrl: () => options.publicUrl?.origin ?? ownUrl() }),
-		log: options.log,
+		hostCheck: checkHost({ host: address.host, publicUrl }),
+		publicUrl,
+		routes: [
+			// Only these two are open to all.
+			healthRoutes(readiness),
+			metadataRoutes(authentication, baseUrl),
+			...(authentication
+				? authenticate({ authentication, requestsPerMinute, baseUrl, log })
+				: [limitRequests({ perMinute: requestsPerMinute, principalOf: () => undefined })]),
+			...(metrics ? [metricsRoute(metrics)] : []),
+			streamableRoutes(mcp, { isStateless }),
+			// The older transport cannot work without sessions.
+			...(isStateless ? [] : [sseRoutes(mcp)]),
+		],
+		notFound: `MCP is at ${isStateless ? "/mcp (Streamable HTTP)" : "/mcp (Streamable HTTP) and /sse (HTTP+SSE)"}.`,
+		log,
 	});
 	// A token that the operator took back opens no more sessions, and those that it opened are closed.
-	authentication?.tokens?.onChange(() => {
-		const inForce = authentication.tokens?.current().map(callerOfToken) ?? [];
-		const isInForce = (principal: string, credential: string) =>
-			inForce.some((one) => one.principal === principal && one.credential === credential);
-		void sessions.closeOf(({ principal, credential }) => credential !== undefined && !isInForce(principal, credential));
+	authentication?.tokens?.onChange((tokens) => {
+		const inForce = tokens.map(callerOfToken);
+		const isTakenBack = (caller: Caller) =>
+			caller.credential !== undefined && !inForce.some((one) => isDeepStrictEqual(one, caller));
+		void sessions.closeOf(isTakenBack);
 	});
 	// Both times end when a request has come in whole; answers and streams may take any time.
 	const { headers, request } = options.patience ?? { headers: 15_000, request: 60_000 };
@@ -101,37 +123,6 @@ const defaultUnreadLimits: UnreadLimits = {
 	bytesOfAll: 256 * 1024 * 1024,
 	stallMilliseconds: 60_000,
 };
-
-/** The routes of a server, in their order. Only health and the metadata for getting a token are open to all. */
-function routesOf(
-	options: HttpOptions & { readonly readiness: ReadinessCheck },
-	parts: { readonly sessions: Sessions; readonly quotas: Quotas; readonly baseUrl: () => string },
-) {
-	const { authentication, metrics, isStateless = false, log } = options;
-	const { bodyLimitBytes = 16 * 1024 * 1024, unreadLimits = defaultUnreadLimits } = options;
-	const { sessions, baseUrl } = parts;
-	const { requestsPerMinute } = parts.quotas;
-	const bodies = createBodyReader({
-		bytesOfOne: bodyLimitBytes,
-		bytesOfAll: Math.max(bodiesAtOnce, bodyLimitBytes),
-		holdsArguments: options.pool !== undefined,
-	});
-	const mcp = { sessions, bodies, unread: createUnreadLimit(unreadLimits) };
-	return {
-		routes: [
-			healthRoutes(options.readiness),
-			metadataRoutes(authentication, baseUrl),
-			...(authentication
-				? authenticate({ authentication, requestsPerMinute, baseUrl, log })
-				: [limitRequests({ perMinute: requestsPerMinute, principalOf: () => undefined })]),
-			...(metrics ? [metricsRoute(metrics)] : []),
-			streamableRoutes(mcp, { isStateless }),
-			// The older transport cannot work without sessions.
-			...(isStateless ? [] : [sseRoutes(mcp)]),
-		],
-		notFound: `MCP is at ${isStateless ? "/mcp (Streamable HTTP)" : "/mcp (Streamable HTTP) and /sse (HTTP+SSE)"}.`,
-	};
-}
 
 /** Everybody who can reach a server that asks for no token can use it. */
 function refuseStrangers({ address, publicUrl, authentication }: HttpOptions): void {

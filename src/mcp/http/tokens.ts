@@ -14,7 +14,7 @@ export interface Caller {
 }
 
 /** One entry of a list of tokens. */
-export interface AuthToken {
+interface AuthToken {
 	/** The principal. Several tokens may have the same one. */
 	readonly name: string;
 	/** SHA-256 of the token, 32 bytes. The token itself is not kept. */
@@ -38,9 +38,6 @@ export function callerOf({ auth }: { readonly auth?: AuthInfo | undefined }): Ca
 	return { principal: auth.clientId, credential: auth.extra?.credential as string | undefined };
 }
 
-/** The tokens in force. */
-export type TokenList = ReturnType<typeof createTokenList>;
-
 /**
  * Reads the tokens from a file, from the value of `PALIMPSEST_AUTH_TOKENS`, or both, and follows the file. If the file
  * disappears or becomes unusable later, the tokens stay in force and the log gets an error. An empty file lets nobody in.
@@ -59,7 +56,7 @@ export function createTokenList(options: {
 	const read = (path: string) => [...parseAuthTokens(readText(path), `the tokens file ${path}`), ...ofVariable];
 	let tokens: readonly AuthToken[] = file === undefined ? ofVariable : read(file);
 	if (tokens.length === 0) throw new PalimpsestError("invalid_argument", "Expected at least one token, got none.");
-	const listeners: (() => void)[] = [];
+	const listeners: ((tokens: readonly AuthToken[]) => void)[] = [];
 	const keep = (why: string): void => {
 		const message = `The tokens file was not taken, the tokens in force stay. ${why}`;
 		log({ level: "error", message, data: { event: "auth_tokens_refused" } });
@@ -77,7 +74,7 @@ export function createTokenList(options: {
 				warnOfReaders(path, log);
 				const data = { event: "auth_tokens_changed", tokens: tokens.length };
 				log({ level: "notice", message: "Tokens changed", data });
-				for (const listener of listeners) listener();
+				for (const listener of listeners) listener(tokens);
 			},
 			onError: () => keep("It is gone."),
 			intervalMilliseconds,
@@ -86,8 +83,8 @@ export function createTokenList(options: {
 	const close = file === undefined ? () => undefined : watch(file);
 	return {
 		current: () => tokens,
-		/** Calls a listener after each change. */
-		onChange: (listener: () => void) => void listeners.push(listener),
+		/** Calls a listener with the tokens after each change. */
+		onChange: (listener: (tokens: readonly AuthToken[]) => void) => void listeners.push(listener),
 		/** Ends the watch. */
 		close,
 	};
