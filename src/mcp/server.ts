@@ -28,7 +28,6 @@ import type { Policy } from "../policy/schema.ts";
 import { version } from "../version.ts";
 import { callProgress, clientModel, clientRoots } from "./client.ts";
 import { belongsInPool } from "./pool/arguments.ts";
-import type { PoolBinding } from "./pool/call.ts";
 import type { CallPool } from "./pool/pool.ts";
 import { bindPrompts } from "./prompts.ts";
 import { bindContextReportApp, bindOriginals, bindPolicy } from "./resources.ts";
@@ -65,7 +64,6 @@ export interface ServerOptions {
 /** Makes an MCP server for one client, with no transport yet. One process may run many. */
 export function createServer(options: ServerOptions): McpServer {
 	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles, onlyAnswers, clientGone } = options;
-	const { pool, principal, onCallEnd } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
 		{ instructions: instructions(policySource.current(), archive !== undefined), jsonSchemaValidator: lazyValidator },
@@ -81,6 +79,7 @@ export function createServer(options: ServerOptions): McpServer {
 		roots: sharesFiles ? clientRoots(server, clientGone) : async () => [],
 	});
 	bindTools(server, {
+		...options,
 		tools: archive ? tools : tools.filter((tool) => tool !== recallOriginal),
 		contextOfCall: (call) => ({
 			layers: policySource.layers(),
@@ -92,17 +91,7 @@ export function createServer(options: ServerOptions): McpServer {
 			endpoint: compaction?.endpoint,
 			loadStrategy: compaction?.loadStrategy,
 		}),
-		archive,
 		spill: sharesFiles ? createSpill() : undefined,
-		inPool: pool && {
-			pool,
-			location: archive && options.archiveLocation,
-			allowedPaths,
-			policyFile: policySource.file,
-			principal: principal ?? "",
-		},
-		principal,
-		onCallEnd,
 	});
 	if (archive) bindOriginals(server, archive);
 	bindPrompts(server);
@@ -146,14 +135,14 @@ function bindLogging(server: McpServer, policyLevel: () => LoggingLevel): Log {
  */
 export function bindTools(
 	server: McpServer,
-	binding: Pick<ServerOptions, "archive" | "principal" | "onCallEnd"> & {
+	options: Partial<ServerOptions> & {
 		readonly tools: readonly Tool[];
 		readonly contextOfCall: (call: RequestHandlerExtra<ServerRequest, ServerNotification>) => ToolContext;
 		readonly spill?: Spill | undefined;
-		readonly inPool?: PoolBinding | undefined;
 	},
 ): void {
-	const { tools, contextOfCall, archive, spill, inPool } = binding;
+	const { tools, contextOfCall, archive, spill, pool, policySource, allowedPaths = [], principal = "" } = options;
+	const location = archive && options.archiveLocation;
 	const listed = tools.map(toolDefinition);
 	const byName = new Map(tools.map((tool) => [tool.name, tool]));
 	server.server.registerCapabilities({ tools: {} });
@@ -167,11 +156,21 @@ export function bindTools(
 		const { signal, requestId: id, sessionId: session } = extra;
 		const context = { ...contextOfCall(extra), signal };
 		const call = { tool: tool.name, arguments: params.arguments };
-		const note = noteOfCall(binding, { ...call, signal, request: id, session });
-		if (inPool && belongsInPool(params, inPool.location)) {
+		const note = noteOfCall(options, { ...call, signal, request: id, session });
+		if (pool && belongsInPool(params, location)) {
 			// Loaded on demand, since a server on standard input and output has no pool.
 			const { callInPool } = await import("./pool/call.ts");
-			const outcome = await callInPool(inPool, { ...call, id, context, archive });
+			const policyFile = policySource?.file() ?? null;
+			const outcome = await callInPool(pool, {
+				...call,
+				id,
+				context,
+				archive,
+				location,
+				allowedPaths,
+				policyFile,
+				principal,
+			});
 			note(outcome);
 			return outcome.result;
 		}

@@ -1,4 +1,3 @@
-import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ArchiveSource } from "../../config/archive.ts";
 import type { JsonObject } from "../../engine/stringify.ts";
@@ -9,37 +8,34 @@ import type { WorkProgress } from "../client.ts";
 import { failedCall, type ToolOutcome } from "../run-tool.ts";
 import type { ToolContext } from "../tool.ts";
 import { heldArguments } from "./arguments.ts";
-import { BusyError, type CallPool, type ModelAnswer, type ModelKind, type ModelQuestion } from "./pool.ts";
-
-/** A pool, and what its threads need to know of the server whose calls they run. */
-export interface PoolBinding {
-	readonly pool: CallPool;
-	/** Where originals are kept, for threads that open the archive themselves; absent where nothing is. */
-	readonly location?: ArchiveLocation | undefined;
-	readonly allowedPaths: readonly string[];
-	/** The policy file in force. */
-	readonly policyFile: () => string | null;
-	/** Calls of one principal wait behind each other. */
-	readonly principal: string;
-}
-
-/** A call for another thread. */
-interface CallForPool {
-	readonly id: RequestId;
-	readonly tool: string;
-	readonly arguments: JsonObject | undefined;
-	readonly context: ToolContext & { readonly signal: AbortSignal };
-	/** Takes the originals of a thread, where the archive is in the memory of this one. */
-	readonly archive?: ArchiveSource | undefined;
-}
+import {
+	BusyError,
+	type CallPool,
+	type ModelAnswer,
+	type ModelKind,
+	type ModelQuestion,
+	type ThreadJob,
+} from "./pool.ts";
 
 /** Most questions to models in one call. */
 const mostQuestions = 32;
 
 /** Runs a call in another thread. Models are asked here, where the client is. Never throws. */
-export async function callInPool(binding: PoolBinding, call: CallForPool): Promise<ToolOutcome> {
-	const { id, tool, context, archive } = call;
-	const { signal, onProgress } = context;
+export async function callInPool(
+	pool: CallPool,
+	call: Pick<ThreadJob, "id" | "tool" | "allowedPaths" | "policyFile"> & {
+		readonly arguments: JsonObject | undefined;
+		readonly context: ToolContext & { readonly signal: AbortSignal };
+		/** Where originals are kept, for the thread; absent where nothing is. */
+		readonly location: ArchiveLocation | undefined;
+		/** The same archive, which takes the originals of a thread where it is in the memory of this one. */
+		readonly archive: ArchiveSource | undefined;
+		/** Calls of one principal wait behind each other. */
+		readonly principal: string;
+	},
+): Promise<ToolOutcome> {
+	const { id, tool, context, archive, location, allowedPaths, policyFile, principal } = call;
+	const { signal, onProgress, layers } = context;
 	let phase: WorkProgress["phase"] | undefined;
 	const began = performance.now();
 	const timer = onProgress && setInterval(() => tellPhase(), everyMilliseconds);
@@ -51,26 +47,14 @@ export async function callInPool(binding: PoolBinding, call: CallForPool): Promi
 		const answers: ModelAnswer[] = [];
 		let given = heldArguments(call.arguments) ?? new TextEncoder().encode(JSON.stringify(call.arguments ?? {}));
 		while (answers.length < mostQuestions) {
-			const job = {
-				id,
-				tool,
-				arguments: given,
-				layers: context.layers,
-				policyFile: binding.policyFile(),
-				archive: binding.location,
-				allowedPaths: binding.allowedPaths,
-				models: { sampling: models.sampling?.name, endpoint: models.endpoint?.name },
-				answers,
-			};
+			const names = { sampling: models.sampling?.name, endpoint: models.endpoint?.name };
+			const facts = { id, tool, layers, policyFile, archive: location, allowedPaths };
+			const job = { ...facts, arguments: given, models: names, answers };
 			phase = "waiting_for_its_turn";
-			const outcome = await binding.pool.run(job, {
-				principal: binding.principal,
-				signal,
-				isAdmitted: answers.length > 0,
-				onBegin() {
-					phase = "working";
-				},
-			});
+			const onBegin = () => {
+				phase = "working";
+			};
+			const outcome = await pool.run(job, { principal, signal, isAdmitted: answers.length > 0, onBegin });
 			if (outcome.kind === "answer") {
 				for (const event of outcome.log) context.log(event);
 				const { message, code, report, originals } = outcome;
