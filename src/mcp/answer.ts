@@ -45,7 +45,7 @@ export async function toolResult(given: {
 		const bytes = members.reduce((sum, member) => sum + member.bytes, 1);
 		const isRepeated = bytes <= largestRepeated || given.text() === "full";
 		// The answer's own text speaks of all members, one of which may be in a file now.
-		const text = isRepeated ? ((links.length === 0 ? ownText : undefined) ?? jsonOfMembers(members)) : undefined;
+		const text = isRepeated ? ((links.length === 0 ? ownText : undefined) ?? membersJson(members)) : undefined;
 		// The text travels as a string in JSON: once more with its quotes escaped, which at most doubles it.
 		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));
 		const total = bytes + escaped + bytesBeside;
@@ -100,7 +100,7 @@ function summariseAnswer(members: readonly AnswerMember[], bytes: number): strin
 	return [
 		`This answer is ${bytes} bytes of JSON, too large to repeat here. All of it is in this answer's structuredContent, of which this text leaves out ${names.join(", ")}.`,
 		...whatHappened(members.find(({ name }) => name === "report")?.value),
-		jsonOfMembers(members.filter((member) => !large.includes(member))),
+		membersJson(members.filter((member) => !large.includes(member))),
 	].join("\n");
 }
 
@@ -135,7 +135,7 @@ function membersOf(answer: JsonObject): readonly AnswerMember[] {
 		});
 }
 
-function jsonOfMembers(members: readonly AnswerMember[]): string {
+function membersJson(members: readonly AnswerMember[]): string {
 	return `{${members.map(({ name, json }) => `${JSON.stringify(name)}:${json}`).join(",")}}`;
 }
 

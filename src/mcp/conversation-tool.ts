@@ -62,7 +62,6 @@ interface EditedConversation extends Outcome<object> {
 	readonly context?: { readonly report: ContextReport; readonly text: string };
 }
 
-/** A call of a tool that edits a conversation. */
 interface ConversationCall {
 	readonly input: ConversationArguments;
 	readonly context: ToolContext;
@@ -161,7 +160,7 @@ function answerWith({ respond_with = "messages" }: ConversationArguments, outcom
  *
  * @throws PalimpsestError `invalid_policy` where an external strategy cannot be loaded.
  */
-export async function compactionOfCall(
+export async function callCompaction(
 	context: ToolContext,
 	given: {
 		readonly policy: Policy;
@@ -172,12 +171,12 @@ export async function compactionOfCall(
 	const { policy, named } = given;
 	const { loadStrategy: load, log, signal } = context;
 	const { strategyOfCall } = await import("../operations/compact-by-strategy.ts");
-	const answer = given.summary ?? (await summarySourceOfCall(context, policy));
+	const answer = given.summary ?? (await summarySource(context, policy));
 	return { answer, strategy: await strategyOfCall({ named, policy, load, answer, log, signal }) };
 }
 
 /** The first of the policy's ways to get a summary that exists here. */
-async function summarySourceOfCall(context: ToolContext, policy: Policy): Promise<SummarySource> {
+async function summarySource(context: ToolContext, policy: Policy): Promise<SummarySource> {
 	const { clientModel, endpoint } = context;
 	for (const way of policy.compaction.answered_by) {
 		if (way === "sampling" && clientModel) return { kind: "summariser", summariser: await clientModel() };

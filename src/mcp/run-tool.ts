@@ -7,7 +7,7 @@ import type { Spill } from "../files/access.ts";
 import { describeIssues } from "../policy/errors.ts";
 import { toolError, toolResult } from "./answer.ts";
 import { heldArguments, readArguments } from "./pool/arguments.ts";
-import { policyOfCall, type Tool, type ToolContext } from "./tool.ts";
+import { callPolicy, type Tool, type ToolContext } from "./tool.ts";
 
 /** The result of a call, and facts about it for the operator. */
 export interface ToolOutcome {
@@ -42,14 +42,13 @@ export async function runTool(call: {
 		const answer = call.archive
 			? await call.archive.use((archive) => tool.handle(input, { ...context, archive }))
 			: await tool.handle(input, context);
-		const result = await toolResult({ answer, spill, text: () => policyOfCall(context, input.policy).text });
+		const result = await toolResult({ answer, spill, text: () => callPolicy(context, input.policy).text });
 		return { result, code: undefined, report: callReport(answer.report ?? answer) };
 	} catch (error) {
 		return failedCall(error, { tool: tool.name, context });
 	}
 }
 
-/** The outcome of a call that failed. */
 export function failedCall(
 	error: unknown,
 	{ tool, context }: { readonly tool: string; readonly context: Pick<ToolContext, "log" | "signal"> },
@@ -88,7 +87,6 @@ function withoutNulls(value: unknown, known: Readonly<Record<string, unknown>>):
 /** The numbers and flags of a report, the lengths of its lists, and its amounts before and after. */
 export type CallReport = Readonly<Record<string, number | boolean | BeforeAndAfter>>;
 
-/** An amount, such as the tokens of a conversation. */
 export interface BeforeAndAfter {
 	readonly before: number;
 	readonly after: number;
@@ -110,7 +108,6 @@ function countOf(value: unknown): CallReport[string] | undefined {
 /** A call of a tool that has ended: names and sizes, never conversation text. */
 export interface CallEnd {
 	readonly tool: string;
-	/** The id that the client gave the request. */
 	readonly request?: string | number | undefined;
 	/** The id of its session. It is a secret: whoever knows it can use the session. */
 	readonly session?: string | undefined;
@@ -136,7 +133,7 @@ export interface CallEnd {
 export type OnCallEnd = (end: CallEnd) => void;
 
 /** Returns the function that passes the end of a call to `onCallEnd`. */
-export function noteOfCall(
+export function callRecorder(
 	{ principal, onCallEnd }: { readonly principal?: string | undefined; readonly onCallEnd?: OnCallEnd | undefined },
 	call: Pick<CallEnd, "tool" | "request" | "session"> & {
 		readonly arguments: Readonly<Record<string, unknown>> | undefined;
@@ -161,11 +158,11 @@ export function noteOfCall(
 				code: isCancelled ? undefined : code,
 				milliseconds: performance.now() - began,
 				get bytesIn() {
-					bytesIn ??= bytesOfJson(given ?? {});
+					bytesIn ??= jsonBytes(given ?? {});
 					return bytesIn;
 				},
 				get bytesOut() {
-					bytesOut ??= bytesOfJson(result);
+					bytesOut ??= jsonBytes(result);
 					return bytesOut;
 				},
 				report,
@@ -177,7 +174,7 @@ export function noteOfCall(
 }
 
 /** 0 where the value is nested too deep to be written. */
-function bytesOfJson(value: unknown): number {
+function jsonBytes(value: unknown): number {
 	try {
 		return Buffer.byteLength(JSON.stringify(value));
 	} catch {

@@ -31,7 +31,7 @@ import { belongsInPool } from "./pool/arguments.ts";
 import type { CallPool } from "./pool/pool.ts";
 import { bindPrompts } from "./prompts.ts";
 import { bindContextReportApp, bindOriginals, bindPolicy } from "./resources.ts";
-import { noteOfCall, type OnCallEnd, runTool } from "./run-tool.ts";
+import { callRecorder, type OnCallEnd, runTool } from "./run-tool.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { recallOriginal, tools } from "./tools.ts";
 
@@ -81,7 +81,7 @@ export function createServer(options: ServerOptions): McpServer {
 	bindTools(server, {
 		...options,
 		tools: archive ? tools : tools.filter((tool) => tool !== recallOriginal),
-		contextOfCall: (call) => ({
+		callContext: (call) => ({
 			layers: policySource.layers(),
 			log: logToBoth,
 			files,
@@ -137,11 +137,11 @@ export function bindTools(
 	server: McpServer,
 	options: Partial<ServerOptions> & {
 		readonly tools: readonly Tool[];
-		readonly contextOfCall: (call: RequestHandlerExtra<ServerRequest, ServerNotification>) => ToolContext;
+		readonly callContext: (call: RequestHandlerExtra<ServerRequest, ServerNotification>) => ToolContext;
 		readonly spill?: Spill | undefined;
 	},
 ): void {
-	const { tools, contextOfCall, archive, spill, pool, policySource, allowedPaths = [], principal = "" } = options;
+	const { tools, callContext, archive, spill, pool, policySource, allowedPaths = [], principal = "" } = options;
 	const location = archive && options.archiveLocation;
 	const listed = tools.map(toolDefinition);
 	const byName = new Map(tools.map((tool) => [tool.name, tool]));
@@ -154,9 +154,9 @@ export function bindTools(
 			throw new McpError(ErrorCode.InvalidParams, `No such tool here. Known: ${known}.`);
 		}
 		const { signal, requestId: id, sessionId: session } = extra;
-		const context = { ...contextOfCall(extra), signal };
+		const context = { ...callContext(extra), signal };
 		const call = { tool: tool.name, arguments: params.arguments };
-		const note = noteOfCall(options, { ...call, signal, request: id, session });
+		const note = callRecorder(options, { ...call, signal, request: id, session });
 		if (pool && belongsInPool(params, location)) {
 			// Loaded on demand, since a server on standard input and output has no pool.
 			const { callInPool } = await import("./pool/call.ts");

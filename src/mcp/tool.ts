@@ -39,7 +39,7 @@ export function policyInput(sections: readonly Section[]) {
 }
 
 /** The policy of one call: its own fields over the policy in force. */
-export function policyOfCall(context: ToolContext, override: unknown): Policy {
+export function callPolicy(context: ToolContext, override: unknown): Policy {
 	const { layers } = context;
 	if (override === undefined) {
 		const policy = policiesInForce.get(layers) ?? resolvePolicy(layers);
@@ -65,7 +65,6 @@ export interface ToolContext {
 	/** The layers of the policy in force, over which a call's own policy is laid. */
 	readonly layers: readonly PolicyLayer[];
 	readonly log: Log;
-	/** The files that the caller may name. */
 	readonly files: FileAccess;
 	/** Where originals are kept; absent where nothing is. */
 	readonly archive?: Archive | undefined;
@@ -77,7 +76,6 @@ export interface ToolContext {
 	readonly clientModel?: (() => Promise<Summariser>) | undefined;
 	/** The model that the environment names; absent where it names none. */
 	readonly endpoint?: Summariser | undefined;
-	/** Loads the compaction strategy that the configuration names. */
 	readonly loadStrategy?: LoadStrategy | undefined;
 }
 

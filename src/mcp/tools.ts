@@ -10,7 +10,7 @@ import type { PolicyLayer } from "../policy/schema.ts";
 import { callWithSummary, summaryPlaceholder, summaryRequestAnswer } from "./answer.ts";
 import {
 	answerConversation,
-	compactionOfCall,
+	callCompaction,
 	conversationInput,
 	conversationOutput,
 	type EditConversation,
@@ -19,15 +19,14 @@ import { contextReportUri, originalLink } from "./resources.ts";
 import {
 	type Answer,
 	beside,
+	callPolicy,
 	defineTool,
 	fileWritingTool,
 	policyInput,
-	policyOfCall,
 	pureTool,
 	type Tool,
 } from "./tool.ts";
 
-/** The tool `mask_conversation`: replaces old tool results by short placeholders. */
 const maskConversation = defineTool({
 	name: "mask_conversation",
 	title: "Mask old tool results",
@@ -38,14 +37,13 @@ const maskConversation = defineTool({
 	outputSchema: conversationOutput,
 	async handle(input, context) {
 		const { maskConversation: mask } = await import("../operations/mask.ts");
-		const policy = policyOfCall(context, input.policy);
+		const policy = callPolicy(context, input.policy);
 		const { log, archive } = context;
 		const edit: EditConversation = (given) => mask({ ...given, policy, archive, recall: "offered", log });
 		return answerConversation({ input, context, policy, edit, done: "masked" });
 	},
 });
 
-/** The tool `guard_context`: brings a conversation within its model's context window. */
 const guardContext = defineTool({
 	name: "guard_context",
 	title: "Fit a conversation into the context window",
@@ -67,11 +65,11 @@ const guardContext = defineTool({
 	async handle(input, context) {
 		// Loaded on demand, with every format: a client that lists the tools waits for less.
 		const { guardWithCompaction } = await import("../operations/guard-with-compaction.ts");
-		const policy = policyOfCall(context, input.policy);
+		const policy = callPolicy(context, input.policy);
 		const { model, context_window: contextWindow, reserve_tokens: reserveTokens, tools, usage } = input;
 		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse: input.last_response };
 		const { log, archive, signal, onProgress } = context;
-		const compaction = () => compactionOfCall(context, { policy });
+		const compaction = () => callCompaction(context, { policy });
 		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
 		const edit: EditConversation = async (one) => {
 			if (input.respond_with !== "report") {
@@ -133,7 +131,6 @@ function shownOf(answer: Answer): readonly string[] {
 	return [json, [json, ...blocks.map((block) => JSON.stringify(block))].join("\n")];
 }
 
-/** The tool `truncate_output`: cuts one large text to its head and tail, or to its important parts. */
 const truncateOutput = defineTool({
 	name: "truncate_output",
 	title: "Truncate a large output",
@@ -151,7 +148,7 @@ const truncateOutput = defineTool({
 	}),
 	outputSchema: z.looseObject({ text: z.string().optional(), truncated: z.boolean() }),
 	async handle({ text, path, max_chars: maxChars, max_tokens: maxTokens, policy: override, ...rest }, context) {
-		const policy = policyOfCall(context, override);
+		const policy = callPolicy(context, override);
 		const { archive, log } = context;
 		if ((text === undefined) === (path === undefined)) {
 			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
@@ -168,7 +165,6 @@ const truncateOutput = defineTool({
 	},
 });
 
-/** The tool `compact_conversation`: hides old results, or replaces old messages by a summary. */
 const compactConversation = defineTool({
 	name: "compact_conversation",
 	title: "Compact a conversation",
@@ -195,9 +191,9 @@ const compactConversation = defineTool({
 			throw new PalimpsestError("invalid_argument", `Expected your own summary in the place of ${summaryPlaceholder}.`);
 		}
 		const { compactConversation: compact } = await import("../operations/compact.ts");
-		const policy = policyOfCall(context, input.policy);
+		const policy = callPolicy(context, input.policy);
 		const given = summary === undefined ? undefined : ({ kind: "given", summary, token } as const);
-		const how = await compactionOfCall(context, { policy, named: input.strategy, summary: given });
+		const how = await callCompaction(context, { policy, named: input.strategy, summary: given });
 		const { log, archive, signal, onProgress } = context;
 		const { model, context_window: contextWindow } = input;
 		const force = input.force || summary !== undefined;
@@ -237,8 +233,8 @@ export const recallOriginal = defineTool({
 	async handle({ tool_call_id: toolCallId, max_tokens: maxTokens, ...rest }, { archive, ...context }) {
 		if (!archive) throw new PalimpsestError("archive_unavailable", "Nothing is kept here that could be recalled.");
 		const { recallOriginal: recall } = await import("../operations/recall.ts");
-		const policy = policyOfCall(context, undefined);
-		return tellRecalled(await recall({ ...rest, archive, policy, toolCallId, maxTokens, showsImages: true }));
+		const policy = callPolicy(context, undefined);
+		return recalledAnswer(await recall({ ...rest, archive, policy, toolCallId, maxTokens, showsImages: true }));
 	},
 });
 
@@ -246,7 +242,7 @@ export const recallOriginal = defineTool({
  * A recalled original as a tool's answer. The text block holds one line of description, then the recalled text as it was: a
  * model reads that more easily than the same text within JSON.
  */
-export function tellRecalled(recalled: Recalled): Answer {
+export function recalledAnswer(recalled: Recalled): Answer {
 	switch (recalled.kind) {
 		case "part": {
 			const { part } = recalled;

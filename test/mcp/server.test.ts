@@ -39,8 +39,8 @@ async function callOf(handle: Tool["handle"], parameters = {}): Promise<{ answer
 		writeBeside: () => Promise.reject(new Error("No file here.")),
 	};
 	const server = new McpServer({ name: "test", version: "1.0.0" });
-	const contextOfCall = () => ({ layers: [], log: (event: LogEvent) => void log.push(event), files });
-	bindTools(server, { tools: [toolThat(handle)], contextOfCall });
+	const callContext = () => ({ layers: [], log: (event: LogEvent) => void log.push(event), files });
+	bindTools(server, { tools: [toolThat(handle)], callContext });
 	const client = new Client({ name: "test", version: "1.0.0" });
 	const [near, far] = InMemoryTransport.createLinkedPair();
 	await Promise.all([server.connect(far), client.connect(near)]);

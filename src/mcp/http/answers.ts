@@ -6,7 +6,6 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { rawMessage } from "../answer.ts";
 
-/** A stream to a client. */
 export interface Outlet {
 	/** Bytes that wait for the client to read. */
 	unread(): number;
@@ -76,7 +75,6 @@ export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }:
 	};
 }
 
-/** A transport of Streamable HTTP, and the function that answers its requests. */
 export type StreamableTransport = ReturnType<typeof createStreamableTransport>;
 
 /** Answers that are JSON already, by the marks that the SDK sends in their place. */
@@ -108,7 +106,7 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 		/** Answers a request, `body` being its JSON if it has any; resolves when the answer is written. */
 		async handle({ request, response, body }: Exchange): Promise<void> {
 			const raw: RawAnswers = new Map();
-			const ids = requestIdsOf(body);
+			const ids = requestIds(body);
 			for (const one of ids) answers.set(one, raw);
 			response.once("close", () => {
 				for (const one of ids) if (answers.get(one) === raw) answers.delete(one);
@@ -132,8 +130,7 @@ interface Exchange {
 	readonly body?: unknown;
 }
 
-/** The ids of a body's requests. */
-export function requestIdsOf(body: unknown): readonly RequestId[] {
+export function requestIds(body: unknown): readonly RequestId[] {
 	return (Array.isArray(body) ? body : [body]).filter((message) => isJSONRPCRequest(message)).map(({ id }) => id);
 }
 
@@ -153,12 +150,11 @@ async function writeAnswer(
 	if (response.closed) return leave();
 	response.once("close", leave);
 	response.writeHead(answer.status, headers).flushHeaders();
-	const outlet = outletOf(response);
+	const write = eventWriter(response, unread);
 	// Each event is read and written at once, so nothing waits in the SDK's stream: the limit looks at the response.
 	for (let read = await reader.read(); !read.done && !response.destroyed; read = await reader.read()) {
 		const bytes = markedAnswer(read.value, raw);
-		for (const piece of bytes ? eventOf(bytes) : inPieces(read.value)) response.write(piece);
-		unread.written(outlet);
+		write(bytes ? [eventHead, bytes, eventEnd] : [read.value]);
 	}
 	response.end();
 }
@@ -178,31 +174,27 @@ function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefine
 
 /** Makes the older transport, whose only stream is a response, write by the same rules. */
 export function limitEvents(transport: SSEServerTransport, response: ServerResponse, unread: UnreadLimit): void {
-	const outlet = outletOf(response);
+	const write = eventWriter(response, unread);
 	transport.send = async (message: JSONRPCMessage) => {
 		if (response.destroyed || response.writableEnded) throw new Error("Not connected");
-		const bytes = rawMessage(message);
-		const pieces = bytes ? eventOf(bytes) : inPieces(Buffer.from(`${eventHead}${JSON.stringify(message)}\n\n`));
-		for (const piece of pieces) response.write(piece);
-		unread.written(outlet);
+		const parts = [eventHead, rawMessage(message) ?? Buffer.from(JSON.stringify(message)), eventEnd];
+		// A short event is one write.
+		write(rawMessage(message) ? parts : [Buffer.concat(parts)]);
 	};
 }
 
-function outletOf(response: ServerResponse): Outlet {
-	return { unread: () => response.writableLength, cut: () => void response.destroy() };
-}
+const [eventHead, eventEnd] = [Buffer.from("event: message\ndata: "), Buffer.from("\n\n")];
 
 /** Large events are written in pieces of this many bytes, so that the limit sees a slow client read. */
 const pieceBytes = 64 * 1024;
 
-const eventHead = "event: message\ndata: ";
-
-function* eventOf(data: Uint8Array): Generator<Uint8Array> {
-	yield Buffer.from(eventHead);
-	yield* inPieces(data);
-	yield Buffer.from("\n\n");
-}
-
-function* inPieces(bytes: Uint8Array): Generator<Uint8Array> {
-	for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+/** Returns the function that writes the parts of an event. */
+function eventWriter(response: ServerResponse, unread: UnreadLimit): (parts: readonly Uint8Array[]) => void {
+	const outlet = { unread: () => response.writableLength, cut: () => void response.destroy() };
+	return (parts) => {
+		for (const part of parts) {
+			for (let at = 0; at < part.length; at += pieceBytes) response.write(part.subarray(at, at + pieceBytes));
+		}
+		unread.written(outlet);
+	};
 }

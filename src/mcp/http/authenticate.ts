@@ -8,7 +8,7 @@ import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
 import { refuse } from "./application.ts";
 import { limitRequests, longestTimer } from "./limits.ts";
-import { authInfoOf, callerOfToken, createTokenList, findToken } from "./tokens.ts";
+import { callerAuthInfo, createTokenList, findToken, tokenCaller } from "./tokens.ts";
 
 /** The callers that are let in. */
 export interface AuthenticationOptions {
@@ -60,7 +60,7 @@ export async function createAuthentication(options: AuthenticationOptions) {
 		const found = tokens && findToken(tokens.current(), token);
 		if (found) {
 			// The operator's own tokens have every scope and end when they are removed from the list.
-			return authInfoOf(callerOfToken(found), { scopes: [...scopes], expiresAt: Number.POSITIVE_INFINITY });
+			return callerAuthInfo(tokenCaller(found), { scopes: [...scopes], expiresAt: Number.POSITIVE_INFINITY });
 		}
 		if (!jwtVerifier) throw new InvalidTokenError("The token is not valid");
 		return jwtVerifier.verifyAccessToken(token);

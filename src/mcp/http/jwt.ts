@@ -4,7 +4,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import { isLoopback } from "./address.ts";
-import { authInfoOf } from "./tokens.ts";
+import { callerAuthInfo } from "./tokens.ts";
 
 /** Only signatures with the issuer's private key: `none` is no signature, and whoever can check an HS… one could also sign. */
 const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
@@ -39,7 +39,7 @@ export async function createJwtVerifier(given: {
 				throw new InvalidTokenError("The token has no subject");
 			}
 			const caller = { principal: `jwt ${issuer} ${sub}`, credential: undefined };
-			return authInfoOf(caller, { scopes: scopesOf(payload), expiresAt: exp + clockTolerance });
+			return callerAuthInfo(caller, { scopes: scopesOf(payload), expiresAt: exp + clockTolerance });
 		},
 	};
 }

@@ -72,7 +72,6 @@ export const idInUse = "Expected an id that no other request has which waits for
 /** The requests for which the server works; all others are answered at once. */
 const calls: ReadonlySet<string> = new Set(["tools/call", "resources/read"]);
 
-/** The calls of one transport. */
 export type WatchedCalls = ReturnType<ReturnType<typeof createCallLimits>["watch"]>;
 
 /**

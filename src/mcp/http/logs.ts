@@ -5,7 +5,6 @@ import type { Log } from "../../operations/edit-record.ts";
 import type { LogLevel } from "../../policy/names.ts";
 import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../run-tool.ts";
 
-/** The forms of an operator's log. */
 export const logKinds = ["text", "json", "off"] as const;
 
 /**

@@ -12,7 +12,7 @@ import { defaultQuotas, limitRequests, type Quotas } from "./limits.ts";
 import { type Metrics, metricsRoute } from "./metrics.ts";
 import { createReadiness, healthRoutes, type ReadinessCheck } from "./readiness.ts";
 import { createSessions, type Sessions, type SessionsOptions, sseRoutes, streamableRoutes } from "./sessions.ts";
-import { type Caller, callerOfToken } from "./tokens.ts";
+import { type Caller, tokenCaller } from "./tokens.ts";
 
 /** The options of an HTTP server. The caller closes the policy source, which outlives the server. */
 export interface HttpOptions extends SessionsOptions {
@@ -36,7 +36,6 @@ export interface HttpOptions extends SessionsOptions {
 	readonly shutdownMilliseconds?: number | undefined;
 }
 
-/** A running server. */
 export type HttpService = Awaited<ReturnType<typeof serveHttp>>;
 
 /**
@@ -89,10 +88,9 @@ export async function serveHttp(options: HttpOptions) {
 	});
 	// A token that the operator took back opens no more sessions, and those that it opened are closed.
 	authentication?.tokens?.onChange((tokens) => {
-		const inForce = tokens.map(callerOfToken);
-		const isTakenBack = (caller: Caller) =>
-			caller.credential !== undefined && !inForce.some((one) => isDeepStrictEqual(one, caller));
-		void sessions.closeOf(isTakenBack);
+		const inForce = tokens.map(tokenCaller);
+		const isInForce = (caller: Caller) => inForce.some((one) => isDeepStrictEqual(one, caller));
+		void sessions.close((caller) => caller?.credential !== undefined && !isInForce(caller));
 	});
 	// Both times end when a request has come in whole; answers and streams may take any time.
 	const { headers, request } = options.patience ?? { headers: 15_000, request: 60_000 };
@@ -148,7 +146,6 @@ function createCloser(options: {
 	readonly server: Server;
 	readonly sessions: Sessions;
 	readonly shutdownMilliseconds: number;
-	/** Called before anything else is done. */
 	readonly onBegin: () => void;
 }): () => Promise<void> {
 	const { server, sessions, shutdownMilliseconds, onBegin } = options;
@@ -170,7 +167,7 @@ function createCloser(options: {
 		const flush = Math.min(longestFlush, 0.3 * shutdownMilliseconds);
 		// A call of the older transport is answered on the stream of its session, so the responses do not tell.
 		await until(() => !isCalled() && sessions.waiting() === 0, shutdownMilliseconds - flush);
-		await sessions.closeAll();
+		await sessions.close();
 		await until(() => answers.size === 0, flush);
 		// Node would wait for connections that are kept alive, or opened and not yet used.
 		server.closeAllConnections();

@@ -10,7 +10,7 @@ import { createServer, type ServerOptions } from "../server.ts";
 import {
 	createStreamableTransport,
 	limitEvents,
-	requestIdsOf,
+	requestIds,
 	type StreamableTransport,
 	type UnreadLimit,
 } from "./answers.ts";
@@ -18,7 +18,7 @@ import { onlyMethods, type Refusal, refuse, requireJson } from "./application.ts
 import type { Authentication } from "./authenticate.ts";
 import type { BodyReader } from "./body.ts";
 import { createCallLimits, idInUse, longestTimer, type Quotas, type WatchedCalls } from "./limits.ts";
-import { type Caller, callerOf } from "./tokens.ts";
+import { type Caller, requestCaller } from "./tokens.ts";
 
 /** The options of an HTTP server that its sessions use. */
 export interface SessionsOptions
@@ -71,10 +71,8 @@ const tooManySessionsOfPrincipal: Refusal = {
 	message: "You have too many sessions here. Close one that is no longer used (DELETE), or try again later.",
 };
 
-/** The sessions of one HTTP server. */
 export type Sessions = ReturnType<typeof createSessions>;
 
-/** Makes an empty set of sessions. */
 export function createSessions(options: SessionsOptions, quotas: Quotas) {
 	const { log, authentication, archive, archiveOf, archiveLocation, maxSessions = 1_000 } = options;
 	const { idleMilliseconds = 30 * 60_000, goneMilliseconds = 30_000 } = options;
@@ -146,9 +144,6 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 		calls = callLimits.watch(transport, caller?.principal ?? "");
 		return session;
 	};
-	const closeEach = async (isMeant: (session: Session) => boolean): Promise<void> => {
-		await Promise.allSettled([...sessions.values()].filter(isMeant).map((session) => session.close()));
-	};
 
 	return {
 		/** Why a caller gets no other session: a ceiling is reached, or the server is closing; else `undefined`. */
@@ -171,10 +166,11 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 		refuseNew(): void {
 			isClosing = true;
 		},
-		/** Ends the sessions of the callers that `isMeant` selects. */
-		closeOf: (isMeant: (caller: Caller) => boolean) =>
-			closeEach(({ caller }) => caller !== undefined && isMeant(caller)),
-		closeAll: () => closeEach(() => true),
+		/** Ends the sessions of the callers that `isMeant` selects; by default all. */
+		async close(isMeant: (caller: Caller | undefined) => boolean = () => true): Promise<void> {
+			const meant = [...sessions.values()].filter(({ caller }) => isMeant(caller));
+			await Promise.allSettled(meant.map((session) => session.close()));
+		},
 	};
 }
 
@@ -198,14 +194,14 @@ const unknownSession: Refusal = {
 export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readonly isStateless: boolean }): Router {
 	const { sessions, bodies, unread } = parts;
 	const findSession = (request: Request, response: Response) => {
-		const session = sessions.find(String(request.headers["mcp-session-id"]), callerOf(request));
+		const session = sessions.find(String(request.headers["mcp-session-id"]), requestCaller(request));
 		// A session of the older transport has its own routes.
 		if (!session?.entrance.handle) return void refuse(response, unknownSession);
 		session.hold(response);
 		return { isWaiting: session.isWaiting, handle: session.entrance.handle };
 	};
 	const open = async (request: Request, response: Response): Promise<void> => {
-		const caller = callerOf(request);
+		const caller = requestCaller(request);
 		const early = sessions.refusalFor(caller);
 		if (early) return refuse(response, early);
 		const body = await bodies.read(request);
@@ -228,7 +224,7 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 		const found = findSession(request, response);
 		if (!found) return;
 		const body = await bodies.read(request);
-		const ids = requestIdsOf(body);
+		const ids = requestIds(body);
 		// The SDK would answer the earlier request under this id on the stream of this one, or not at all.
 		if (new Set(ids).size < ids.length || ids.some(found.isWaiting)) {
 			return refuse(response, { status: 400, code: -32_600, message: `[invalid_argument] ${idInUse}` });
@@ -253,7 +249,7 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 /** The routes of the older HTTP+SSE transport: `/sse` opens a session and its stream, `/messages` takes its messages. */
 export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	const stream: RequestHandler = async (request, response) => {
-		const caller = callerOf(request);
+		const caller = requestCaller(request);
 		const refusal = sessions.refusalFor(caller);
 		if (refusal) return refuse(response, refusal);
 		// Tells proxies not to hold the stream back until it ends, as the SDK's other transport does.
@@ -268,7 +264,7 @@ export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 		response.once("close", () => clearInterval(timer));
 	};
 	const message: RequestHandler = async (request, response) => {
-		const { entrance } = sessions.find(String(request.query.sessionId), callerOf(request)) ?? {};
+		const { entrance } = sessions.find(String(request.query.sessionId), requestCaller(request)) ?? {};
 		if (!entrance || entrance.handle) return refuse(response, unknownSession);
 		const body = await bodies.read(request);
 		try {

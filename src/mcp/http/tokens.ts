@@ -13,7 +13,6 @@ export interface Caller {
 	readonly credential: string | undefined;
 }
 
-/** One entry of a list of tokens. */
 interface AuthToken {
 	/** The principal. Several tokens may have the same one. */
 	readonly name: string;
@@ -22,18 +21,21 @@ interface AuthToken {
 }
 
 /** The owner of a token of our own list. */
-export function callerOfToken({ name, digest }: AuthToken): Caller {
+export function tokenCaller({ name, digest }: AuthToken): Caller {
 	return { principal: `token ${name}`, credential: digest.toString("hex") };
 }
 
 /** The caller as the SDK carries it. The token itself is left out, so that nothing behind the check can reveal it. */
-export function authInfoOf(caller: Caller, { scopes, expiresAt }: Pick<AuthInfo, "scopes"> & { expiresAt: number }) {
+export function callerAuthInfo(
+	caller: Caller,
+	{ scopes, expiresAt }: Pick<AuthInfo, "scopes"> & { expiresAt: number },
+) {
 	const { principal, credential } = caller;
 	return { token: "", clientId: principal, scopes, expiresAt, extra: { credential } } satisfies AuthInfo;
 }
 
 /** The caller of a request that was let in; `undefined` if the server asks for no token. */
-export function callerOf({ auth }: { readonly auth?: AuthInfo | undefined }): Caller | undefined {
+export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }): Caller | undefined {
 	if (auth === undefined) return undefined;
 	return { principal: auth.clientId, credential: auth.extra?.credential as string | undefined };
 }
@@ -85,7 +87,6 @@ export function createTokenList(options: {
 		current: () => tokens,
 		/** Calls a listener with the tokens after each change. */
 		onChange: (listener: (tokens: readonly AuthToken[]) => void) => void listeners.push(listener),
-		/** Ends the watch. */
 		close,
 	};
 }

@@ -11,7 +11,6 @@ import type { PolicyLayer } from "../../policy/schema.ts";
 import { joinSignals, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
 import type { CallReport } from "../run-tool.ts";
 
-/** The size of a pool. */
 export interface PoolOptions {
 	/** Threads. Default: one less than processors, 1 at least. */
 	readonly threads?: number | undefined;
@@ -145,7 +144,6 @@ export class BusyError extends PalimpsestError {
 	}
 }
 
-/** How a job waits for its turn. */
 interface Waiting {
 	/** The jobs of one principal wait behind each other. */
 	readonly principal: string;
@@ -153,13 +151,11 @@ interface Waiting {
 	readonly signal: AbortSignal;
 	/** Whether the job was admitted before, and so is not refused any more. */
 	readonly isAdmitted: boolean;
-	/** Called when the turn comes. */
 	readonly onBegin?: () => void;
 }
 
 /** A call of a tool for a thread: data alone, since nothing else reaches another thread. */
 export interface ThreadJob {
-	/** The id of the request that the answer belongs to. */
 	readonly id: RequestId;
 	readonly tool: string;
 	/** The arguments as JSON in UTF-8. Their memory moves to the thread. */
@@ -198,7 +194,6 @@ export type ThreadOutcome =
 			readonly kind: "answer";
 			/** The whole JSON-RPC message in UTF-8, on one line; its result may be an error of the tool. */
 			readonly message: Uint8Array;
-			/** The code of that error; `undefined` where the call went well. */
 			readonly code: ErrorCode | undefined;
 			readonly report: CallReport | undefined;
 			/** Texts to archive before the answer is sent, where the archive is in the memory of the server's thread. */
@@ -212,7 +207,6 @@ export type ThreadOutcome =
 			readonly arguments: Uint8Array;
 	  };
 
-/** A job that waits. */
 export interface Entry<Job> {
 	readonly owner: string;
 	readonly bytes: number;
@@ -237,7 +231,6 @@ export function createFairQueue<Job>(limits: { readonly jobs: number; readonly b
 			count(entry, 1);
 			return true;
 		},
-		/** Takes a job out before its turn. */
 		remove(entry: Entry<Job>): void {
 			const own = owners.get(entry.owner) ?? [];
 			const rest = own.filter((one) => one !== entry);
