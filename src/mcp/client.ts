@@ -42,8 +42,7 @@ export function callProgress(call: {
 			progress: last,
 			// The time that a model takes can be guessed; the time that work takes cannot.
 			...(told.kind !== "work" && { total: round(Math.max(last, expected)) }),
-			message: told.kind === "retry" ? describeRetry(told) : told.phase.replaceAll("_", " "),
-			...(told.kind === "retry" && { _meta: { "palimpsest/retry": retryOf(told) } }),
+			...(told.kind === "retry" ? describeRetry(told) : { message: told.phase.replaceAll("_", " ") }),
 		};
 		// A client that has gone away needs no progress.
 		sendNotification({ method: "notifications/progress", params }).catch(() => undefined);
@@ -54,13 +53,12 @@ function round(seconds: number): number {
 	return Math.round(seconds * 1_000) / 1_000;
 }
 
-function retryOf({ attempt, max_retries, delay }: RetryProgress) {
-	return { attempt, max_retries, delay };
-}
-
-function describeRetry({ attempt, max_retries, delay, code, status_code }: RetryProgress): string {
+function describeRetry({ attempt, max_retries, delay, code, status_code }: RetryProgress) {
 	const status = status_code === undefined ? "" : ` ${status_code}`;
-	return `retry ${attempt} of ${max_retries} in ${delay} s (${code}${status})`;
+	return {
+		message: `retry ${attempt} of ${max_retries} in ${delay} s (${code}${status})`,
+		_meta: { "palimpsest/retry": { attempt, max_retries, delay } },
+	};
 }
 
 /** Time in ms that a client has to list its roots. */

@@ -87,15 +87,18 @@ export async function answerConversation(call: ConversationCall): Promise<Answer
 }
 
 function requireFittingArguments({ messages, path, respond_with, output_path, overwrite }: ConversationArguments) {
-	const refuse = (message: string): never => {
-		throw new PalimpsestError("invalid_argument", message);
-	};
-	if ((messages === undefined) === (path === undefined)) refuse("Expected either `messages` or `path`, and not both.");
-	if (output_path === undefined && overwrite !== undefined) refuse("Expected `overwrite` only with `output_path`.");
-	if (output_path === undefined) return;
-	if (path === undefined) refuse("Expected `output_path` only with `path`: what was passed inline is answered inline.");
-	if (respond_with === undefined || respond_with === "messages") return;
-	refuse('Expected `output_path` without `respond_with`, or with respond_with "messages".');
+	const writes = output_path !== undefined;
+	const rules: readonly (readonly [isBroken: boolean, expected: string])[] = [
+		[(messages === undefined) === (path === undefined), "either `messages` or `path`, and not both."],
+		[!writes && overwrite !== undefined, "`overwrite` only with `output_path`."],
+		[writes && path === undefined, "`output_path` only with `path`: what was passed inline is answered inline."],
+		[
+			writes && respond_with !== undefined && respond_with !== "messages",
+			'`output_path` without `respond_with`, or with respond_with "messages".',
+		],
+	];
+	const broken = rules.find(([isBroken]) => isBroken);
+	if (broken) throw new PalimpsestError("invalid_argument", `Expected ${broken[1]}`);
 }
 
 /**

@@ -6,11 +6,11 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { rawMessage } from "../answer.ts";
 
+/** A stream to a client. */
 export interface Outlet {
 	/** Bytes that wait for the client to read. */
-	unread(): number;
-	/** Ends the stream at once and frees the bytes that wait. */
-	cut(): void;
+	readonly writableLength: number;
+	destroy(): unknown;
 }
 
 /** Bounds of the bytes that wait for clients that do not read. */
@@ -35,7 +35,7 @@ export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }:
 	let timer: NodeJS.Timeout | undefined;
 
 	const look = (outlet: Outlet): number => {
-		const unread = outlet.unread();
+		const unread = outlet.writableLength;
 		const known = watched.get(outlet);
 		if (unread > 0 && known && unread >= known.unread) known.unread = unread;
 		else {
@@ -47,7 +47,7 @@ export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }:
 	const lookAtAll = (): number => [...watched.keys()].reduce((sum, outlet) => sum + look(outlet), 0);
 	const cut = (outlet: Outlet): void => {
 		watched.delete(outlet);
-		outlet.cut();
+		outlet.destroy();
 	};
 	const sweep = (): void => {
 		lookAtAll();
@@ -104,7 +104,12 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 	return {
 		transport,
 		/** Answers a request, `body` being its JSON if it has any; resolves when the answer is written. */
-		async handle({ request, response, body }: Exchange): Promise<void> {
+		async handle(exchange: {
+			readonly request: IncomingMessage & { readonly auth?: AuthInfo | undefined };
+			readonly response: ServerResponse;
+			readonly body?: unknown;
+		}): Promise<void> {
+			const { request, response, body } = exchange;
 			const raw: RawAnswers = new Map();
 			const ids = requestIds(body);
 			for (const one of ids) answers.set(one, raw);
@@ -122,12 +127,6 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 			await writeAnswer(answer, { response, raw, unread });
 		},
 	};
-}
-
-interface Exchange {
-	readonly request: IncomingMessage & { readonly auth?: AuthInfo | undefined };
-	readonly response: ServerResponse;
-	readonly body?: unknown;
 }
 
 export function requestIds(body: unknown): readonly RequestId[] {
@@ -190,11 +189,10 @@ const pieceBytes = 64 * 1024;
 
 /** Returns the function that writes the parts of an event. */
 function eventWriter(response: ServerResponse, unread: UnreadLimit): (parts: readonly Uint8Array[]) => void {
-	const outlet = { unread: () => response.writableLength, cut: () => void response.destroy() };
 	return (parts) => {
 		for (const part of parts) {
 			for (let at = 0; at < part.length; at += pieceBytes) response.write(part.subarray(at, at + pieceBytes));
 		}
-		unread.written(outlet);
+		unread.written(response);
 	};
 }

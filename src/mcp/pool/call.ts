@@ -38,10 +38,10 @@ export async function callInPool(
 	const { signal, onProgress, layers } = context;
 	let phase: WorkProgress["phase"] | undefined;
 	const began = performance.now();
-	const timer = onProgress && setInterval(() => tellPhase(), everyMilliseconds);
-	const tellPhase = (): void => {
+	const report = (): void => {
 		if (phase) onProgress?.({ kind: "work", phase, elapsed: (performance.now() - began) / 1_000 });
 	};
+	const timer = onProgress && setInterval(report, 1_000);
 	try {
 		const models: Models = { sampling: await context.clientModel?.(), endpoint: context.endpoint };
 		const answers: ModelAnswer[] = [];
@@ -57,10 +57,10 @@ export async function callInPool(
 			const outcome = await pool.run(job, { principal, signal, isAdmitted: answers.length > 0, onBegin });
 			if (outcome.kind === "answer") {
 				for (const event of outcome.log) context.log(event);
-				const { message, code, report, originals } = outcome;
+				const { message, code, originals } = outcome;
 				// Before anybody sees the answer, all that the thread took out of the conversation is archived.
 				if (originals.length > 0) await archive?.use((opened) => opened.put(originals));
-				return { result: rawResult(message), code, report, bytes: message.byteLength };
+				return { result: rawResult(message), code, report: outcome.report, bytes: message.byteLength };
 			}
 			given = outcome.arguments;
 			// The model tells its own progress.
@@ -77,9 +77,6 @@ export async function callInPool(
 		clearInterval(timer);
 	}
 }
-
-/** Time in ms between two reports that a call goes on. */
-const everyMilliseconds = 1_000;
 
 type Models = { readonly [model in ModelKind]?: Summariser | undefined };
 
