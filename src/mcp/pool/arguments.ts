@@ -158,11 +158,13 @@ function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange
 		values += 1;
 	};
 	const skip = (from: number): number => checked(skipValue(from, inside + mostOutside + 1, countValue));
-	const members = (at: number, visit: (key: string, value: number) => number): number => {
+	/** Passes over an object, all but the value of one member, which `visit` passes over. */
+	const skipObject = (at: number, name: string, visit: (value: number) => number): number => {
 		if (bytes[at] !== openBrace) return Math.max(skip(at), at + 1);
 		return skipMembers(at, (key, value) => {
 			countValue();
-			return visit(key, checked(value));
+			checked(value);
+			return key === name ? visit(value) : skip(value);
 		});
 	};
 	const argumentsAt = (start: number): number => {
@@ -175,9 +177,8 @@ function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange
 		}
 		return checked(end);
 	};
-	const params = (at: number): number =>
-		members(at, (key, value) => (key === "arguments" ? argumentsAt(value) : skip(value)));
-	const message = (at: number): number => members(at, (key, value) => (key === "params" ? params(value) : skip(value)));
+	const message = (at: number): number =>
+		skipObject(at, "params", (params) => skipObject(params, "arguments", argumentsAt));
 	const first = skipBlanks(0);
 	const isBatch = bytes[first] === openBracket;
 	let at = isBatch ? skipBlanks(first + 1) : first;
