@@ -1,8 +1,9 @@
 import { isIPv6 } from "node:net";
 import type { ArchiveLocation } from "../archive/open.ts";
 import type { CompactionSource } from "../config/compaction.ts";
+import { createPrincipalArchives } from "../mcp/archives.ts";
 import { type Address, parseAddress, parsePublicUrl } from "../mcp/http/address.ts";
-import { createAuthentication, createPrincipalArchives } from "../mcp/http/authenticate.ts";
+import { createAuthentication } from "../mcp/http/authenticate.ts";
 import type { LogKind } from "../mcp/http/logs.ts";
 import { createMetrics, type MetricsService, measureArchives, serveMetrics } from "../mcp/http/metrics.ts";
 import { createReadiness, probeArchive } from "../mcp/http/readiness.ts";

@@ -1,26 +1,11 @@
 import { pathToFileURL } from "node:url";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import { compactJson } from "../conversation/json.ts";
+import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
 import type { Spill } from "../files/access.ts";
 import type { CallerRequest, CompactReport } from "../operations/compaction-request.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Answer, beside } from "./tool.ts";
-
-/**
- * A result that goes through the SDK in the place of a message that is written already, as JSON in UTF-8 without a line
- * break. Only our own transports may get it.
- */
-export function rawResult(message: Uint8Array): CallToolResult {
-	return { content: [], raw: message };
-}
-
-/** The bytes of a message that is written already; `undefined` for any other. */
-export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
-	if (!("result" in message)) return undefined;
-	// What a client sends is parsed from JSON, in which there are no bytes.
-	return message.result.raw instanceof Uint8Array ? message.result.raw : undefined;
-}
 
 /**
  * Largest answer in bytes. Clients built on the SDK end the connection past 10 MiB in one message, so a larger answer
@@ -37,55 +22,46 @@ export const largestRepeated = 256_000;
 /** Structured content of more bytes is not written a second time when it is sent. */
 const worthKeeping = 16_000;
 
-/** A tool's answer and how it is told. */
-export interface ToolAnswer {
-	readonly answer: Answer;
-	/** Takes what is too large to send; absent where the client shares no files with this process. */
-	readonly spill: Spill | undefined;
-	/** The policy's `text`; asked only for an answer that `auto` would summarise. */
-	readonly text: () => Policy["text"];
-}
-
 type Link = Extract<CallToolResult["content"][number], { type: "resource_link" }>;
 
 /**
- * A tool's answer: structured content, and text that says the same, since some hosts show their model only one of them.
- * What would not reach the client goes into files, largest part first, and the answer links to them.
+ * The result of a tool call: structured content, and text that says the same, since some hosts show their model only one
+ * of them. Parts that are too large to send go into files, the largest first, and the result links to them. `text` gives
+ * the policy's `text`; it is asked only where `auto` would summarise.
  *
- * @throws PalimpsestError `payload_too_large` where there is nowhere to put it.
+ * @throws PalimpsestError `payload_too_large` without `spill`, which clients on other machines do not have.
  */
-export async function toolResult({ answer, spill, text: policyText }: ToolAnswer): Promise<CallToolResult> {
+export async function toolResult(given: {
+	readonly answer: Answer;
+	readonly spill: Spill | undefined;
+	readonly text: () => Policy["text"];
+}): Promise<CallToolResult> {
+	const { answer, spill } = given;
 	const { text: ownText, blocks = [] } = answer[beside] ?? {};
 	const bytesBeside = blocks.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(blocks));
 	let members = membersOf(answer);
-	let links: readonly Link[] = [];
+	const links: Link[] = [];
 	for (;;) {
-		const bytes = bytesOfMembers(members);
-		const isRepeated = bytes <= largestRepeated || policyText() === "full";
-		// Words of its own speak of all members, of which one may have gone into a file.
-		const words = links.length === 0 ? ownText : undefined;
-		const text = isRepeated ? (words ?? jsonOfMembers(members)) : undefined;
+		const bytes = members.reduce((sum, member) => sum + member.bytes, 1);
+		const isRepeated = bytes <= largestRepeated || given.text() === "full";
+		// The answer's own text speaks of all members, one of which may be in a file now.
+		const text = isRepeated ? ((links.length === 0 ? ownText : undefined) ?? membersJson(members)) : undefined;
 		// The text travels as a string in JSON: once more with its quotes escaped, which at most doubles it.
 		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));
-		if (bytes + escaped + bytesBeside <= largestAnswer) {
+		const total = bytes + escaped + bytesBeside;
+		if (total <= largestAnswer) {
 			if (bytes > worthKeeping) for (const { value, json } of members) rememberWrittenJson(value, json ?? "");
-			const summary = text ?? summariseAnswer({ members, bytes });
+			const summary = text ?? summariseAnswer(members, bytes);
 			const structuredContent = Object.fromEntries(members.map(({ name, value }) => [name, value]));
 			return { content: [{ type: "text", text: summary }, ...links, ...blocks], structuredContent };
 		}
-		if (!spill) throw unsendable(bytes + escaped + bytesBeside);
+		if (!spill) throw unsendable(total);
 		const largest = members.reduce((most, member) => (member.bytes > most.bytes ? member : most));
-		const link = await linkTo(largest, spill);
-		links = [...links, link];
-		const uri = membersOf({ [`${largest.name}_uri`]: link.uri });
-		members = [...members.filter((member) => member !== largest), ...uri];
+		const { name, value, json = compactJson(value) } = largest;
+		const uri = pathToFileURL(await spill(name, json)).href;
+		links.push({ type: "resource_link", uri, name, mimeType: "application/json", size: Buffer.byteLength(json) });
+		members = [...members.filter((member) => member !== largest), ...membersOf({ [`${name}_uri`]: uri })];
 	}
-}
-
-async function linkTo({ name, value, json }: AnswerMember, spill: Spill): Promise<Link> {
-	const text = json ?? compactJson(value);
-	const uri = pathToFileURL(await spill(name, text)).href;
-	return { type: "resource_link", uri, name, mimeType: "application/json", size: Buffer.byteLength(text) };
 }
 
 function unsendable(bytes: number): PalimpsestError {
@@ -95,7 +71,7 @@ function unsendable(bytes: number): PalimpsestError {
 	return new PalimpsestError("payload_too_large", `${why} Call again with respond_with "edits" or "report".`);
 }
 
-/** An error as a tool's answer: code and message, for models that see only the text. Defects are not described. */
+/** An error as the result of a tool call: code and message, for models that see only the text. Defects are not described. */
 export function toolError(error: unknown): CallToolResult {
 	const known =
 		error instanceof PalimpsestError
@@ -112,52 +88,44 @@ export function toolError(error: unknown): CallToolResult {
 const largestShown = 16_000;
 
 /**
- * What a text block says in place of an answer that is too large to be repeated: how much there is and where, what
- * happened to the conversation, and then, as JSON, the members that are short, such as the report.
+ * The text block of an answer that is too large to repeat: its size and where it is, what happened to the conversation,
+ * and then, as JSON, the short members such as the report.
  */
-export function summariseAnswer(what: { readonly members: readonly AnswerMember[]; readonly bytes: number }): string {
-	const { members, bytes } = what;
-	const isLarge = (member: AnswerMember) => member.bytes > largestShown;
-	const large = members.filter(isLarge).map((member) => `\`${member.name}\` (${sizeOf(member)})`);
+function summariseAnswer(members: readonly AnswerMember[], bytes: number): string {
+	const large = members.filter((member) => member.bytes > largestShown);
+	const names = large.map(({ name, value, bytes: size }) => {
+		const items = Array.isArray(value) ? `${value.length} items, ` : "";
+		return `\`${name}\` (${items}${size} bytes)`;
+	});
 	return [
-		`This answer is ${bytes} bytes of JSON, too large to repeat here. All of it is in this answer's structuredContent, of which this text leaves out ${large.join(", ")}.`,
-		...whatHappened(members),
-		jsonOfMembers(members.filter((member) => !isLarge(member))),
+		`This answer is ${bytes} bytes of JSON, too large to repeat here. All of it is in this answer's structuredContent, of which this text leaves out ${names.join(", ")}.`,
+		...whatHappened(members.find(({ name }) => name === "report")?.value),
+		membersJson(members.filter((member) => !large.includes(member))),
 	].join("\n");
 }
 
-function sizeOf({ value, bytes }: AnswerMember): string {
-	return Array.isArray(value) ? `${value.length} items, ${bytes} bytes` : `${bytes} bytes`;
-}
-
-/** The numbers that matter most, in words: a long report would be left out. */
-function whatHappened(members: readonly AnswerMember[]): string[] {
-	const report = recordOf(members.find(({ name }) => name === "report")?.value);
-	const sizes = ["messages", "tokens", "chars"].flatMap((unit) => {
-		const { before, after } = recordOf(report[unit]);
+/** The most important numbers in words: a long report would be left out. */
+function whatHappened(report: unknown): string[] {
+	if (!isJsonObject(report)) return [];
+	const words = ["messages", "tokens", "chars"].flatMap((unit) => {
+		const { before, after } = isJsonObject(report[unit]) ? report[unit] : {};
 		return typeof before === "number" && typeof after === "number" ? [`${unit} ${before} → ${after}`] : [];
 	});
-	const fits = typeof report.fits === "boolean" ? [report.fits ? "it fits" : "it does not fit"] : [];
-	const words = [...sizes, ...fits].join(", ");
-	return words === "" ? [] : [`The conversation: ${words}.`];
+	if (typeof report.fits === "boolean") words.push(report.fits ? "it fits" : "it does not fit");
+	return words.length === 0 ? [] : [`The conversation: ${words.join(", ")}.`];
 }
 
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-	return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-}
-
-/** One member of a tool's answer with its JSON. */
-export interface AnswerMember {
+/** One member of a tool's answer with its JSON, which is written once. */
+interface AnswerMember {
 	readonly name: string;
 	readonly value: unknown;
-	/** `undefined` where it is nested too deep for `JSON.stringify`, with which the SDK sends it. */
+	/** `undefined` where the value is nested too deep for `JSON.stringify`, with which the SDK sends it. */
 	readonly json: string | undefined;
 	/** Bytes that it takes in the answer's JSON, a comma or brace included; infinite where it cannot be sent. */
 	readonly bytes: number;
 }
 
-/** The members of an answer, each written as JSON once for all that is asked about it later. */
-export function membersOf(answer: Readonly<Record<string, unknown>>): readonly AnswerMember[] {
+function membersOf(answer: JsonObject): readonly AnswerMember[] {
 	return Object.entries(answer)
 		.filter(([, value]) => value !== undefined)
 		.map(([name, value]) => {
@@ -167,13 +135,7 @@ export function membersOf(answer: Readonly<Record<string, unknown>>): readonly A
 		});
 }
 
-/** Bytes of the JSON of the object that members make. */
-export function bytesOfMembers(members: readonly AnswerMember[]): number {
-	return members.reduce((sum, { bytes }) => sum + bytes, 1);
-}
-
-/** Members that can be sent, as the JSON of the object that they make. */
-export function jsonOfMembers(members: readonly AnswerMember[]): string {
+function membersJson(members: readonly AnswerMember[]): string {
 	return `{${members.map(({ name, json }) => `${JSON.stringify(name)}:${json}`).join(",")}}`;
 }
 
@@ -191,29 +153,28 @@ function sendableJson(value: unknown): string | undefined {
 	}
 }
 
-/** What stands for the summary in the call that is spelled out. */
+/** Stands for the summary in the call that an answer spells out. */
 export const summaryPlaceholder = "<your summary>";
 
-/** What stands there for the messages of this call. */
-export const sameMessages = "<the same messages>";
+/** Stands there for the messages of this call. */
+const sameMessages = "<the same messages>";
 
-/** The exact call of `compact_conversation` that puts in the summary. `arguments` are those that it repeats. */
-export function callWithSummary({ summary_token }: CallerRequest, repeated: Readonly<Record<string, unknown>>) {
-	return { tool: "compact_conversation", arguments: { ...repeated, summary_token, summary: summaryPlaceholder } };
+/** The exact call of `compact_conversation` that brings the summary and repeats these arguments of the current call. */
+export function callWithSummary({ summary_token }: CallerRequest, { messages, ...repeated }: JsonObject) {
+	const conversation = messages === undefined ? {} : { messages: sameMessages };
+	const summary = summaryPlaceholder;
+	return { tool: "compact_conversation", arguments: { ...conversation, ...repeated, summary_token, summary } };
 }
 
-/**
- * Asks the caller for a summary: what is to be written, and the exact next call. `arguments` are those of this call that
- * the next one repeats.
- */
-export function summaryRequestAnswer(what: {
+/** Asks the caller for a summary: the prompt, and the exact next call, which repeats the arguments of this one. */
+export function summaryRequestAnswer(given: {
 	readonly request: CallerRequest;
 	readonly report: CompactReport;
-	readonly arguments: Readonly<Record<string, unknown>>;
+	readonly input: JsonObject;
 }): Answer {
-	const { request, report } = what;
+	const { request, report } = given;
 	const { first, last, count, tokens } = request.messages;
-	const next = callWithSummary(request, what.arguments);
+	const next = callWithSummary(request, given.input);
 	const text = [
 		`Nothing was changed yet: a summary is wanted, for which nobody else can be asked here. It will stand for ${count} messages (${first} to ${last}, ${tokens} tokens).`,
 		"Write it yourself, as the prompt below says, and then call:",
@@ -224,30 +185,34 @@ export function summaryRequestAnswer(what: {
 	return { summary_request: { ...request, next_call: next }, report, [beside]: { text } };
 }
 
+/**
+ * A result that passes through the SDK in the place of a message that is written already, as JSON in UTF-8 without a line
+ * break. Only our own transports know it.
+ */
+export function rawResult(message: Uint8Array): CallToolResult {
+	return { content: [], raw: message };
+}
+
+/** The bytes of a message that is written already; `undefined` for any other. */
+export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
+	if (!("result" in message)) return undefined;
+	// A client's own `raw` cannot be mistaken for it: JSON holds no bytes.
+	return message.result.raw instanceof Uint8Array ? message.result.raw : undefined;
+}
+
+/** JSON of large values in results that are sent next. */
 const written = new WeakMap<object, string>();
 
-/** Remembers the JSON of a large value that is written again when its answer is sent. The value must not change. */
-export function rememberWrittenJson(value: unknown, json: string): void {
+function rememberWrittenJson(value: unknown, json: string): void {
 	if (typeof value === "object" && value !== null) written.set(value, json);
 }
 
-/** A message as a line of JSON in UTF-8. */
-export function messageLine(message: JSONRPCMessage): Buffer {
-	return bytesOfTexts([...messageParts(message), "\n"]);
-}
-
-/**
- * The JSON of a message in parts to be written one after the other. Reuses the remembered JSON of large values in a tool's
- * answer instead of writing it a second time.
- */
-export function messageParts(message: JSONRPCMessage): readonly string[] {
-	return reuseWritten(message) ?? [JSON.stringify(message)];
-}
-
-/** Writes texts as UTF-8 one after the other, without joining the texts first. */
-export function bytesOfTexts(texts: readonly string[]): Buffer {
+/** A message as JSON in UTF-8, with `end` behind it. Reuses the JSON of large values that `toolResult` wrote. */
+export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {
+	const texts = [...(reuseWritten(message) ?? [JSON.stringify(message)]), end];
 	const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
 	let at = 0;
+	// Not joined: that would copy texts of megabytes.
 	for (const text of texts) at += bytes.write(text, at);
 	return bytes;
 }
@@ -256,21 +221,15 @@ function reuseWritten(message: JSONRPCMessage): readonly string[] | undefined {
 	if (!("result" in message)) return undefined;
 	const { result, ...envelope } = message;
 	const { structuredContent, ...rest } = result;
-	if (typeof structuredContent !== "object" || structuredContent === null) return undefined;
+	if (!isJsonObject(structuredContent)) return undefined;
 	const members = Object.entries(structuredContent).map(([name, value]) => ({ name, json: takeWritten(value), value }));
 	if (members.every(({ json }) => json === undefined)) return undefined;
 	const parts = members
 		.map(({ name, json, value }) => ({ name, json: json ?? JSON.stringify(value) }))
 		.filter(({ json }) => json !== undefined)
 		.flatMap(({ name, json }, index) => [`${index === 0 ? "" : ","}${JSON.stringify(name)}:`, json]);
-	return [
-		...openMember(envelope, "result"),
-		...openMember(rest, "structuredContent"),
-		"{",
-		...parts,
-		// Closes the structured content, the result and the message.
-		"}}}",
-	];
+	// The last braces close the structured content, the result and the message.
+	return [...openMember(envelope, "result"), ...openMember(rest, "structuredContent"), "{", ...parts, "}}}"];
 }
 
 /** Returns the JSON that was remembered for a value, and forgets it. */

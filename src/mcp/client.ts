@@ -9,12 +9,12 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { z } from "zod";
 import type { SamplingOptions } from "../summariser/sampling.ts";
-import { joinSignals, type SummaryProgress } from "../summariser/summariser.ts";
+import { joinSignals, type RetryProgress, type Summariser, type SummaryProgress } from "../summariser/summariser.ts";
 
-/** Where a call stands: at a step of asking a model, or waiting for a thread, or at work. */
+/** How far a call is: at a step of asking a model, waiting for a thread, or at work. */
 export type CallProgress = SummaryProgress | WorkProgress;
 
-/** A call that takes its time. */
+/** A call in another thread. */
 export interface WorkProgress {
 	readonly kind: "work";
 	readonly phase: "waiting_for_its_turn" | "working";
@@ -22,32 +22,30 @@ export interface WorkProgress {
 	readonly elapsed: number;
 }
 
-/** A call of a client, as far as telling of its progress goes. */
-export interface ReportingCall {
-	/** Absent where the client did not ask for progress. */
+/**
+ * Returns the function that reports each step and each retry by MCP progress, in seconds elapsed and expected; `undefined`
+ * where the client gave no token. A retry is also reported as `{attempt, max_retries, delay}` (docs/specs/robustness.md#retries).
+ */
+export function callProgress(call: {
 	readonly progressToken: ProgressToken | undefined;
 	readonly sendNotification: (notification: ServerNotification) => Promise<void>;
-}
-
-/**
- * Tells a client of each step and each retry by MCP progress, in seconds elapsed and expected; `undefined` where it did
- * not ask. A retry is told as `{attempt, max_retries, delay}` too
- * (docs/specs/robustness.md#retries).
- */
-export function callProgress(call: ReportingCall): ((progress: CallProgress) => void) | undefined {
+}): ((progress: CallProgress) => void) | undefined {
 	const { progressToken, sendNotification } = call;
 	if (progressToken === undefined) return undefined;
 	let [last, expected] = [0, 0];
 	return (told) => {
-		// The protocol wants each number to be larger than the one before.
+		// The protocol requires each number to be larger than the one before.
 		last = round(Math.max(last + 0.001, told.kind === "retry" ? last : told.elapsed));
 		if (told.kind === "phase") expected = told.expected;
-		// How long a model takes can be guessed; how long work takes, not.
-		const total = told.kind === "work" ? {} : { total: round(Math.max(last, expected)) };
-		const params = { progressToken, progress: last, ...total, message: describe(told) };
-		const retry = told.kind === "retry" ? { _meta: { "palimpsest/retry": retryOf(told) } } : {};
+		const params = {
+			progressToken,
+			progress: last,
+			// The time that a model takes can be guessed; the time that work takes cannot.
+			...(told.kind !== "work" && { total: round(Math.max(last, expected)) }),
+			...(told.kind === "retry" ? describeRetry(told) : { message: told.phase.replaceAll("_", " ") }),
+		};
 		// A client that has gone away needs no progress.
-		sendNotification({ method: "notifications/progress", params: { ...params, ...retry } }).catch(() => undefined);
+		sendNotification({ method: "notifications/progress", params }).catch(() => undefined);
 	};
 }
 
@@ -55,25 +53,24 @@ function round(seconds: number): number {
 	return Math.round(seconds * 1_000) / 1_000;
 }
 
-type Retry = Extract<CallProgress, { kind: "retry" }>;
-
-function retryOf({ attempt, max_retries, delay }: Retry) {
-	return { attempt, max_retries, delay };
+function describeRetry({ attempt, max_retries, delay, code, status_code }: RetryProgress) {
+	const status = status_code === undefined ? "" : ` ${status_code}`;
+	return {
+		message: `retry ${attempt} of ${max_retries} in ${delay} s (${code}${status})`,
+		_meta: { "palimpsest/retry": { attempt, max_retries, delay } },
+	};
 }
 
-function describe(told: CallProgress): string {
-	if (told.kind !== "retry") return told.phase.replaceAll("_", " ");
-	const status = told.status_code === undefined ? "" : ` ${told.status_code}`;
-	return `retry ${told.attempt} of ${told.max_retries} in ${told.delay} s (${told.code}${status})`;
-}
-
-/** Milliseconds that a client has to tell its roots. */
+/** Time in ms that a client has to list its roots. */
 const patience = 10_000;
 
 /** Roots of any scheme; the SDK's own schema would refuse all of a list in which one is no file. */
 const rootsListed = z.object({ roots: z.array(z.object({ uri: z.string() })) });
 
-/** The folders that a client offers as its roots; none where it offers none. Asked for once, and again when they change; no longer waited for once the client is `gone`. */
+/**
+ * Returns the function that gives the folders which a client offers as its roots. It asks once, and again after the client
+ * says that they changed. `gone` ends the wait for an answer.
+ */
 export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promise<readonly string[]> {
 	let known: Promise<readonly string[]> | undefined;
 	server.server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
@@ -82,10 +79,8 @@ export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promis
 	const ask = async (): Promise<readonly string[]> => {
 		if (!server.server.getClientCapabilities()?.roots) return [];
 		try {
-			const { roots } = await server.server.request({ method: "roots/list" }, rootsListed, {
-				timeout: patience,
-				...(gone ? { signal: gone } : {}),
-			});
+			const options = { timeout: patience, ...(gone ? { signal: gone } : {}) };
+			const { roots } = await server.server.request({ method: "roots/list" }, rootsListed, options);
 			return roots.flatMap(({ uri }) => folderOf(uri) ?? []);
 		} catch {
 			// A client that fails to answer allows nothing; the next call asks again.
@@ -99,7 +94,7 @@ export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promis
 	};
 }
 
-/** The folder that a root names; none for what is no folder of this machine, so that it does not cost the others. */
+/** The folder that a root names; `undefined` for a root that is no folder of this machine, which must not cost the others. */
 function folderOf(uri: string): string | undefined {
 	try {
 		return uri.startsWith("file:") ? fileURLToPath(uri) : undefined;
@@ -108,32 +103,30 @@ function folderOf(uri: string): string | undefined {
 	}
 }
 
-/** Asks the client's own model. */
-export type CreateMessage = SamplingOptions["createMessage"];
-
-/** Whatever a client answers; what it is worth is for the summariser to say. */
+/** Any answer: the summariser judges it. */
 const anyResult = z.looseObject({});
 
 /**
- * How a client's own model is asked in the course of a call; `undefined` where the client declares none. `gone` is
- * aborted where nothing can come from the client any more.
+ * Returns the function that makes the client's own model, as asked in the course of a call; `undefined` where the client
+ * declares none. `gone` is aborted when nothing can come from the client any more.
  */
-export function clientSampling(
+export function clientModel(
 	server: McpServer,
 	extra: Pick<RequestHandlerExtra<ServerRequest, ServerNotification>, "sendRequest">,
 	gone: AbortSignal | undefined,
-): CreateMessage | undefined {
+): (() => Promise<Summariser>) | undefined {
 	if (!server.server.getClientCapabilities()?.sampling) return undefined;
-	return async (params, { signal, timeoutMs }) => {
+	const createMessage: SamplingOptions["createMessage"] = async (params, { signal, timeoutMs }) => {
 		const joined = joinSignals(signal, gone);
+		const options = { signal: joined.signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
 		try {
-			return await extra.sendRequest({ method: "sampling/createMessage", params }, anyResult, {
-				signal: joined.signal,
-				timeout: timeoutMs,
-				maxTotalTimeout: timeoutMs,
-			});
+			return await extra.sendRequest({ method: "sampling/createMessage", params }, anyResult, options);
 		} finally {
 			joined.release();
 		}
+	};
+	return async () => {
+		const { createSamplingSummariser } = await import("../summariser/sampling.ts");
+		return createSamplingSummariser({ createMessage });
 	};
 }

@@ -1,8 +1,60 @@
+import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { ErrorCode, McpError } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
 import { presetNames } from "../policy/names.ts";
 import { modelNames } from "../tokens/models.ts";
 
-/** A hand-over in the agent's own words, put in the place of what it stands for. */
-export const compact: Prompt = {
+/** The longest argument, in UTF-16 code units: it becomes part of what a model reads. */
+const longestArgument = 4_000;
+
+/** Offers the prompts on a server, with completions of their arguments. */
+export function bindPrompts(server: McpServer): void {
+	for (const { name, title, description, arguments: named, write } of [compact, contextReport]) {
+		const argsSchema = Object.fromEntries(Object.entries(named).map(([key, one]) => [key, schemaOf(one)]));
+		server.registerPrompt(name, { title, description, argsSchema }, (given) => {
+			refuseLong(given);
+			return { description, messages: [{ role: "user", content: { type: "text", text: write(given) } }] };
+		});
+	}
+	// The list never changes, so the SDK's `listChanged: true` would announce changes that never come.
+	server.server.registerCapabilities({ prompts: { listChanged: false } });
+}
+
+/** A text that a person asks for by name, in hosts that turn prompts into slash commands. */
+interface Prompt {
+	readonly name: string;
+	readonly title: string;
+	readonly description: string;
+	/** None is required, and every value is text, as the protocol has it. */
+	readonly arguments: Readonly<Record<string, PromptArgument>>;
+	/** The text that the agent is given. */
+	readonly write: (given: Readonly<Record<string, string | undefined>>) => string;
+}
+
+interface PromptArgument {
+	readonly description: string;
+	/** The completions that a host offers while a person types. */
+	readonly complete?: (typed: string) => string[] | Promise<string[]>;
+}
+
+function schemaOf({ description, complete }: PromptArgument) {
+	const schema = z.string();
+	if (!complete) return schema.optional().describe(description);
+	// The SDK looks for completions inside an optional schema when it offers them, and outside when it answers.
+	const inner = completable(schema, (typed) => complete(typed));
+	return completable(inner.optional().describe(description), (typed) => complete(typed ?? ""));
+}
+
+function refuseLong(given: Readonly<Record<string, string | undefined>>): void {
+	for (const [name, text = ""] of Object.entries(given)) {
+		if (text.length <= longestArgument) continue;
+		const expected = `expected a text of at most ${longestArgument} characters, got one of ${text.length}`;
+		throw new McpError(ErrorCode.InvalidParams, `${name}: ${expected}`);
+	}
+}
+
+const compact: Prompt = {
 	name: "compact",
 	title: "Compact this conversation",
 	description: "Writes a hand-over in the agent's own words and puts it in the place of the old messages.",
@@ -32,8 +84,7 @@ export const compact: Prompt = {
 	},
 };
 
-/** What fills the window, and what could be done about it. */
-export const contextReport: Prompt = {
+const contextReport: Prompt = {
 	name: "context-report",
 	title: "What fills the context",
 	description: "Says what fills the model's window, and what each preset would free and cost.",
@@ -62,21 +113,3 @@ export const contextReport: Prompt = {
 		].join("\n");
 	},
 };
-
-/** A text that a person asks for by name, in hosts that turn prompts into slash commands. */
-export interface Prompt {
-	readonly name: string;
-	readonly title: string;
-	readonly description: string;
-	/** What may be filled in; none is required. */
-	readonly arguments: Readonly<Record<string, PromptArgument>>;
-	/** The text that the agent is given. */
-	readonly write: (given: Readonly<Record<string, string | undefined>>) => string;
-}
-
-/** One argument of a prompt. Every value is text, as the protocol has it. */
-export interface PromptArgument {
-	readonly description: string;
-	/** What a host offers to somebody who types. */
-	readonly complete?: (typed: string) => string[] | Promise<string[]>;
-}

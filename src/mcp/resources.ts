@@ -7,16 +7,43 @@ import {
 	SubscribeRequestSchema,
 	UnsubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
-import type { OriginalKind } from "../archive/archive.ts";
 import type { ArchiveSource } from "../config/archive.ts";
 import type { PolicySource } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { EditRecord } from "../operations/edit-record.ts";
 import { policyJsonSchema } from "../policy/check.ts";
 import { resolvePolicy } from "../policy/layers.ts";
-import { type PresetName, presetNames } from "../policy/names.ts";
+import { presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import { largestAnswer } from "./answer.ts";
+
+const originalUri = "original://";
+
+/** The most links in one answer: each costs a model some fifty tokens, and placeholders name their originals anyway. */
+const mostLinks = 10;
+
+/** A link to an archived original, with the number of characters that it replaces. */
+export function originalLink({
+	ref,
+	toolCallId,
+	chars,
+}: {
+	readonly ref: string;
+	readonly toolCallId?: string | undefined;
+	readonly chars: number;
+}): ResourceLink {
+	const call = toolCallId === undefined ? "" : `tool_call_id ${toolCallId}, `;
+	return { type: "resource_link", uri: `${originalUri}${ref}`, name: ref, description: `${call}${chars} characters` };
+}
+
+/** Links to the originals of edits: to the last ones, since those are asked for first. */
+export function originalLinks(edits: readonly EditRecord[]): ResourceLink[] {
+	const byRef = new Map<string, ResourceLink>();
+	for (const { ref, tool_call_id: toolCallId, before } of edits) {
+		if (ref !== undefined) byRef.set(ref, originalLink({ ref, toolCallId, chars: before.chars }));
+	}
+	return [...byRef.values()].slice(-mostLinks);
+}
 
 /** https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling */
 const resourceNotFound = -32_002;
@@ -32,9 +59,7 @@ export function bindOriginals(server: McpServer, source: ArchiveSource): void {
 		{ title: "Original", description: "What a placeholder stands for, whole." },
 		async (uri, { ref }) => {
 			try {
-				const { text, kind } = await wholeOriginal(source, String(ref));
-				const mimeType = kind === "group" || kind === "media" ? "application/json" : "text/plain";
-				return { contents: [{ uri: uri.href, mimeType, text }] };
+				return { contents: [{ uri: uri.href, ...(await wholeOriginal(source, String(ref))) }] };
 			} catch (error) {
 				if (!(error instanceof PalimpsestError)) throw error;
 				const code = error.code === "original_not_found" ? resourceNotFound : ErrorCode.InvalidParams;
@@ -44,19 +69,19 @@ export function bindOriginals(server: McpServer, source: ArchiveSource): void {
 	);
 }
 
-function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: string; kind: OriginalKind }> {
+function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: string; mimeType: string }> {
 	return source.use(async (archive) => {
 		const { listing, value: text } = await archive.read(ref, async (pieces) => {
 			let text = "";
 			for await (const piece of pieces) {
 				text += piece;
-				// What cannot be sent need not be held.
+				// Already too large to send.
 				if (text.length > largestAnswer) break;
 			}
 			return text;
 		});
 		const { kind, chars } = listing;
-		// These belong to restoring and are no original of anything.
+		// Places belong to restoring and are no original.
 		if (kind === "places") throw new PalimpsestError("original_not_found", "No original is kept under this reference.");
 		if (chars > largestAnswer || Buffer.byteLength(JSON.stringify(text)) > largestAnswer - 1_000) {
 			throw new PalimpsestError(
@@ -64,26 +89,27 @@ function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: stri
 				`The original has ${chars} characters, more than clients accept in one message. Read it in parts with recall_original.`,
 			);
 		}
-		return { text, kind };
+		return { text, mimeType: kind === "group" || kind === "media" ? jsonMimeType : "text/plain" };
 	});
 }
 
 const currentPolicyUri = "policy://current";
+const jsonMimeType = "application/json";
 
 function json(uri: URL, value: unknown): ReadResourceResult {
-	return { contents: [{ uri: uri.href, mimeType: "application/json", text: JSON.stringify(value, null, 2) }] };
+	return { contents: [{ uri: uri.href, mimeType: jsonMimeType, text: JSON.stringify(value, null, 2) }] };
 }
 
 /**
- * Offers the policy as resources: the one in force, each preset, and the schema with every field's meaning. Where changes
- * are told, subscribers to `policy://current` hear of them. Answers with a function that stops listening for changes.
+ * Offers the policy as resources: the one in force, each preset, and the schema with every field's meaning. With
+ * `tellsChanges`, subscribers to `policy://current` are notified. Returns the function that stops listening for changes.
  */
-export function bindResources(
+export function bindPolicy(
 	server: McpServer,
 	policySource: PolicySource,
 	{ tellsChanges }: { readonly tellsChanges: boolean },
 ): () => void {
-	const mimeType = "application/json";
+	const mimeType = jsonMimeType;
 	server.registerResource(
 		"current-policy",
 		currentPolicyUri,
@@ -110,17 +136,18 @@ export function bindResources(
 			complete: { name: (typed) => presetNames.filter((name) => name.startsWith(typed)) },
 		}),
 		{ title: "Preset", description: "A preset's complete policy and where its numbers come from.", mimeType },
-		(uri, { name }) => {
-			const preset = presetNames.find((known) => known === name);
-			if (!preset) throw new McpError(ErrorCode.InvalidParams, `No such preset. Known: ${presetNames.join(", ")}.`);
-			return json(uri, describePreset(preset));
+		(uri, variables) => {
+			const name = presetNames.find((known) => known === variables.name);
+			if (!name) throw new McpError(ErrorCode.InvalidParams, `No such preset. Known: ${presetNames.join(", ")}.`);
+			const { description, source } = presets[name];
+			return json(uri, { name, description, source, policy: resolvePolicy([{ preset: name }]) });
 		},
 	);
-	// The list of resources never changes, so the SDK's `listChanged: true` would promise what never comes.
+	// The list of resources never changes, so the SDK's `listChanged: true` would announce changes that never come.
 	server.server.registerCapabilities({ resources: { subscribe: tellsChanges, listChanged: false } });
 	if (!tellsChanges) return () => undefined;
 
-	// Nothing else changes, so nothing else is remembered: a client may subscribe to any number of names of any length.
+	// Only this one changes, so only it is remembered: a client may subscribe to any number of names of any length.
 	let isSubscribed = false;
 	server.server.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
 		if (params.uri === currentPolicyUri) isSubscribed = true;
@@ -137,38 +164,31 @@ export function bindResources(
 	});
 }
 
-function describePreset(name: PresetName) {
-	const { description, source } = presets[name];
-	return { name, description, source, policy: resolvePolicy([{ preset: name }]) };
-}
+/** The page in which a host of MCP Apps shows the report of `guard_context`. */
+export const contextReportUri = "ui://palimpsest/context-report";
 
-/** Where originals are offered as resources. */
-export const originalUri = "original://";
+/** https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx */
+const appMimeType = "text/html;profile=mcp-app";
 
-/** The most links in one answer: each costs a model some fifty tokens, and placeholders name their originals anyway. */
-const mostLinks = 10;
-
-/** A link to an archived original. */
-export function originalLink(original: {
-	readonly ref: string;
-	readonly toolCallId?: string | undefined;
-	/** Characters of the text that it takes the place of. */
-	readonly chars?: number | undefined;
-}): ResourceLink {
-	const { ref, toolCallId, chars } = original;
-	const facts = [
-		...(toolCallId === undefined ? [] : [`tool_call_id ${toolCallId}`]),
-		...(chars === undefined ? [] : [`${chars} characters`]),
-	];
-	const description = facts.length === 0 ? {} : { description: facts.join(", ") };
-	return { type: "resource_link", uri: `${originalUri}${ref}`, name: ref, ...description };
-}
-
-/** Links to what edits took out: to the last ones, since those are asked for first. */
-export function originalLinks(edits: readonly EditRecord[]): ResourceLink[] {
-	const byRef = new Map<string, ResourceLink>();
-	for (const { ref, tool_call_id: toolCallId, before } of edits) {
-		if (ref !== undefined) byRef.set(ref, originalLink({ ref, toolCallId, chars: before.chars }));
-	}
-	return [...byRef.values()].slice(-mostLinks);
+/**
+ * Offers the page of a context report as an MCP App. It loads nothing from elsewhere, so it is allowed no origins. Hosts
+ * without Apps have the same report in the structured content, and in words in the text.
+ */
+export function bindContextReportApp(server: McpServer): void {
+	const _meta = { ui: { prefersBorder: true } };
+	server.registerResource(
+		"context-report",
+		contextReportUri,
+		{
+			title: "What fills the context window",
+			description: "A page for hosts that show MCP Apps: draws the report of guard_context.",
+			mimeType: appMimeType,
+			_meta,
+		},
+		async (uri) => {
+			// Loaded on demand, since few hosts ask for it.
+			const { reportAppPage } = await import("../pages/report-page.ts");
+			return { contents: [{ uri: uri.href, mimeType: appMimeType, text: await reportAppPage(), _meta }] };
+		},
+	);
 }

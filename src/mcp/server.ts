@@ -1,4 +1,3 @@
-import { completable } from "@modelcontextprotocol/sdk/server/completable.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import {
@@ -19,6 +18,7 @@ import type { ArchiveLocation } from "../archive/open.ts";
 import type { ArchiveSource } from "../config/archive.ts";
 import type { CompactionSource } from "../config/compaction.ts";
 import type { PolicySource } from "../config/config.ts";
+import { isJsonObject } from "../conversation/json.ts";
 import { createFileAccess, createSpill, type Spill } from "../files/access.ts";
 import type { Log } from "../operations/edit-record.ts";
 import { describeIssues } from "../policy/errors.ts";
@@ -26,64 +26,44 @@ import { logLevels } from "../policy/names.ts";
 import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
 import { version } from "../version.ts";
-import { bindContextReportApp } from "./apps.ts";
-import { callProgress, clientRoots, clientSampling } from "./client.ts";
-import { belongsInPool, bytesOfArguments, type PoolBinding } from "./pool/call.ts";
+import { callProgress, clientModel, clientRoots } from "./client.ts";
+import { belongsInPool } from "./pool/arguments.ts";
 import type { CallPool } from "./pool/pool.ts";
-import { compact, contextReport, type Prompt, type PromptArgument } from "./prompts.ts";
-import { bindOriginals, bindResources } from "./resources.ts";
-import { noteOfCall, type OnCallEnd, runTool, type ToolRun } from "./run-tool.ts";
+import { bindPrompts } from "./prompts.ts";
+import { bindContextReportApp, bindOriginals, bindPolicy } from "./resources.ts";
+import { callRecorder, type OnCallEnd, runTool } from "./run-tool.ts";
 import type { Tool, ToolContext } from "./tool.ts";
-import { compactConversation } from "./tools/compact-conversation.ts";
-import { guardContext } from "./tools/guard-context.ts";
-import { maskConversation } from "./tools/mask-conversation.ts";
-import { recallOriginal } from "./tools/recall-original.ts";
-import { truncateOutput } from "./tools/truncate-output.ts";
+import { recallOriginal, tools } from "./tools.ts";
 
-/** What a server is made from. */
+/** Options of a server. Whatever they name outlives it. */
 export interface ServerOptions {
 	readonly policySource: PolicySource;
-	/** Takes each event beside the client, for the operator's log. */
+	/** The operator's log, which takes each event that the client's log takes. */
 	readonly log: Log;
-	/** Where originals are kept; absent where nothing is, and nothing can be recalled. Outlives the server. */
+	/** Where originals are kept; absent where nothing is, and nothing can be recalled. */
 	readonly archive?: ArchiveSource | undefined;
-	/** The model that the environment names, and strategies of the user's own. Outlives the server. */
+	/** The model that the environment names, and strategies of the user's own. */
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
-	/** Aborted, with the error of a connection that closed, where nothing can come from the client any more. */
+	/** Aborted, with the error of a connection that closed, when nothing can come from the client any more. */
 	readonly clientGone?: AbortSignal | undefined;
 	/** Folders whose files a call may name by path. */
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
 	readonly sharesFiles?: boolean | undefined;
-	/** Whether requests are read from bytes, so that nobody else holds what is in them. */
-	readonly ownsRequests?: boolean | undefined;
-	/** Takes the calls that would hold up other clients; absent where there is one client. Outlives the server. */
+	/** Runs the calls that would hold up other clients; absent where there is one client. */
 	readonly pool?: CallPool | undefined;
-	/** Where `archive` is, for the pool's threads, which open it themselves. */
+	/** The place of `archive`, for the pool's threads, which open it themselves. */
 	readonly archiveLocation?: ArchiveLocation | undefined;
-	/** Who calls, where callers are told apart. */
+	/** The caller, where callers are told apart. */
 	readonly principal?: string | undefined;
-	/** Whether nothing reaches the client but answers: then neither a log nor news of the policy is offered to it. */
+	/** Whether only answers reach the client: then it is offered neither a log nor news of the policy. */
 	readonly onlyAnswers?: boolean | undefined;
-	/** Takes note of each call that has ended. */
 	readonly onCallEnd?: OnCallEnd | undefined;
 }
 
-/**
- * Makes an MCP server for one client, with no transport yet. One process may run many: they share nothing but the policy
- * source.
- */
+/** Makes an MCP server for one client, with no transport yet. One process may run many. */
 export function createServer(options: ServerOptions): McpServer {
-	const {
-		policySource,
-		log,
-		archive,
-		compaction,
-		allowedPaths = [],
-		sharesFiles = false,
-		onlyAnswers = false,
-	} = options;
-	const { pool, archiveLocation: location, principal, onCallEnd } = options;
+	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles, onlyAnswers, clientGone } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
 		{ instructions: instructions(policySource.current(), archive !== undefined), jsonSchemaValidator: lazyValidator },
@@ -93,43 +73,31 @@ export function createServer(options: ServerOptions): McpServer {
 		log(event);
 		logToClient?.(event);
 	};
-	const rootsOfClient = sharesFiles ? clientRoots(server, options.clientGone) : async () => [];
 	const files = createFileAccess({
 		workingDirectory: process.cwd(),
 		folders: allowedPaths,
-		roots: rootsOfClient,
+		roots: sharesFiles ? clientRoots(server, clientGone) : async () => [],
 	});
 	bindTools(server, {
+		...options,
 		tools: archive ? tools : tools.filter((tool) => tool !== recallOriginal),
-		contextOfCall: (call) => ({
+		callContext: (call) => ({
 			layers: policySource.layers(),
 			log: logToBoth,
 			files,
-			ownsArguments: options.ownsRequests,
 			signal: call.signal,
 			onProgress: callProgress({ ...call, progressToken: call._meta?.progressToken }),
-			sampling: clientSampling(server, call, options.clientGone),
+			clientModel: clientModel(server, call, clientGone),
 			endpoint: compaction?.endpoint,
 			loadStrategy: compaction?.loadStrategy,
 		}),
-		archive,
 		spill: sharesFiles ? createSpill() : undefined,
-		inPool: pool && {
-			pool,
-			location: archive && location,
-			allowedPaths,
-			policyFile: policySource.file,
-			principal: principal ?? "",
-		},
-		principal,
-		onCallEnd,
 	});
 	if (archive) bindOriginals(server, archive);
 	bindPrompts(server);
-	const stopListening = bindResources(server, policySource, { tellsChanges: !onlyAnswers });
+	server.server.onclose = bindPolicy(server, policySource, { tellsChanges: !onlyAnswers });
 	bindContextReportApp(server);
-	wordRequestErrors(server);
-	server.server.onclose = stopListening;
+	describeRequestErrors(server);
 	return server;
 }
 
@@ -146,11 +114,8 @@ function instructions(policy: Policy, isArchived: boolean): string {
 	].join("\n");
 }
 
-/**
- * Offers MCP logging on a server. Answers with a log that sends each event to the client, from the level that the client
- * has set on, or else from the policy's.
- */
-export function bindLogging(server: McpServer, policyLevel: () => LoggingLevel): Log {
+/** Offers MCP logging. Returns the log that sends each event from the client's level on, by default the policy's. */
+function bindLogging(server: McpServer, policyLevel: () => LoggingLevel): Log {
 	let clientLevel: LoggingLevel | undefined;
 	server.server.registerCapabilities({ logging: {} });
 	server.server.setRequestHandler(SetLevelRequestSchema, ({ params }) => {
@@ -164,107 +129,64 @@ export function bindLogging(server: McpServer, policyLevel: () => LoggingLevel):
 	};
 }
 
-/** Every prompt, in the order in which clients list them. */
-const prompts: readonly Prompt[] = [compact, contextReport];
-
-/** The longest argument, in UTF-16 code units: it becomes part of what a model reads. */
-const longestArgument = 4_000;
-
-/** Offers the prompts on a server, with completions of their arguments. */
-export function bindPrompts(server: McpServer): void {
-	for (const { name, title, description, arguments: named, write } of prompts) {
-		const argsSchema = Object.fromEntries(Object.entries(named).map(([key, one]) => [key, schemaOf(one)]));
-		server.registerPrompt(name, { title, description, argsSchema }, (given) => {
-			refuseLong(given);
-			return { description, messages: [{ role: "user", content: { type: "text", text: write(given) } }] };
-		});
-	}
-	// The list never changes, so the SDK's `listChanged: true` would promise what never comes.
-	server.server.registerCapabilities({ prompts: { listChanged: false } });
-}
-
-function refuseLong(given: Readonly<Record<string, string | undefined>>): void {
-	for (const [name, text = ""] of Object.entries(given)) {
-		if (text.length <= longestArgument) continue;
-		const expected = `expected a text of at most ${longestArgument} characters, got one of ${text.length}`;
-		throw new McpError(ErrorCode.InvalidParams, `${name}: ${expected}`);
-	}
-}
-
-function schemaOf({ description, complete }: PromptArgument) {
-	const schema = z.string();
-	if (!complete) return schema.optional().describe(description);
-	// The SDK looks for completions inside of what is optional when it offers them, and outside when it answers.
-	const inner = completable(schema, (typed) => complete(typed));
-	return completable(inner.optional().describe(description), (typed) => complete(typed ?? ""));
-}
-
-/** A call that a client waits for: its signal, and the way back to the client. */
-export type RunningCall = RequestHandlerExtra<ServerRequest, ServerNotification>;
-
-/** What tools are bound with. */
-export interface ToolBinding {
-	readonly tools: readonly Tool[];
-	readonly contextOfCall: (call: RunningCall) => ToolContext;
-	/** Opens the archive for a call; absent where nothing is kept. */
-	readonly archive?: ArchiveSource | undefined;
-	/** Takes answers that are too large to send; absent where the client shares no files with this process. */
-	readonly spill?: Spill | undefined;
-	/** Takes the calls that would hold up everybody else; absent where there is nobody else. */
-	readonly inPool?: PoolBinding | undefined;
-	/** Who calls, where callers are told apart. */
-	readonly principal?: string | undefined;
-	readonly onCallEnd?: OnCallEnd | undefined;
-}
-
 /**
- * Offers tools on a server. Definitions are made once, not for each `tools/list`; bad input is answered as a tool error
- * with one of our codes, where the SDK's own binding would answer with its own words.
+ * Offers tools on a server. The SDK's own binding would answer bad input in its own words; here it becomes a tool error
+ * with one of our codes.
  */
-export function bindTools(server: McpServer, binding: ToolBinding): void {
-	const { tools, contextOfCall, archive, spill, inPool } = binding;
-	const definitions = tools.map(definitionOf);
+export function bindTools(
+	server: McpServer,
+	options: Partial<ServerOptions> & {
+		readonly tools: readonly Tool[];
+		readonly callContext: (call: RequestHandlerExtra<ServerRequest, ServerNotification>) => ToolContext;
+		readonly spill?: Spill | undefined;
+	},
+): void {
+	const { tools, callContext, archive, spill, pool, policySource, allowedPaths = [], principal = "" } = options;
+	const location = archive && options.archiveLocation;
+	const listed = tools.map(toolDefinition);
 	const byName = new Map(tools.map((tool) => [tool.name, tool]));
 	server.server.registerCapabilities({ tools: {} });
-	server.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
+	server.server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }));
 	server.server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
 		const tool = byName.get(params.name);
 		if (!tool) {
 			const known = [...byName.keys()].join(", ");
 			throw new McpError(ErrorCode.InvalidParams, `No such tool here. Known: ${known}.`);
 		}
-		const { signal, requestId: request, sessionId: session } = extra;
-		const context = { ...contextOfCall(extra), signal };
-		const note = noteOfCall(binding, { tool: tool.name, arguments: params.arguments, signal, request, session });
-		if (inPool && belongsInPool(params, inPool)) {
-			const call = { id: request, tool: tool.name, arguments: bytesOfArguments(params.arguments), context };
+		const { signal, requestId: id, sessionId: session } = extra;
+		const context = { ...callContext(extra), signal };
+		const call = { tool: tool.name, arguments: params.arguments };
+		const note = callRecorder(options, { ...call, signal, request: id, session });
+		if (pool && belongsInPool(params, location)) {
+			// Loaded on demand, since a server on standard input and output has no pool.
 			const { callInPool } = await import("./pool/call.ts");
-			const outcome = await callInPool(inPool, { ...call, archive });
+			const policyFile = policySource?.file() ?? null;
+			const outcome = await callInPool(pool, {
+				...call,
+				id,
+				context,
+				archive,
+				location,
+				allowedPaths,
+				policyFile,
+				principal,
+			});
 			note(outcome);
 			return outcome.result;
 		}
-		const handle = archive && ((work: Work) => archive.use((opened) => work({ ...context, archive: opened })));
-		const outcome = await runTool({ tool, arguments: params.arguments, context, handle, spill });
+		const outcome = await runTool({ ...call, tool, context, archive, spill });
 		note(outcome);
 		return outcome.result;
 	});
 }
 
-type Work = Parameters<NonNullable<ToolRun["handle"]>>[0];
-
 // A process may make a server for each request.
-const definitionsOfTools = new WeakMap<Tool, ToolDefinition>();
+const definitions = new WeakMap<Tool, ToolDefinition>();
 
-function definitionOf(tool: Tool): ToolDefinition {
-	const definition = definitionsOfTools.get(tool) ?? toolDefinition(tool);
-	definitionsOfTools.set(tool, definition);
-	return definition;
-}
-
-/** A tool's definition as clients list it. */
+/** A tool's definition as clients list it, made once. */
 export function toolDefinition(tool: Tool): ToolDefinition {
 	const { name, title, description, annotations, app } = tool;
-	return {
+	const definition = definitions.get(tool) ?? {
 		name,
 		title,
 		description,
@@ -273,6 +195,8 @@ export function toolDefinition(tool: Tool): ToolDefinition {
 		outputSchema: jsonSchema(tool.outputSchema, "output"),
 		...(app === undefined ? {} : { _meta: { ui: { resourceUri: app } } }),
 	};
+	definitions.set(tool, definition);
+	return definition;
 }
 
 function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition["inputSchema"] {
@@ -281,9 +205,9 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 		override({ jsonSchema: made }) {
 			// `additionalProperties: {}` allows what its absence allows, and some providers refuse it.
 			if (isEmptyObject(made.additionalProperties)) delete made.additionalProperties;
-			// An empty `properties` beside alternatives says nothing.
+			// An empty `properties` beside alternatives allows everything too.
 			if (isEmptyObject(made.properties)) delete made.properties;
-			// Every whole number that JSON can carry: an error would say it, and each costs ten tokens.
+			// These bounds are implied by JSON, and each costs ten tokens.
 			if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
 			if (made.minimum === Number.MIN_SAFE_INTEGER) delete made.minimum;
 		},
@@ -292,33 +216,24 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 }
 
 function isEmptyObject(value: unknown): boolean {
-	return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+	return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 /**
- * The SDK's own validator of what a client answers to an elicitation, made on first use: each server makes one as it
- * starts, which compiles Ajv's schemas, and ours asks clients for nothing.
+ * The SDK's validator of a client's answers to elicitation, made at its first use: making one compiles Ajv's schemas, and
+ * our servers ask clients for nothing.
  */
-export const lazyValidator: jsonSchemaValidator = {
+const lazyValidator: jsonSchemaValidator = {
 	getValidator: (schema) => new AjvJsonSchemaValidator().getValidator(schema),
 };
-
-/** Every tool, in the order in which clients list them; `recall_original` only where originals are kept. */
-export const tools: readonly Tool[] = [
-	maskConversation,
-	guardContext,
-	truncateOutput,
-	compactConversation,
-	recallOriginal,
-];
 
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 
 /**
- * Answers requests that are none of the protocol's shape with `InvalidParams` and words of ours. The SDK checks every request
- * before its handler sees it, and answers with zod's issues as JSON. Call it once all handlers are set.
+ * Answers malformed requests with `InvalidParams` and words of ours: the SDK checks every request before its handler, and
+ * answers with zod's issues as JSON. Call this once all handlers are set.
  */
-export function wordRequestErrors(server: McpServer): void {
+function describeRequestErrors(server: McpServer): void {
 	// The SDK has no public way to take part in its check.
 	const { _requestHandlers: handlers } = server.server as unknown as { _requestHandlers: Map<string, Handle> };
 	for (const [method, handle] of handlers) {
@@ -327,16 +242,12 @@ export function wordRequestErrors(server: McpServer): void {
 			try {
 				return await handle(request, extra);
 			} catch (error) {
-				throw worded(error, request);
+				const issues = issuesOf(error) ?? issuesInToolCall(error, request);
+				if (!issues) throw error;
+				throw new McpError(ErrorCode.InvalidParams, describeIssues(issues, { root: request }).join("; "));
 			}
 		});
 	}
-}
-
-function worded(error: unknown, request: unknown): unknown {
-	const issues = issuesOf(error) ?? issuesInToolCall(error, request);
-	if (issues) return new McpError(ErrorCode.InvalidParams, describeIssues(issues, { root: request }).join("; "));
-	return error;
 }
 
 function issuesOf(error: unknown): readonly z.core.$ZodIssue[] | undefined {
@@ -344,7 +255,7 @@ function issuesOf(error: unknown): readonly z.core.$ZodIssue[] | undefined {
 	return error.issues;
 }
 
-/** The SDK turns what it finds in a call of a tool into a text before anybody can see it. */
+/** The SDK turns the issues of a tool call into a text before anybody else can see them. */
 function issuesInToolCall(error: unknown, request: unknown): readonly z.core.$ZodIssue[] | undefined {
 	if (!(error instanceof McpError) || !error.message.includes("Invalid tools/call request")) return undefined;
 	return CallToolRequestSchema.safeParse(request).error?.issues;

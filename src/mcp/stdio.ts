@@ -9,61 +9,56 @@ import {
 	type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { CompactionSource } from "../config/compaction.ts";
-import { messageLine } from "./answer.ts";
+import { messageBytes } from "./answer.ts";
+import { createJoinedChunks } from "./chunks.ts";
 import { createServer, type ServerOptions } from "./server.ts";
 
-/** Largest message taken from the client by default, in bytes. The SDK's own 10 MiB would end the connection. */
-export const largestStdioMessage = 64 * 1024 * 1024;
+/** Largest message by default, in bytes. The SDK's own 10 MiB would end the connection. */
+const defaultLargestMessage = 64 * 1024 * 1024;
 
-/** Milliseconds that a client has to read the rest of an answer when a signal ends the server. */
+/** Time in ms that a client has to read the rest of an answer when a signal ends the server. */
 const patience = 1_000;
 
-/** What a server on standard input and output is made from. */
-export interface StdioOptions extends ServerOptions {
-	/** Largest message taken from the client, in bytes. Default 64 MiB. */
-	readonly largestMessage?: number | undefined;
-	/** Closed when the client goes away. */
-	readonly compaction?: CompactionSource | undefined;
-}
-
 /**
- * Serves one client on standard input and output until it goes away. Returns once the server listens. When standard
- * input ends, answers under way are finished, then the process has nothing left to do and ends by itself.
+ * Serves one client on standard input and output until it goes away. Returns once the server listens. When standard input
+ * ends, calls under way are finished, then the process has nothing left to do and ends by itself. `largestMessage` is the
+ * largest message that is taken, in bytes, by default 64 MiB.
  */
-export async function serveStdio(options: StdioOptions): Promise<void> {
-	const { largestMessage = largestStdioMessage, log, policySource, archive, compaction } = options;
+export async function serveStdio(
+	options: ServerOptions & {
+		readonly largestMessage?: number | undefined;
+		/** Closed when the client goes away. */
+		readonly compaction?: CompactionSource | undefined;
+	},
+): Promise<void> {
+	const { largestMessage = defaultLargestMessage, log, policySource, archive, compaction } = options;
 	const clientGone = new AbortController();
-	// Every request to the client listens to it. Node.js warns of a leak from eleven listeners on.
+	// Every request to the client listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, clientGone.signal);
-	const server = createServer({ ...options, ownsRequests: true, clientGone: clientGone.signal });
+	const server = createServer({ ...options, clientGone: clientGone.signal });
+	const logError = (message: string, error: string) =>
+		log({ level: "error", message, data: { event: "protocol", error } });
 	const transport = createStdioTransport({
 		input: process.stdin,
 		output: process.stdout,
 		largestMessage,
-		onOversized: refuse,
+		onOversized(line) {
+			const message = `A message of ${line.bytes} bytes on standard input is over the ${largestMessage} that are taken in one`;
+			logError(message, "payload_too_large");
+			// Answered, so that no client waits for it.
+			const id = findRequestId(line);
+			if (id === undefined) return;
+			const error = { code: ErrorCode.InvalidRequest, message: `[payload_too_large] ${message}.` };
+			void transport.send({ jsonrpc: "2.0", id, error });
+		},
 	});
-	const tell = (message: string, error: string) => log({ level: "error", message, data: { event: "protocol", error } });
-
-	/** Answers a request that is too large with an error, so that no client waits for it. */
-	function refuse(line: OversizedLine): void {
-		const message = `A message of ${line.bytes} bytes on standard input is over the ${largestMessage} that are taken in one`;
-		tell(message, "payload_too_large");
-		const id = findRequestId(line);
-		if (id === undefined) return;
-		const error = { code: ErrorCode.InvalidRequest, message: `[payload_too_large] ${message}.` };
-		void transport.send({ jsonrpc: "2.0", id, error });
-	}
-
-	server.server.onerror = (error) => tell(describeError(error), error.name);
+	server.server.onerror = (error) => logError(describeError(error), error.name);
 	const leave = () => {
-		// Gives a client that is reading an answer time to read the rest.
 		setTimeout(() => process.exit(0), patience);
 		void compaction?.close();
 		void server.close().finally(() => process.stdout.write("", () => process.exit(0)));
 	};
-	process.once("SIGTERM", leave);
-	process.once("SIGINT", leave);
-	process.once("SIGHUP", leave);
+	for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, leave);
 	// A client that closed its end makes every write fail.
 	process.stdout.on("error", leave);
 	process.stdin.on("error", leave);
@@ -83,16 +78,6 @@ function describeError(error: Error): string {
 	return "The connection on standard input and output failed";
 }
 
-/** What a transport reads and writes. */
-export interface StdioTransportOptions {
-	readonly input: Readable;
-	readonly output: Writable;
-	/** Largest message taken, in bytes with its line break. */
-	readonly largestMessage: number;
-	/** Called for a message over that limit. The message is skipped, and the connection goes on. */
-	readonly onOversized: (line: OversizedLine) => void;
-}
-
 /**
  * Bytes of unread answers above which no more requests are read, until the client has read some. One answer is at most
  * 8 MB, so this never slows down a client that reads.
@@ -101,10 +86,16 @@ export const mostUnread = 32_000_000;
 
 /**
  * Speaks the protocol on a pair of streams, one message a line, like the SDK's `StdioServerTransport`. Differences: it
- * reads in linear time, it skips a message that is too large instead of closing the connection, `send` resolves once the
- * message is written, and a client that sends without reading cannot make memory grow.
+ * reads in linear time; it skips a message over `largestMessage` bytes, line break included, and tells `onOversized`,
+ * instead of closing the connection; `send` resolves once the message is written; and a client that sends without reading
+ * cannot make memory grow.
  */
-export function createStdioTransport(options: StdioTransportOptions): Transport {
+export function createStdioTransport(options: {
+	readonly input: Readable;
+	readonly output: Writable;
+	readonly largestMessage: number;
+	readonly onOversized: (line: OversizedLine) => void;
+}): Transport {
 	const { input, output, largestMessage, onOversized } = options;
 	let state: "new" | "started" | "closed" = "new";
 	const sending = new Set<() => void>();
@@ -148,7 +139,7 @@ export function createStdioTransport(options: StdioTransportOptions): Transport 
 					sending.delete(settle);
 					resolve();
 				};
-				output.write(messageLine(message), settle);
+				output.write(messageBytes(message, "\n"), settle);
 				sending.add(settle);
 				if (output.writableLength > mostUnread) input.pause();
 			});
@@ -167,76 +158,58 @@ export interface OversizedLine {
 	readonly tail: string;
 }
 
-/** How long a line may be, and who takes it. */
-export interface LineReaderOptions {
-	/** Bytes, line break included. */
-	readonly largest: number;
-	/** Takes the text of each line without its line feed; a carriage return before it stays. */
-	readonly onLine: (line: string) => void;
-	readonly onOversized: (line: OversizedLine) => void;
-}
-
 const lineFeed = 0x0a;
 const edgeLength = 300;
-const smallestBuffer = 64 * 1024;
 
 /**
- * Reads lines of UTF-8 from chunks cut anywhere, in linear time: each byte is searched once and copied into a buffer that
- * doubles as it grows. The SDK's reader copies and searches everything it holds at every chunk. Of a line over the limit,
- * only the ends are kept.
- *
- * @returns the function that takes a chunk.
+ * Reads lines of UTF-8 from chunks cut anywhere, in linear time; the SDK's reader copies and searches everything it holds
+ * at every chunk. Of a line over `largest` bytes, line break included, only the ends are kept. `onLine` takes the text of
+ * each line without its line feed; a carriage return before it stays. Returns the function that takes a chunk.
  */
-export function createLineReader({ largest, onLine, onOversized }: LineReaderOptions): (chunk: Buffer) => void {
-	let buffer = Buffer.allocUnsafe(smallestBuffer);
-	let length = 0;
-	let skipped: { readonly head: string; tail: Buffer; bytes: number } | undefined;
+export function createLineReader(options: {
+	readonly largest: number;
+	readonly onLine: (line: string) => void;
+	readonly onOversized: (line: OversizedLine) => void;
+}): (chunk: Buffer) => void {
+	const { largest, onLine, onOversized } = options;
+	let chunks = createJoinedChunks();
+	let skipped: { readonly head: Buffer; tail: Buffer; bytes: number } | undefined;
 
 	const take = (part: Buffer): void => {
 		if (skipped) {
 			skipped.bytes += part.length;
 			skipped.tail = lastBytes(skipped.tail, part);
-			return;
+		} else if (chunks.length() + part.length < largest) chunks.add(part);
+		else {
+			const held = chunks.bytes();
+			const head = Buffer.concat([held.subarray(0, edgeLength), part.subarray(0, edgeLength)]);
+			skipped = { head, tail: lastBytes(held, part), bytes: held.length + part.length };
+			chunks = createJoinedChunks();
 		}
-		// The line feed needs room too.
-		if (length + part.length + 1 > largest) {
-			const held = buffer.subarray(0, length);
-			const head = Buffer.concat([held.subarray(0, edgeLength), part.subarray(0, edgeLength)], edgeLength);
-			const headBytes = Math.min(edgeLength, length + part.length);
-			skipped = { head: head.toString("utf8", 0, headBytes), tail: lastBytes(held, part), bytes: length + part.length };
-			reset();
-			return;
-		}
-		if (length + part.length > buffer.length) {
-			const grown = Buffer.allocUnsafe(Math.min(largest, Math.max(2 * buffer.length, length + part.length)));
-			buffer.copy(grown, 0, 0, length);
-			buffer = grown;
-		}
-		part.copy(buffer, length);
-		length += part.length;
-	};
-	const reset = (): void => {
-		length = 0;
-		if (buffer.length > smallestBuffer) buffer = Buffer.allocUnsafe(smallestBuffer);
 	};
 	const endLine = (): void => {
 		if (skipped) {
 			const { bytes, head, tail } = skipped;
 			skipped = undefined;
-			onOversized({ bytes: bytes + 1, head, tail: tail.toString("utf8") });
+			onOversized({ bytes: bytes + 1, head: head.toString("utf8", 0, edgeLength), tail: tail.toString() });
 			return;
 		}
-		const line = buffer.toString("utf8", 0, length);
-		reset();
+		const line = chunks.bytes().toString();
+		chunks = createJoinedChunks();
 		onLine(line);
 	};
 
 	return (chunk) => {
 		let start = 0;
 		for (let at = chunk.indexOf(lineFeed); at !== -1; at = chunk.indexOf(lineFeed, start)) {
-			take(chunk.subarray(start, at));
-			endLine();
+			const part = chunk.subarray(start, at);
 			start = at + 1;
+			// A line within one chunk needs no copy.
+			if (!skipped && chunks.length() === 0 && part.length < largest) onLine(part.toString());
+			else {
+				take(part);
+				endLine();
+			}
 		}
 		if (start < chunk.length) take(chunk.subarray(start));
 	};
@@ -247,7 +220,7 @@ function lastBytes(...parts: readonly Buffer[]): Buffer {
 }
 
 const id = String.raw`"id"\s*:\s*("[^"\\]*"|-?\d+)`;
-/** A member of a message whose value is one word. */
+/** A member whose value holds no escapes and no quotes, so that a pattern can pass over it. */
 const word = String.raw`"(?:jsonrpc|method)"\s*:\s*"[^"\\]*"`;
 
 const idAtStart = new RegExp(String.raw`^\s*\{\s*(?:${word}\s*,\s*)*${id}\s*,`);
@@ -255,8 +228,8 @@ const idAtEnd = new RegExp(String.raw`[^\\]${id}\s*(?:,\s*${word}\s*)*\}\s*$`);
 const response = new RegExp(String.raw`^\s*\{\s*(?:(?:${word}|${id})\s*,\s*)*"(?:result|error)"\s*:`);
 
 /**
- * Finds the id of a request of which only both ends are known: clients write it before or after the large part.
- * `undefined` if it stands in neither end, and for a response, which needs no answer.
+ * The id of a request of which only both ends are known: clients write it before or after the large part. `undefined` if
+ * it is in neither end, and for a response, which needs no answer.
  */
 export function findRequestId({ head, tail }: Pick<OversizedLine, "head" | "tail">): RequestId | undefined {
 	if (response.test(head)) return undefined;

@@ -10,21 +10,24 @@ import { resolvePolicy } from "../policy/layers.ts";
 import { parseStrategyName } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import type { Summariser } from "../summariser/summariser.ts";
-import type { CallProgress, CreateMessage } from "./client.ts";
+import type { CallProgress } from "./client.ts";
 
 type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compaction";
 
 type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
 
 /**
- * A tool's `policy` argument. Its JSON Schema is the policy schema's own, cut down to what costs every conversation few
- * tokens: the choices of the plain fields, and the names of the fields in each section that the tool uses.
- * `policy://schema` has types, defaults and meanings. The values themselves are checked by `checkPolicyLayer`, whose
- * errors name the nearest known field.
+ * A tool's `policy` argument. Its JSON Schema costs every conversation tokens, so it has only the choices of the plain
+ * fields and the names of the fields in each section that the tool uses; `policy://schema` has the rest.
+ * `checkPolicyLayer` checks the values, since its errors name the nearest known field.
  */
 export function policyInput(sections: readonly Section[]) {
 	const properties = (policyJsonSchema() as JsonSchema).properties ?? {};
-	const chosen = ["preset", "locale", ...sections].map((name) => [name, bare(properties[name] ?? {})]);
+	const chosen = ["preset", "locale", ...sections].map((name) => {
+		const { type, enum: choices, properties: fields } = properties[name] ?? {};
+		if (choices !== undefined) return [name, { enum: choices }];
+		return [name, { type, ...(fields && { description: Object.keys(fields).join(", ") }) }];
+	});
 	return z
 		.looseObject({})
 		.optional()
@@ -35,9 +38,14 @@ export function policyInput(sections: readonly Section[]) {
 		});
 }
 
-/** The policy of one call: the one in force with the call's own over it. */
-export function policyOfCall(context: ToolContext, override: unknown): Policy {
-	if (override === undefined) return policyInForce(context.layers);
+/** The policy of one call: its own fields over the policy in force. */
+export function callPolicy(context: ToolContext, override: unknown): Policy {
+	const { layers } = context;
+	if (override === undefined) {
+		const policy = policiesInForce.get(layers) ?? resolvePolicy(layers);
+		policiesInForce.set(layers, policy);
+		return policy;
+	}
 	const layer = checkPolicyLayer(override, "the tool's `policy` argument");
 	const strategy = layer.compaction?.strategy;
 	if (strategy !== undefined && parseStrategyName(strategy).kind === "external") {
@@ -46,64 +54,44 @@ export function policyOfCall(context: ToolContext, override: unknown): Policy {
 			"The tool's `policy` argument cannot be used:\n- compaction.strategy: module#Export and module:Class are code, which the configuration alone may name; a call names one of the built-in strategies.",
 		);
 	}
-	return resolvePolicy([...context.layers, layer]);
+	return resolvePolicy([...layers, layer]);
 }
 
 // The layers are another list once the configuration changes.
-const inForce = new WeakMap<readonly PolicyLayer[], Policy>();
+const policiesInForce = new WeakMap<readonly PolicyLayer[], Policy>();
 
-function policyInForce(layers: readonly PolicyLayer[]): Policy {
-	const policy = inForce.get(layers) ?? resolvePolicy(layers);
-	inForce.set(layers, policy);
-	return policy;
-}
-
-/** What a field takes: of a section, the names of its fields. */
-function bare({ type, enum: choices, properties }: JsonSchema): unknown {
-	if (choices !== undefined) return { enum: choices };
-	return { type, ...(properties === undefined ? {} : { description: Object.keys(properties).join(", ") }) };
-}
-
-/** What a tool call is given beside its input. */
+/** Everything but the input that a tool's handler gets. */
 export interface ToolContext {
 	/** The layers of the policy in force, over which a call's own policy is laid. */
 	readonly layers: readonly PolicyLayer[];
 	readonly log: Log;
-	/** The files that the caller may name. */
 	readonly files: FileAccess;
-	/** Whether nobody else holds the call's arguments, as is so where they were read from what a client sent. */
-	readonly ownsArguments?: boolean | undefined;
 	/** Where originals are kept; absent where nothing is. */
 	readonly archive?: Archive | undefined;
-	/** Aborted where the client no longer waits. */
+	/** Aborted when the client no longer waits. */
 	readonly signal?: AbortSignal | undefined;
-	/** Tells the client how far a long call is; absent where it did not ask. */
+	/** Reports to the client how far a long call is; absent where it did not ask. */
 	readonly onProgress?: ((progress: CallProgress) => void) | undefined;
-	/** Asks the client's own model; absent where it declares none. */
-	readonly sampling?: CreateMessage | undefined;
-	/** The same model where it is asked by somebody else, in another thread; absent where `sampling` asks it. */
-	readonly clientModel?: Summariser | undefined;
+	/** The client's own model; absent where it declares none. */
+	readonly clientModel?: (() => Promise<Summariser>) | undefined;
 	/** The model that the environment names; absent where it names none. */
 	readonly endpoint?: Summariser | undefined;
-	/** Loads the compaction strategy that the configuration names. */
 	readonly loadStrategy?: LoadStrategy | undefined;
 }
 
-/** Under which an answer carries what is told beside its structured content; JSON passes over it. */
+/** Key in an answer for content that accompanies the structured content. JSON leaves symbols out. */
 export const beside = Symbol("beside");
 
-/** What is told beside the structured content. */
-export interface Beside {
-	/** Stands in the text block in place of the answer's JSON. */
-	readonly text?: string;
-	/** Further blocks, after the text. */
-	readonly blocks?: readonly ContentBlock[];
-}
+/** The answer of a tool: its structured content, which the text block repeats as JSON unless `text` stands there. */
+export type Answer = Readonly<Record<string, unknown>> & {
+	readonly [beside]?: {
+		readonly text?: string;
+		/** More blocks, after the text. */
+		readonly blocks?: readonly ContentBlock[];
+	};
+};
 
-/** What a tool answers with: its structured content, as a rule repeated as JSON in the text block. */
-export type Answer = Readonly<Record<string, unknown>> & { readonly [beside]?: Beside };
-
-/** A tool as data and a handler, so that a change of the SDK touches the binder alone. */
+/** A tool as data and a handler, so that a change of the SDK only touches `bindTools`. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 	readonly name: string;
 	readonly title: string;
@@ -114,16 +102,16 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 	readonly outputSchema: z.ZodObject;
 	/** The page that shows the tool's answers in hosts of MCP Apps, as the URI of a resource. */
 	readonly app?: `ui://${string}`;
-	/** Throws PalimpsestError for what the caller can mend. */
+	/** Throws PalimpsestError for mistakes that the caller can correct. */
 	readonly handle: (input: z.output<Input>, context: ToolContext) => Promise<Answer>;
 }
 
-/** Checks a tool's types against each other and forgets its input type, so that tools of all inputs fit one list. */
+/** Checks a tool's types against each other, then forgets its input type, so that all tools fit into one list. */
 export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Tool {
 	return tool as unknown as Tool;
 }
 
-/** What is true of a tool that computes an answer and changes nothing anywhere. */
+/** Hints of a tool that changes nothing anywhere. */
 export const pureTool: ToolAnnotations = {
 	readOnlyHint: true,
 	destructiveHint: false,
@@ -131,5 +119,5 @@ export const pureTool: ToolAnnotations = {
 	openWorldHint: false,
 };
 
-/** What is true of a tool that writes a file where the caller names one, and may be told to write over another. */
+/** Hints of a tool that may write a file, also over another one. */
 export const fileWritingTool: ToolAnnotations = { ...pureTool, readOnlyHint: false, destructiveHint: true };

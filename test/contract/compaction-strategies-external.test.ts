@@ -4,8 +4,8 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { CompactionContext, StrategyDependencies } from "../../src/compaction/strategy.ts";
 import { createCompactionSource } from "../../src/config/compaction.ts";
 import { compact } from "../../src/library.ts";
-import { tools } from "../../src/mcp/server.ts";
-import { policyOfCall, type ToolContext } from "../../src/mcp/tool.ts";
+import { callPolicy, type ToolContext } from "../../src/mcp/tool.ts";
+import { tools } from "../../src/mcp/tools.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -97,9 +97,9 @@ describe("`[compaction] strategy` names a built-in strategy or `module#Export` (
 		expect(tool?.inputSchema.safeParse({ messages: [], strategy: "own#Own" }).success).toBe(false);
 		const context = { layers: [] } as unknown as ToolContext;
 		for (const strategy of ["own#Own", "own:Own", "./own.mjs:Own"]) {
-			expect(() => policyOfCall(context, { compaction: { strategy } })).toThrow(/configuration alone/);
+			expect(() => callPolicy(context, { compaction: { strategy } })).toThrow(/configuration alone/);
 		}
-		expect(policyOfCall(context, { compaction: { strategy: "llm-summary" } }).compaction.strategy).toBe("llm-summary");
+		expect(callPolicy(context, { compaction: { strategy: "llm-summary" } }).compaction.strategy).toBe("llm-summary");
 	});
 
 	it("a program passes the object; a name of code is refused with advice", async () => {

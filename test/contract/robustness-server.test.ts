@@ -24,7 +24,7 @@ it("the list of tools and their schemas are built once for each server (docs/spe
 		},
 	};
 	const server = new McpServer({ name: "test", version: "1.0.0" });
-	bindTools(server, { tools: [tool], contextOfCall: () => ({}) as ToolContext });
+	bindTools(server, { tools: [tool], callContext: () => ({}) as ToolContext });
 	const bound = { ...reads };
 	expect(bound.inputSchema).toBeGreaterThan(0);
 	const client = new Client({ name: "test", version: "1.0.0" });

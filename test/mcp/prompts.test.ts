@@ -2,7 +2,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { bindPrompts } from "../../src/mcp/server.ts";
+import { bindPrompts } from "../../src/mcp/prompts.ts";
 import { presetNames } from "../../src/policy/names.ts";
 import { modelNames } from "../../src/tokens/models.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { toolDefinition } from "../../src/mcp/server.ts";
 import { beside } from "../../src/mcp/tool.ts";
-import { recallOriginal, tellRecalled } from "../../src/mcp/tools/recall-original.ts";
+import { recalledAnswer, recallOriginal } from "../../src/mcp/tools.ts";
 import type { RecalledPart } from "../../src/operations/recall.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 
@@ -25,7 +25,7 @@ const part: RecalledPart = {
 };
 
 const textOf = (more: Partial<RecalledPart>) =>
-	tellRecalled({ kind: "part", part: { ...part, ...more } })[beside]?.text;
+	recalledAnswer({ kind: "part", part: { ...part, ...more } })[beside]?.text;
 
 describe("the definition", () => {
 	it("costs 180 tokens at most and names what a placeholder holds", async () => {
@@ -41,8 +41,8 @@ describe("what is told", () => {
 		expect(textOf({})).toBe(
 			'[Original result of "read_file", kept 2026-01-02T03:04:05.000Z: lines 2-3 of 90, characters 10-19 of 900]\ntwo\nlines',
 		);
-		expect({ ...tellRecalled({ kind: "part", part }) }).toMatchObject(part);
-		expect(JSON.parse(JSON.stringify(tellRecalled({ kind: "part", part })))).toEqual(part);
+		expect({ ...recalledAnswer({ kind: "part", part }) }).toMatchObject(part);
+		expect(JSON.parse(JSON.stringify(recalledAnswer({ kind: "part", part })))).toEqual(part);
 	});
 
 	it("says how much there is, what was redacted, and how to go on", () => {
@@ -64,14 +64,14 @@ describe("what is told", () => {
 
 	it("is an image beside its facts, of which the structured content has no data", () => {
 		const image = { mediaType: "image/png", data: "aaaa", bytes: 3 };
-		const answer = tellRecalled({ kind: "image", listing: { ...listing, kind: "media" }, image });
+		const answer = recalledAnswer({ kind: "image", listing: { ...listing, kind: "media" }, image });
 		expect(answer[beside]?.blocks).toEqual([{ type: "image", data: "aaaa", mimeType: "image/png" }]);
 		expect(JSON.stringify(answer)).not.toContain("aaaa");
 		expect(answer).toMatchObject({ kind: "media", image: { media_type: "image/png", bytes: 3 } });
 	});
 
 	it("is a list where there are several, with what the list leaves out", () => {
-		const answer = tellRecalled({ kind: "several", originals: [listing, { ...listing, ref: "other" }], leftOut: 4 });
+		const answer = recalledAnswer({ kind: "several", originals: [listing, { ...listing, ref: "other" }], leftOut: 4 });
 		expect(answer).toMatchObject({ originals: [{ ref: listing.ref }, { ref: "other" }], left_out_originals: 4 });
 		expect(answer[beside]?.text?.split("\n")).toEqual([
 			expect.stringContaining("Ask for one by its ref"),
@@ -79,6 +79,6 @@ describe("what is told", () => {
 			expect.stringMatching(/^other /),
 			"and 4 more",
 		]);
-		expect(tellRecalled({ kind: "several", originals: [], leftOut: 0 })).not.toHaveProperty("left_out_originals");
+		expect(recalledAnswer({ kind: "several", originals: [], leftOut: 0 })).not.toHaveProperty("left_out_originals");
 	});
 });

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createSpill } from "../../src/files/access.ts";
-import { largestAnswer, largestRepeated, messageLine, toolResult } from "../../src/mcp/answer.ts";
+import { largestAnswer, largestRepeated, messageBytes, toolResult } from "../../src/mcp/answer.ts";
 import { type Answer, beside } from "../../src/mcp/tool.ts";
 import { secret } from "../support/agent-conversation.ts";
 
@@ -145,13 +145,13 @@ describe("what is written to the client", () => {
 		]) {
 			const result = await resultOf(answer);
 			const stringify = vi.spyOn(JSON, "stringify");
-			const line = messageLine(envelope(result)).toString();
+			const line = messageBytes(envelope(result), "\n").toString();
 			const inputs = stringify.mock.calls.map(([value]) => value);
 			stringify.mockRestore();
 			if (!inputs.some((value) => (value as { result?: unknown } | null)?.result !== undefined)) remembered += 1;
 			expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(envelope(result))));
 			expect(line.endsWith("}\n") && !line.slice(0, -1).includes("\n")).toBe(true);
-			expect(messageLine(envelope(result)).toString()).toBe(`${JSON.stringify(envelope(result))}\n`);
+			expect(messageBytes(envelope(result), "\n").toString()).toBe(`${JSON.stringify(envelope(result))}\n`);
 		}
 		expect(remembered).toBe(2);
 	});
@@ -160,7 +160,7 @@ describe("what is written to the client", () => {
 		const answer = { messages: [{ content: "x".repeat(2_000_000) }], report };
 		const stringify = vi.spyOn(JSON, "stringify");
 		const message = envelope(await resultOf(answer));
-		const line = messageLine(message).toString();
+		const line = messageBytes(message, "\n").toString();
 		const written = stringify.mock.results.reduce(
 			(sum, { value }) => sum + ((value as string | undefined)?.length ?? 0),
 			0,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { type CallEnd, noteOfCall } from "../../src/mcp/run-tool.ts";
+import { type CallEnd, callRecorder } from "../../src/mcp/run-tool.ts";
 
 /** A value that counts how often it is written as JSON. */
 function countedValue() {
@@ -10,7 +10,7 @@ function countedValue() {
 function endOf(given: Readonly<Record<string, unknown>>, structuredContent: Record<string, unknown>): CallEnd {
 	const ends: CallEnd[] = [];
 	const call = { tool: "t", arguments: given, signal: new AbortController().signal, request: 1, session: undefined };
-	const note = noteOfCall({ onCallEnd: (end) => ends.push(end) }, call);
+	const note = callRecorder({ onCallEnd: (end) => ends.push(end) }, call);
 	note({ result: { content: [], structuredContent }, code: undefined, report: undefined });
 	const [end] = ends;
 	if (!end) throw new Error("Expected a note of the call.");

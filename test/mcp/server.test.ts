@@ -5,8 +5,9 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { toolError } from "../../src/mcp/answer.ts";
-import { bindTools, toolDefinition, tools } from "../../src/mcp/server.ts";
+import { bindTools, toolDefinition } from "../../src/mcp/server.ts";
 import { pureTool, type Tool, type ToolContext } from "../../src/mcp/tool.ts";
+import { tools } from "../../src/mcp/tools.ts";
 import type { LogEvent } from "../../src/operations/edit-record.ts";
 import { policyJsonSchema } from "../../src/policy/check.ts";
 import { secret } from "../support/agent-conversation.ts";
@@ -38,8 +39,8 @@ async function callOf(handle: Tool["handle"], parameters = {}): Promise<{ answer
 		writeBeside: () => Promise.reject(new Error("No file here.")),
 	};
 	const server = new McpServer({ name: "test", version: "1.0.0" });
-	const contextOfCall = () => ({ layers: [], log: (event: LogEvent) => void log.push(event), files });
-	bindTools(server, { tools: [toolThat(handle)], contextOfCall });
+	const callContext = () => ({ layers: [], log: (event: LogEvent) => void log.push(event), files });
+	bindTools(server, { tools: [toolThat(handle)], callContext });
 	const client = new Client({ name: "test", version: "1.0.0" });
 	const [near, far] = InMemoryTransport.createLinkedPair();
 	await Promise.all([server.connect(far), client.connect(near)]);

@@ -12,32 +12,21 @@ export interface Address {
 const defaultAddress: Address = { host: "127.0.0.1", port: 8765 };
 
 /**
- * Reads `HOST:PORT`, `HOST`, `PORT` or `:PORT`. A missing part, and `true`, stand for the default, 127.0.0.1:8765. This
- * function does not decide which addresses may be served: `serveHttp` does.
+ * Reads `HOST:PORT`, `HOST`, `PORT` or `:PORT`. A missing part, and `true`, stand for the default, 127.0.0.1:8765.
+ * `serveHttp` decides which addresses may be served.
  *
  * @throws PalimpsestError `invalid_argument` for anything else.
  */
 export function parseAddress(text: string | true): Address {
 	if (text === true) return defaultAddress;
 	if (isIPv6(text)) return { ...defaultAddress, host: text };
-	const parts = /^(?:\[(?<address>[^\]]+)\]|(?<name>[a-z0-9._-]*))(?::(?<port>\d{1,5}))?$/i.exec(text)?.groups;
-	const { address, name, port } = parts ?? {};
-	if (name && !port && /^\d+$/.test(name)) return { ...defaultAddress, port: portNumber(name, text) };
-	if ((address !== undefined && !isIPv6(address)) || (!address && !name && !port)) throw invalid(text);
-	return {
-		host: address ?? (name?.toLowerCase() || defaultAddress.host),
-		port: port === undefined ? defaultAddress.port : portNumber(port, text),
-	};
-}
-
-function portNumber(digits: string, text: string): number {
-	const port = Number(digits);
-	if (port > 65_535) throw invalid(text);
-	return port;
-}
-
-function invalid(text: string): PalimpsestError {
-	return new PalimpsestError(
+	const whole = /^\d+$/.test(text) ? `:${text}` : text;
+	const parts = /^(?:\[(?<address>[^\]]+)\]|(?<name>[a-z0-9._-]*))(?::(?<digits>\d{1,5}))?$/i.exec(whole)?.groups;
+	const { address, name, digits } = parts ?? {};
+	const port = digits === undefined ? defaultAddress.port : Number(digits);
+	const isAddress = address === undefined ? Boolean(name || digits) : isIPv6(address);
+	if (isAddress && port <= 65_535) return { host: address ?? (name?.toLowerCase() || defaultAddress.host), port };
+	throw new PalimpsestError(
 		"invalid_argument",
 		`Expected an address such as 127.0.0.1:8765, [::1]:8765, localhost or 8765, with a port up to 65535; got ${JSON.stringify(text)}.`,
 	);
@@ -50,11 +39,8 @@ function invalid(text: string): PalimpsestError {
  * @throws PalimpsestError `invalid_argument`.
  */
 export function parsePublicUrl(text: string): URL {
-	if (URL.canParse(text)) {
-		const url = new URL(text);
-		const isWeb = url.protocol === "https:" || url.protocol === "http:";
-		if (isWeb && url.href === `${url.origin}/`) return url;
-	}
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url;
 	throw new PalimpsestError(
 		"invalid_argument",
 		"Expected the public URL to be a scheme and a host, with no path, such as https://palimpsest.example.org.",

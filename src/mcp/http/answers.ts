@@ -9,21 +9,11 @@ import { rawMessage } from "../answer.ts";
 /** A stream to a client. */
 export interface Outlet {
 	/** Bytes that wait for the client to read. */
-	unread(): number;
-	/** Ends the stream at once and frees the bytes that wait. */
-	cut(): void;
+	readonly writableLength: number;
+	destroy(): unknown;
 }
 
-/** Bounds the bytes that wait for clients that do not read. */
-export interface UnreadLimit {
-	/** Call it after each write to an outlet. */
-	written(outlet: Outlet): void;
-	/** Bytes that wait now, on all outlets. */
-	bytes(): number;
-	/** Outlets on which bytes wait now. */
-	size(): number;
-}
-
+/** Bounds of the bytes that wait for clients that do not read. */
 export interface UnreadLimits {
 	/** Most bytes that wait on one outlet. */
 	readonly bytesOfOne: number;
@@ -33,78 +23,62 @@ export interface UnreadLimits {
 	readonly stallMilliseconds: number;
 }
 
-/** An outlet on which bytes wait. */
-interface Watched {
-	unread: number;
-	/** The last time when the client read something. */
-	progressAt: number;
-}
+export type UnreadLimit = ReturnType<typeof createUnreadLimit>;
 
 /**
  * Makes a limit of the bytes that wait for all clients of a server. A client is cut off if its stream is over the limit or
  * if it reads nothing for too long. If all together are over the limit, the client goes that has read nothing for longest.
  */
-export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }: UnreadLimits): UnreadLimit {
-	// In the order of their last progress.
-	const watched = new Map<Outlet, Watched>();
+export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }: UnreadLimits) {
+	/** Outlets on which bytes wait, in the order in which their clients last read something. */
+	const watched = new Map<Outlet, { unread: number; readonly readAt: number }>();
 	let timer: NodeJS.Timeout | undefined;
 
-	const look = (outlet: Outlet, now: number): number => {
-		const unread = outlet.unread();
+	const look = (outlet: Outlet): number => {
+		const unread = outlet.writableLength;
 		const known = watched.get(outlet);
-		if (unread === 0 || !known || unread < known.unread) watched.delete(outlet);
-		if (unread === 0) return 0;
-		if (!known || unread < known.unread) watched.set(outlet, { unread, progressAt: now });
-		else known.unread = unread;
+		if (unread > 0 && known && unread >= known.unread) known.unread = unread;
+		else {
+			watched.delete(outlet);
+			if (unread > 0) watched.set(outlet, { unread, readAt: performance.now() });
+		}
 		return unread;
 	};
+	const lookAtAll = (): number => [...watched.keys()].reduce((sum, outlet) => sum + look(outlet), 0);
 	const cut = (outlet: Outlet): void => {
 		watched.delete(outlet);
-		outlet.cut();
-	};
-	const lookAtAll = (): number => {
-		const now = performance.now();
-		let sum = 0;
-		for (const outlet of [...watched.keys()]) sum += look(outlet, now);
-		return sum;
+		outlet.destroy();
 	};
 	const sweep = (): void => {
 		lookAtAll();
 		const since = performance.now() - stallMilliseconds;
-		for (const [outlet, { progressAt }] of [...watched]) if (progressAt <= since) cut(outlet);
+		for (const [outlet, { readAt }] of [...watched]) if (readAt <= since) cut(outlet);
 		if (watched.size > 0) return;
 		clearInterval(timer);
 		timer = undefined;
 	};
 
 	return {
-		written(outlet) {
-			if (look(outlet, performance.now()) > bytesOfOne) return cut(outlet);
-			for (let sum = lookAtAll(); sum > bytesOfAll; sum = lookAtAll()) {
+		/** Call it after each write to an outlet. */
+		written(outlet: Outlet) {
+			if (look(outlet) > bytesOfOne) return cut(outlet);
+			while (lookAtAll() > bytesOfAll) {
 				const [slowest] = watched.keys();
 				if (slowest) cut(slowest);
 			}
-			if (watched.size === 0) return;
-			timer ??= setInterval(sweep, Math.min(5_000, stallMilliseconds / 4)).unref();
+			if (watched.size > 0) timer ??= setInterval(sweep, Math.min(5_000, stallMilliseconds / 4)).unref();
 		},
+		/** Bytes that wait now, on all outlets. */
 		bytes: lookAtAll,
+		/** Outlets on which bytes wait. */
 		size: () => watched.size,
 	};
 }
 
-/** A transport of Streamable HTTP, and the function that answers its requests. */
-export interface StreamableTransport {
-	readonly transport: WebStandardStreamableHTTPServerTransport;
-	/** Answers a request; resolves when the answer is written. */
-	handle(exchange: Exchange): Promise<void>;
-}
+export type StreamableTransport = ReturnType<typeof createStreamableTransport>;
 
-interface Exchange {
-	readonly request: IncomingMessage & { readonly auth?: AuthInfo | undefined };
-	readonly response: ServerResponse;
-	/** The body as JSON; absent if the request has none. */
-	readonly body?: unknown;
-}
+/** Answers that are JSON already, by the marks that the SDK sends in their place. */
+type RawAnswers = Map<string, Uint8Array>;
 
 /**
  * Makes a transport of Streamable HTTP; without an id, for one request alone. The SDK decides on the answers. This file
@@ -112,7 +86,7 @@ interface Exchange {
  *
  * There is no event store: calls change nothing, so a client that lost its stream calls again.
  */
-export function createStreamableTransport(unread: UnreadLimit, id?: string): StreamableTransport {
+export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 	const transport = new WebStandardStreamableHTTPServerTransport(
 		id === undefined ? {} : { sessionIdGenerator: () => id },
 	);
@@ -129,16 +103,23 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string): Str
 
 	return {
 		transport,
-		async handle({ request, response, body }) {
+		/** Answers a request, `body` being its JSON if it has any; resolves when the answer is written. */
+		async handle(exchange: {
+			readonly request: IncomingMessage & { readonly auth?: AuthInfo | undefined };
+			readonly response: ServerResponse;
+			readonly body?: unknown;
+		}): Promise<void> {
+			const { request, response, body } = exchange;
 			const raw: RawAnswers = new Map();
-			const ids = requestIdsOf(body);
+			const ids = requestIds(body);
 			for (const one of ids) answers.set(one, raw);
 			response.once("close", () => {
 				for (const one of ids) if (answers.get(one) === raw) answers.delete(one);
 			});
-			const { method = "GET", headers, auth } = request;
+			const { method = "GET", auth } = request;
+			const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]);
 			// The transport does not look at the address.
-			const asked = new Request("http://localhost/mcp", { method, headers: headersOf(headers) });
+			const asked = new Request("http://localhost/mcp", { method, headers });
 			const answer = await transport.handleRequest(asked, {
 				...(body !== undefined && { parsedBody: body }),
 				...(auth && { authInfo: auth }),
@@ -148,27 +129,15 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string): Str
 	};
 }
 
-/** Answers that are JSON already, by the marks that the SDK sends in their place. */
-type RawAnswers = Map<string, Uint8Array>;
-
-function headersOf(headers: IncomingMessage["headers"]): [string, string][] {
-	return Object.entries(headers).flatMap(([name, value]) =>
-		value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value] satisfies [string, string]],
-	);
-}
-
-/** The ids of a body's requests. */
-export function requestIdsOf(body: unknown): readonly RequestId[] {
+export function requestIds(body: unknown): readonly RequestId[] {
 	return (Array.isArray(body) ? body : [body]).filter((message) => isJSONRPCRequest(message)).map(({ id }) => id);
 }
 
-interface AnswerOutlet {
-	readonly response: ServerResponse;
-	readonly raw: RawAnswers;
-	readonly unread: UnreadLimit;
-}
-
-async function writeAnswer(answer: Response, { response, raw, unread }: AnswerOutlet): Promise<void> {
+async function writeAnswer(
+	answer: Response,
+	to: { readonly response: ServerResponse; readonly raw: RawAnswers; readonly unread: UnreadLimit },
+): Promise<void> {
+	const { response, raw, unread } = to;
 	const headers = Object.fromEntries(answer.headers);
 	if (!answer.body || !headers["content-type"]?.startsWith("text/event-stream")) {
 		const bytes = Buffer.from(await answer.arrayBuffer());
@@ -180,12 +149,11 @@ async function writeAnswer(answer: Response, { response, raw, unread }: AnswerOu
 	if (response.closed) return leave();
 	response.once("close", leave);
 	response.writeHead(answer.status, headers).flushHeaders();
-	const outlet = outletOf(response);
+	const write = eventWriter(response, unread);
 	// Each event is read and written at once, so nothing waits in the SDK's stream: the limit looks at the response.
 	for (let read = await reader.read(); !read.done && !response.destroyed; read = await reader.read()) {
 		const bytes = markedAnswer(read.value, raw);
-		for (const piece of bytes ? eventOf(bytes) : inPieces(read.value)) response.write(piece);
-		unread.written(outlet);
+		write(bytes ? [eventHead, bytes, eventEnd] : [read.value]);
 	}
 	response.end();
 }
@@ -205,31 +173,26 @@ function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefine
 
 /** Makes the older transport, whose only stream is a response, write by the same rules. */
 export function limitEvents(transport: SSEServerTransport, response: ServerResponse, unread: UnreadLimit): void {
-	const outlet = outletOf(response);
+	const write = eventWriter(response, unread);
 	transport.send = async (message: JSONRPCMessage) => {
 		if (response.destroyed || response.writableEnded) throw new Error("Not connected");
-		const bytes = rawMessage(message);
-		const pieces = bytes ? eventOf(bytes) : inPieces(Buffer.from(`${eventHead}${JSON.stringify(message)}\n\n`));
-		for (const piece of pieces) response.write(piece);
-		unread.written(outlet);
+		const parts = [eventHead, rawMessage(message) ?? Buffer.from(JSON.stringify(message)), eventEnd];
+		// A short event is one write.
+		write(rawMessage(message) ? parts : [Buffer.concat(parts)]);
 	};
 }
 
-function outletOf(response: ServerResponse): Outlet {
-	return { unread: () => response.writableLength, cut: () => void response.destroy() };
-}
+const [eventHead, eventEnd] = [Buffer.from("event: message\ndata: "), Buffer.from("\n\n")];
 
 /** Large events are written in pieces of this many bytes, so that the limit sees a slow client read. */
 const pieceBytes = 64 * 1024;
 
-const eventHead = "event: message\ndata: ";
-
-function* eventOf(data: Uint8Array): Generator<Uint8Array> {
-	yield Buffer.from(eventHead);
-	yield* inPieces(data);
-	yield Buffer.from("\n\n");
-}
-
-function* inPieces(bytes: Uint8Array): Generator<Uint8Array> {
-	for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
+/** Returns the function that writes the parts of an event. */
+function eventWriter(response: ServerResponse, unread: UnreadLimit): (parts: readonly Uint8Array[]) => void {
+	return (parts) => {
+		for (const part of parts) {
+			for (let at = 0; at < part.length; at += pieceBytes) response.write(part.subarray(at, at + pieceBytes));
+		}
+		unread.written(response);
+	};
 }

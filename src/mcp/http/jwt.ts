@@ -4,17 +4,7 @@ import { createRemoteJWKSet, errors, type JWTPayload, jwtVerify } from "jose";
 import { z } from "zod";
 import { PalimpsestError } from "../../errors.ts";
 import { isLoopback } from "./address.ts";
-import { authInfoOf } from "./caller.ts";
-
-/** The JSON Web Tokens that are accepted. */
-export interface JwtOptions {
-	/** The `iss` that a token must have, to the letter. */
-	readonly issuer: string;
-	/** A token must name one of them in `aud`. */
-	readonly audiences: readonly string[];
-	/** The address of the issuer's public keys; without it the issuer's metadata names it. */
-	readonly jwks: string | undefined;
-}
+import { callerAuthInfo } from "./tokens.ts";
 
 /** Only signatures with the issuer's private key: `none` is no signature, and whoever can check an HS… one could also sign. */
 const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
@@ -22,15 +12,19 @@ const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 const clockTolerance = 5;
 
 /**
- * Makes the check of JSON Web Tokens: signature, issuer, audience, expiry and `nbf`; the principal is the subject. The
- * issuer's keys are fetched when the first token comes, and again when a key is unknown, at most every 30 s.
- *
- * The check throws InvalidTokenError for a token that fails, and PalimpsestError `auth_error` if the keys are not
- * available.
+ * Makes the check of JSON Web Tokens: signature, `iss` to the letter, one of the audiences in `aud`, expiry and `nbf`; the
+ * principal is the subject. The issuer's keys are fetched from `jwks`, else from where the issuer's metadata says, when the
+ * first token comes, and again when a key is unknown, at most every 30 s. The check throws InvalidTokenError for a token
+ * that fails, and PalimpsestError `auth_error` if the keys are not available.
  *
  * @throws PalimpsestError `invalid_argument` for an issuer without usable metadata, and for addresses without https.
  */
-export async function createJwtVerifier({ issuer, audiences, jwks }: JwtOptions): Promise<OAuthTokenVerifier> {
+export async function createJwtVerifier(given: {
+	readonly issuer: string;
+	readonly audiences: readonly string[];
+	readonly jwks: string | undefined;
+}): Promise<OAuthTokenVerifier> {
+	const { issuer, audiences, jwks } = given;
 	const base = secureUrl(issuer, "issuer");
 	const jwksUrl = jwks === undefined ? await findJwks(issuer, base) : secureUrl(jwks, "address of the issuer's keys");
 	const keys = createRemoteJWKSet(jwksUrl, { timeoutDuration: 5_000 });
@@ -41,10 +35,11 @@ export async function createJwtVerifier({ issuer, audiences, jwks }: JwtOptions)
 				throw refusalOf(error);
 			});
 			const { sub, exp } = payload;
-			if (typeof sub !== "string" || sub === "" || exp === undefined)
+			if (typeof sub !== "string" || sub === "" || exp === undefined) {
 				throw new InvalidTokenError("The token has no subject");
+			}
 			const caller = { principal: `jwt ${issuer} ${sub}`, credential: undefined };
-			return authInfoOf(caller, { scopes: scopesOf(payload), expiresAt: exp + clockTolerance });
+			return callerAuthInfo(caller, { scopes: scopesOf(payload), expiresAt: exp + clockTolerance });
 		},
 	};
 }
@@ -69,7 +64,7 @@ function refusalOf(error: unknown): Error {
 		// The library's code for an answer that is not 200 or not JSON.
 		error.code === "ERR_JOSE_GENERIC";
 	if (!isOurTrouble) return new InvalidTokenError("The token is not valid");
-	return new PalimpsestError("auth_error", "The issuer's keys cannot be had now.", { cause: error });
+	return new PalimpsestError("auth_error", "Could not fetch the issuer's keys.", { cause: error });
 }
 
 const metadataShape = z.looseObject({ issuer: z.string(), jwks_uri: z.string() });
@@ -94,10 +89,8 @@ async function findJwks(issuer: string, base: URL): Promise<URL> {
 
 /** A URL from which keys may be taken: https, or http on this machine. */
 function secureUrl(text: string, what: string): URL {
-	if (URL.canParse(text)) {
-		const url = new URL(text);
-		if (url.protocol === "https:" || (url.protocol === "http:" && isLoopback(url.hostname))) return url;
-	}
+	const url = URL.canParse(text) ? new URL(text) : undefined;
+	if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url;
 	throw new PalimpsestError(
 		"invalid_argument",
 		`Expected the ${what} to be an https URL, got ${JSON.stringify(text)}.`,

@@ -4,27 +4,29 @@ import {
 	isJSONRPCNotification,
 	isJSONRPCRequest,
 	isJSONRPCResultResponse,
-	type JSONRPCMessage,
 	type JSONRPCRequest,
 	type RequestId,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { Request, RequestHandler } from "express";
 import { ipKeyGenerator, rateLimit } from "express-rate-limit";
-import { PalimpsestError } from "../../errors.ts";
+import { type ErrorCode, PalimpsestError } from "../../errors.ts";
 import { toolError } from "../answer.ts";
 import type { OnCallEnd } from "../run-tool.ts";
-import { tools } from "../server.ts";
-import { refuse } from "./guards.ts";
+import { tools } from "../tools.ts";
+import { refuse } from "./application.ts";
 
-/** The quotas of one principal. */
+/** Longest delay of a timer in ms: Node fires a longer one at once. */
+export const longestTimer = 2 ** 31 - 1;
+
+/** The quotas of one principal; of all clients together where no token is asked for. */
 export interface Quotas {
-	/** HTTP requests in a minute, of one address if no token is asked for; 0 for any number. */
+	/** HTTP requests in a minute, of one address where no token is asked for; 0 for any number. */
 	readonly requestsPerMinute: number;
-	/** Calls under way at the same time, of all clients if no token is asked for; 0 for any number. */
+	/** Calls under way at the same time; 0 for any number. */
 	readonly concurrentCalls: number;
 	/** Longest time that a call may take, in ms; 0 for any time. */
 	readonly callMilliseconds: number;
-	/** Sessions open at the same time, of all clients if no token is asked for; 0 for as many as the server has room for. */
+	/** Sessions open at the same time; 0 for as many as the server has room for. */
 	readonly sessions: number;
 }
 
@@ -64,77 +66,56 @@ export function limitRequests(quota: {
 	});
 }
 
-/** Counts and limits the calls of one HTTP server. */
-export interface CallLimits {
-	/** Limits the calls that come over a transport, whose server must be connected already. */
-	watch(transport: Transport, principal: string): WatchedCalls;
-	/** The number of requests that wait for an answer, on all transports. */
-	waiting(): number;
-	/** Resolves when none does; at once if none does now. */
-	whenIdle(): Promise<void>;
-}
-
-/** The calls of one transport. */
-export interface WatchedCalls {
-	/** The number of calls under way. */
-	running(): number;
-	/** Whether a request of any kind waits for its answer under this id. */
-	isWaiting(id: RequestId): boolean;
-	/** Stops all that are under way: nobody waits for them any more. */
-	stop(): void;
-	/** Forgets all of them, because the transport is closed. */
-	end(): void;
-}
-
 /** The message for a client that gives one id to two requests at the same time. */
 export const idInUse = "Expected an id that no other request has which waits for its answer.";
 
 /** The requests for which the server works; all others are answered at once. */
 const calls: ReadonlySet<string> = new Set(["tools/call", "resources/read"]);
 
+export type WatchedCalls = ReturnType<ReturnType<typeof createCallLimits>["watch"]>;
+
 /**
- * Makes the limits of calls: a number at the same time for each principal, over all of its sessions, and a time for each.
- * A call that takes longer is cancelled, which aborts its signal, and is answered with an error.
+ * Makes the limits of calls of one HTTP server: a number at the same time for each principal, over all of its sessions, and
+ * a time for each. A call that takes longer is cancelled, which aborts its signal, and is answered with an error.
  */
-export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, onCallEnd?: OnCallEnd): CallLimits {
-	const underWay = new Map<string, number>();
-	const count = (principal: string, change: 1 | -1): void => {
-		const now = (underWay.get(principal) ?? 0) + change;
-		if (now === 0) underWay.delete(principal);
-		else underWay.set(principal, now);
-	};
+export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, onCallEnd?: OnCallEnd) {
+	const callsOf = new Map<string, number>();
 	let waitingInAll = 0;
-	let whenNoneWaits: (() => void)[] = [];
-	const tooMany = `Expected at most ${concurrentCalls} calls at the same time. Call again when one of them is answered.`;
-	const tooLong = `The call took longer than ${callMilliseconds / 1_000} s and was stopped. Call again with less, or with respond_with "edits" or "report".`;
 
-	const note = ({ params }: JSONRPCRequest, principal: string): void => {
-		// A client may send any name.
-		const tool = tools.find(({ name }) => name === params?.name)?.name;
-		if (!onCallEnd || tool === undefined) return;
-		const nothing = { milliseconds: 0, bytesIn: 0, bytesOut: 0 };
-		onCallEnd({ ...nothing, tool, principal: principal || undefined, outcome: "busy", code: "rate_limit" });
-	};
-
-	const watch: CallLimits["watch"] = (transport, principal) => {
+	/** Limits the calls that come over a transport, whose server must be connected already. */
+	const watch = (transport: Transport, principal: string) => {
 		const receive = transport.onmessage;
 		if (!receive) throw new TypeError("Expected a transport that is connected.");
 		type Extra = Parameters<typeof receive> extends [unknown, ...infer Rest] ? Rest : never;
 		const send = transport.send.bind(transport);
-		const running = new Map<RequestId, () => void>();
-		const waiting = new Set<RequestId>();
-		const wait = (id: RequestId): void => {
-			waiting.add(id);
+		const waiting = new Map<RequestId, { readonly isCall: boolean; readonly timer?: NodeJS.Timeout | undefined }>();
+
+		const begin = (request: JSONRPCRequest, ...[extra]: Extra): void => {
+			const isCall = calls.has(request.method);
+			const stop = (): void => {
+				cancel(request.id, "The call took too long.", extra);
+				const advice = 'Call again with less, or with respond_with "edits" or "report".';
+				answer(
+					request,
+					"timeout",
+					`The call took longer than ${callMilliseconds / 1_000} s and was stopped. ${advice}`,
+				);
+			};
+			const timer = isCall && callMilliseconds > 0 ? setTimeout(stop, callMilliseconds).unref() : undefined;
+			waiting.set(request.id, { isCall, timer });
 			waitingInAll += 1;
+			if (isCall) callsOf.set(principal, (callsOf.get(principal) ?? 0) + 1);
 		};
 		const end = (id: RequestId): void => {
-			running.get(id)?.();
-			running.delete(id);
-			if (!waiting.delete(id)) return;
+			const ended = waiting.get(id);
+			if (!ended) return;
+			waiting.delete(id);
 			waitingInAll -= 1;
-			if (waitingInAll > 0) return;
-			for (const resolve of whenNoneWaits) resolve();
-			whenNoneWaits = [];
+			if (!ended.isCall) return;
+			clearTimeout(ended.timer);
+			const left = (callsOf.get(principal) ?? 0) - 1;
+			if (left === 0) callsOf.delete(principal);
+			else callsOf.set(principal, left);
 		};
 		/** Makes the server stop its work; it sends no answer then. */
 		const cancel = (requestId: RequestId, reason: string, ...[extra]: Extra | []): void => {
@@ -149,27 +130,26 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			if (!("closeSSEStream" in transport)) return;
 			send({ jsonrpc: "2.0", id, error: { code: -32_000, message: "The request was cancelled." } }).catch(() => {});
 		};
-		// The client may be gone.
-		const answer = (to: JSONRPCRequest, error: PalimpsestError) => void send(answerOf(to, error)).catch(() => {});
-
-		const begin = (request: JSONRPCRequest, ...[extra]: Extra): void => {
-			const stop = (): void => {
-				cancel(request.id, "The call took too long.", extra);
-				answer(request, new PalimpsestError("timeout", tooLong));
-			};
-			const timer = callMilliseconds === 0 ? undefined : setTimeout(stop, callMilliseconds);
-			timer?.unref();
-			count(principal, 1);
-			running.set(request.id, () => {
-				clearTimeout(timer);
-				count(principal, -1);
-			});
+		const answer = ({ id, method }: JSONRPCRequest, code: ErrorCode, message: string): void => {
+			const told =
+				method === "tools/call"
+					? { result: toolError(new PalimpsestError(code, message)) }
+					: { error: { code: -32_000, message: `[${code}] ${message}` } };
+			// The client may be gone.
+			send({ jsonrpc: "2.0", id, ...told }).catch(() => {});
+		};
+		const noteRefused = ({ params }: JSONRPCRequest): void => {
+			// A client may send any name.
+			const tool = tools.find(({ name }) => name === params?.name)?.name;
+			const nothing = { milliseconds: 0, bytesIn: 0, bytesOut: 0 };
+			if (tool)
+				onCallEnd?.({ ...nothing, tool, principal: principal || undefined, outcome: "busy", code: "rate_limit" });
 		};
 
 		transport.onmessage = (message, ...extra) => {
 			if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
 				const id = message.params?.requestId as RequestId;
-				const isRunning = running.has(id);
+				const isRunning = waiting.get(id)?.isCall;
 				end(id);
 				receive(message, ...extra);
 				if (isRunning) endStream(id);
@@ -177,50 +157,42 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			}
 			if (!isJSONRPCRequest(message)) return receive(message, ...extra);
 			// With two requests under one id neither answer could be matched, and the first would end both.
-			if (waiting.has(message.id)) return answer(message, new PalimpsestError("invalid_argument", idInUse));
-			const isCall = calls.has(message.method);
-			if (isCall && concurrentCalls > 0 && (underWay.get(principal) ?? 0) >= concurrentCalls) {
-				note(message, principal);
-				return answer(message, new PalimpsestError("rate_limit", tooMany));
+			if (waiting.has(message.id)) return answer(message, "invalid_argument", idInUse);
+			const isFull = concurrentCalls > 0 && (callsOf.get(principal) ?? 0) >= concurrentCalls;
+			if (isFull && calls.has(message.method)) {
+				noteRefused(message);
+				const limit = `Expected at most ${concurrentCalls} calls at the same time.`;
+				return answer(message, "rate_limit", `${limit} Call again when one of them is answered.`);
 			}
-			wait(message.id);
-			if (isCall) begin(message, ...extra);
+			begin(message, ...extra);
 			receive(message, ...extra);
 		};
 		transport.send = (message, options) => {
-			const id = answeredId(message);
-			if (id !== undefined) end(id);
+			const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
+			if (isAnswer && message.id !== undefined) end(message.id);
 			return send(message, options);
 		};
+		const running = () => [...waiting].flatMap(([id, { isCall }]) => (isCall ? [id] : []));
 		return {
-			running: () => running.size,
-			isWaiting: (id) => waiting.has(id),
+			isRunning: () => running().length > 0,
+			/** Whether a request of any kind waits for its answer under this id. */
+			isWaiting: (id: RequestId) => waiting.has(id),
+			/** Stops the calls under way: nobody waits for them any more. */
 			stop() {
-				for (const id of [...running.keys()]) {
+				for (const id of running()) {
 					cancel(id, "The client is gone.");
 					endStream(id);
 				}
 			},
+			/** Forgets all requests, because the transport is closed. */
 			end() {
-				for (const id of [...waiting]) end(id);
+				for (const id of [...waiting.keys()]) end(id);
 			},
 		};
 	};
-
 	return {
 		watch,
+		/** The number of requests that wait for an answer, on all transports. */
 		waiting: () => waitingInAll,
-		async whenIdle() {
-			if (waitingInAll > 0) await new Promise<void>((resolve) => whenNoneWaits.push(resolve));
-		},
 	};
-}
-
-function answeredId(message: JSONRPCMessage): RequestId | undefined {
-	return isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message) ? message.id : undefined;
-}
-
-function answerOf({ id, method }: JSONRPCRequest, error: PalimpsestError): JSONRPCMessage {
-	if (method === "tools/call") return { jsonrpc: "2.0", id, result: toolError(error) };
-	return { jsonrpc: "2.0", id, error: { code: -32_000, message: `[${error.code}] ${error.message}` } };
 }

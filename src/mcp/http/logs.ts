@@ -1,11 +1,10 @@
 // The command line loads this file for the names of the kinds, so it loads nothing but Node's own modules.
 import { createHash } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
-import type { Log, LogEvent } from "../../operations/edit-record.ts";
+import type { Log } from "../../operations/edit-record.ts";
 import type { LogLevel } from "../../policy/names.ts";
 import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../run-tool.ts";
 
-/** The forms of an operator's log. */
 export const logKinds = ["text", "json", "off"] as const;
 
 /**
@@ -15,60 +14,45 @@ export const logKinds = ["text", "json", "off"] as const;
  */
 export type LogKind = (typeof logKinds)[number];
 
-/** An operator's log: events, and calls that have ended. */
-export interface OperatorLog {
+/** The log of events, the log of calls that have ended, and `announce`, which writes whatever the level is. */
+interface OperatorLog {
 	readonly log: Log;
 	readonly onCallEnd: OnCallEnd;
-	/** Writes whatever the level is: for the start and the end of the server. */
 	readonly announce: Log;
 }
 
-/** The parts of a log. */
-export interface OperatorLogOptions {
+/** Makes the log that an operator asked for. */
+export function createOperatorLog(options: {
 	readonly kind: LogKind;
 	/** Whether the policy in force asks for events of this level. */
-	readonly isWanted: (level: Parameters<Log>[0]["level"]) => boolean;
+	readonly isWanted: (level: LogLevel) => boolean;
 	/** Writes an event in words, unless its level is not wanted. */
 	readonly inWords: Log;
 	/** Writes an announcement in words. */
 	readonly say: (words: string) => void;
 	/** Writes a line, given without its end. */
 	readonly write: (line: string) => void;
-}
-
-/** Makes the log that an operator asked for. */
-export function createOperatorLog({ kind, isWanted, inWords, say, write }: OperatorLogOptions): OperatorLog {
-	switch (kind) {
-		case "text":
-			return {
-				log: inWords,
-				onCallEnd: (end) => inWords({ level: levelOf(end), message: callWords(end), data: { event: "call" } }),
-				announce: ({ message }) => say(message),
-			};
-		case "json":
-			return {
-				log: (event) => {
-					if (isWanted(event.level)) write(eventLine(event, new Date()));
-				},
-				onCallEnd: (end) => write(callLine(end, new Date())),
-				announce: (event) => write(eventLine(event, new Date())),
-			};
-		case "off":
-			return { log: () => {}, onCallEnd: () => {}, announce: () => {} };
+}): OperatorLog {
+	const { kind, isWanted, inWords, say, write } = options;
+	if (kind === "off") return { log: () => {}, onCallEnd: () => {}, announce: () => {} };
+	if (kind === "text") {
+		return {
+			log: inWords,
+			onCallEnd: (end) => inWords({ level: levelOf(end), message: callWords(end), data: { event: "call" } }),
+			announce: ({ message }) => say(message),
+		};
 	}
-}
-
-/** An event as one line of JSON: `time`, `level`, the event's own data with `event` first, and `message`. */
-function eventLine({ level, message, data }: LogEvent, time: Date): string {
-	return lineOf({ time: time.toISOString(), level, ...data, message });
-}
-
-/**
- * A call as one line of JSON: `time`, `level`, `event` "call", then names, sizes in bytes and tokens, and the time in ms.
- * Unknown values are left out. A session appears as 12 digits of its id's hash, so that readers of the log cannot enter it.
- */
-function callLine(end: CallEnd, time: Date): string {
-	return lineOf({ time: time.toISOString(), level: levelOf(end), ...factsOf(end) });
+	const writeFacts = (facts: Readonly<Record<string, unknown>>): void => {
+		// Some readers of logs take Unicode's line separators for the end of a line.
+		const line = JSON.stringify({ time: new Date().toISOString(), ...facts });
+		write(line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029"));
+	};
+	const announce: Log = ({ level, message, data }) => writeFacts({ level, ...data, message });
+	return {
+		log: (event) => isWanted(event.level) && announce(event),
+		onCallEnd: (end) => writeFacts(factsOf(end)),
+		announce,
+	};
 }
 
 /** A call in words, for people; without the sizes, which take time to measure. */
@@ -79,7 +63,7 @@ function callWords(end: CallEnd): string {
 	return `${tool}: ${code ?? outcome} in ${tenths(end.milliseconds)} ms${became}${principal === undefined ? "" : `, for ${principal}`}`;
 }
 
-/** The level of a call: a defect is an error, a call that was refused as too many is a warning. */
+/** A defect is an error, a call that was refused as too many is a warning. */
 function levelOf({ outcome, code }: CallEnd): LogLevel {
 	if (code === "internal") return "error";
 	return outcome === "busy" ? "warning" : "info";
@@ -88,13 +72,18 @@ function levelOf({ outcome, code }: CallEnd): LogLevel {
 /** Most characters of a request's id, which the client chooses. */
 const longestId = 64;
 
+/**
+ * A call as JSON: names, sizes in bytes and tokens, and the time in ms; JSON leaves unknown values out. A session appears as
+ * 12 digits of its id's hash, so that readers of the log cannot enter it.
+ */
 function factsOf(end: CallEnd) {
+	const { request, session } = end;
 	const tokens = tokensOf(end);
 	return {
+		level: levelOf(end),
 		event: "call",
-		request: end.request === undefined ? undefined : String(end.request).slice(0, longestId),
-		session:
-			end.session === undefined ? undefined : createHash("sha256").update(end.session).digest("hex").slice(0, 12),
+		request: request === undefined ? undefined : String(request).slice(0, longestId),
+		session: session === undefined ? undefined : createHash("sha256").update(session).digest("hex").slice(0, 12),
 		principal: end.principal,
 		tool: end.tool,
 		outcome: end.outcome,
@@ -107,7 +96,8 @@ function factsOf(end: CallEnd) {
 	};
 }
 
-function tokensOf({ report }: CallEnd): BeforeAndAfter | undefined {
+/** The tokens of a call's conversation, where its report has them. */
+export function tokensOf({ report }: CallEnd): BeforeAndAfter | undefined {
 	return typeof report?.tokens === "object" ? report.tokens : undefined;
 }
 
@@ -115,19 +105,13 @@ function tenths(milliseconds: number): number {
 	return Math.round(milliseconds * 10) / 10;
 }
 
-function lineOf(facts: Readonly<Record<string, unknown>>): string {
-	// Some readers of logs take Unicode's line separators for the end of a line.
-	return JSON.stringify(facts).replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
-}
-
 /** Longest stray line that is logged, in characters; the rest of it is cut off. */
 const longestStrayLine = 2_000;
 
 /**
  * Turns everything else that this process writes to standard error into events, so that a log of JSON stays one object a
- * line: warnings of Node, output of packages and of the user's own strategies (also in worker threads, whose standard
- * error Node passes on to this stream), and the error that ends the process. Returns the function that writes a line of
- * the log itself.
+ * line: warnings of Node, output of packages and of the user's own strategies (also in worker threads), and the error that
+ * ends the process. Returns the function that writes a line of the log itself.
  */
 export function captureStandardError(log: Log): (line: string) => void {
 	const { stderr } = process;
@@ -166,13 +150,11 @@ export function captureStandardError(log: Log): (line: string) => void {
 		const frames = error instanceof Error ? (error.stack ?? "").match(/^ {4}at .*/gm) : null;
 		const data = { event: "defect", error: name, stack: (frames ?? []).map((frame) => frame.trim()).join("; ") };
 		log({ level: "error", message: "The process ends by a defect", data });
-		process.exit(defectExitCode);
+		// The exit code of every command that ends by a defect of ours.
+		process.exit(70);
 	});
 	return (line) => void write(`${line}\n`);
 }
-
-/** The exit code of every command that ends by a defect of ours. */
-const defectExitCode = 70;
 
 /**
  * Gives warnings of Node to a listener instead of writing them. Node does not write them through `process.stderr`, in a

@@ -6,36 +6,23 @@ import type { ArchiveSource } from "../../config/archive.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
 import { version } from "../../version.ts";
-import type { PoolStats } from "../pool/pool.ts";
+import type { CallPool } from "../pool/pool.ts";
 import type { CallEnd, OnCallEnd } from "../run-tool.ts";
 import { type Address, hostInUrl, isLoopback } from "./address.ts";
-import { checkHost, onlyMethods, requireOneHost } from "./guards.ts";
-import { createApplication, listen } from "./listen.ts";
+import { checkHost, createApplication, listen, onlyMethods, requireOneHost } from "./application.ts";
+import { tokensOf } from "./logs.ts";
 import { healthRoutes, type ReadinessCheck } from "./readiness.ts";
 
-/** The metrics that an operator's Prometheus reads. */
-export interface Metrics {
-	/** Counts a call that has ended. */
-	readonly onCallEnd: (end: CallEnd) => void;
-	/** The content type of `text`. */
-	readonly contentType: string;
-	/** Every metric, in the text format of Prometheus. */
-	text(): Promise<string>;
-	/** Stops measuring. */
-	close(): void;
-}
+/** The metrics of one server, which an operator's Prometheus reads. */
+export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
-/** Values that are read each time somebody reads the metrics. */
-export interface MetricsSources {
-	readonly pool?: (() => PoolStats | undefined) | undefined;
+/** Functions that give the values of gauges; an unknown value is shown as NaN. */
+interface MetricsSources {
+	readonly pool?: (() => ReturnType<CallPool["stats"]> | undefined) | undefined;
 	/** Requests of clients that wait for an answer. */
 	readonly running?: (() => number) | undefined;
-	/** Originals in the archive and the bytes of their texts; `undefined`, shown as NaN, if unknown. */
 	readonly archive?: (() => ArchiveSize | undefined) | undefined;
 }
-
-/** Loads the package, which is not installed everywhere. */
-export type LoadPrometheus = () => Promise<typeof import("prom-client")>;
 
 /**
  * Makes the metrics of one server: calls, their savings, the load of the server, and the process itself (memory, handles,
@@ -44,9 +31,9 @@ export type LoadPrometheus = () => Promise<typeof import("prom-client")>;
  * @throws PalimpsestError `invalid_argument` if prom-client is not installed.
  */
 export async function createMetrics(
-	sources: MetricsSources,
-	load: LoadPrometheus = () => import("prom-client"),
-): Promise<Metrics> {
+	{ pool, running, archive }: MetricsSources,
+	load: () => Promise<typeof import("prom-client")> = () => import("prom-client"),
+) {
 	const prometheus = await load().catch((cause) => {
 		const message = "Metrics need the package prom-client. Install it: npm install prom-client";
 		throw new PalimpsestError("invalid_argument", message, { cause });
@@ -57,77 +44,84 @@ export async function createMetrics(
 		const collect = function (this: Gauge) {
 			this.set(read() ?? Number.NaN);
 		};
-		new prometheus.Gauge({ name, help, registers: [registry], collect });
+		new prometheus.Gauge({ name: `palimpsest_${name}`, help, registers: [registry], collect });
 	};
 	const build = { name: "palimpsest_build_info", help: "1, with the version that runs.", labelNames: ["version"] };
 	new prometheus.Gauge({ ...build, registers: [registry] }).set({ version }, 1);
-	gauge("palimpsest_requests_running", "Requests of clients that wait for an answer.", () => sources.running?.());
-	if (sources.pool) {
-		const { pool } = sources;
-		gauge("palimpsest_pool_running", "Calls that a worker thread works on.", () => pool()?.running);
-		gauge("palimpsest_pool_queued", "Calls that wait for a worker thread.", () => pool()?.queued);
-		gauge("palimpsest_pool_capacity", "Calls that can run in worker threads at once.", () => pool()?.capacity);
+	gauge("requests_running", "Requests of clients that wait for an answer.", () => running?.());
+	if (pool) {
+		gauge("pool_running", "Calls that a worker thread works on.", () => pool()?.running);
+		gauge("pool_queued", "Calls that wait for a worker thread.", () => pool()?.queued);
+		gauge("pool_capacity", "Calls that can run in worker threads at once.", () => pool()?.capacity);
 	}
-	if (sources.archive) {
-		const { archive } = sources;
+	if (archive) {
 		const where = "in the namespaces that this process has used";
-		gauge("palimpsest_archive_originals", `Originals ${where}.`, () => archive()?.originals);
-		gauge("palimpsest_archive_bytes", `Bytes of the originals ${where}.`, () => archive()?.bytes);
+		gauge("archive_originals", `Originals ${where}.`, () => archive()?.originals);
+		gauge("archive_bytes", `Bytes of the originals ${where}.`, () => archive()?.bytes);
 	}
 	return {
+		/** Counts a call that has ended. */
 		onCallEnd: countCalls(prometheus, registry),
 		contentType: registry.contentType,
+		/** Every metric, in the text format of Prometheus. */
 		text: () => registry.metrics(),
-		close: () => registry.clear(),
 	};
 }
 
 /** In seconds, from the time of a small call to the longest that is allowed by default. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Counts calls into a registry: how many, how long, how large, and how much they removed from conversations. */
+/** Counters by tool: name, help, and how much a call adds. */
+const counters: readonly (readonly [name: string, help: string, amount: (end: CallEnd) => number | undefined])[] = [
+	["call_request_bytes_total", "Bytes of the arguments of calls.", ({ bytesIn }) => bytesIn],
+	["call_response_bytes_total", "Bytes of the answers to calls.", ({ bytesOut }) => bytesOut],
+	["tokens_before_total", "Tokens of conversations as they came.", (end) => tokensOf(end)?.before],
+	["tokens_after_total", "Tokens of conversations as they were answered.", (end) => tokensOf(end)?.after],
+	["masked_tool_results_total", "Tool results replaced by placeholders.", sumOf("masked_tool_results")],
+	["truncations_total", "Tool results and texts that were cut.", sumOf("truncated_tool_results", "truncated")],
+	["dropped_messages_total", "Messages that were dropped.", sumOf("dropped_messages")],
+];
+
+/** Adds up numbers and flags of a call's report. */
+function sumOf(...names: readonly string[]): (end: CallEnd) => number | undefined {
+	const countOf = (value: unknown) => (typeof value === "number" || value === true ? Number(value) : 0);
+	return ({ report }) => report && names.reduce((sum, name) => sum + countOf(report[name]), 0);
+}
+
 function countCalls(prometheus: typeof import("prom-client"), registry: Registry): OnCallEnd {
-	const counter = (name: string, help: string, labelNames: readonly string[] = ["tool"]) =>
-		new prometheus.Counter({ name, help, labelNames: [...labelNames], registers: [registry] });
-	const calls = counter("palimpsest_calls_total", "Calls that have ended.", ["tool", "outcome"]);
-	const duration = new prometheus.Histogram({
+	const { Counter, Histogram } = prometheus;
+	const registers = [registry];
+	const labelNames = ["tool"];
+	const calls = new Counter({
+		name: "palimpsest_calls_total",
+		help: "Calls that have ended.",
+		labelNames: ["tool", "outcome"],
+		registers,
+	});
+	const duration = new Histogram({
 		name: "palimpsest_call_duration_seconds",
 		help: "Time from a call's arrival until its answer was made.",
-		labelNames: ["tool"],
+		labelNames,
 		buckets,
-		registers: [registry],
+		registers,
 	});
-	const bytesIn = counter("palimpsest_call_request_bytes_total", "Bytes of the arguments of calls.");
-	const bytesOut = counter("palimpsest_call_response_bytes_total", "Bytes of the answers to calls.");
-	const tokensBefore = counter("palimpsest_tokens_before_total", "Tokens of conversations as they came.");
-	const tokensAfter = counter("palimpsest_tokens_after_total", "Tokens of conversations as they were answered.");
-	const masked = counter("palimpsest_masked_tool_results_total", "Tool results replaced by placeholders.");
-	const truncated = counter("palimpsest_truncations_total", "Tool results and texts that were cut.");
-	const dropped = counter("palimpsest_dropped_messages_total", "Messages that were dropped.");
-
-	return ({ tool, outcome, milliseconds, bytesIn: came, bytesOut: went, report }) => {
+	const amounts = counters.map(([name, help, amount]) => ({
+		counter: new Counter({ name: `palimpsest_${name}`, help, labelNames, registers }),
+		amount,
+	}));
+	return (end) => {
+		const { tool, outcome, milliseconds } = end;
 		calls.inc({ tool, outcome });
 		duration.observe({ tool }, milliseconds / 1_000);
-		bytesIn.inc({ tool }, came);
-		bytesOut.inc({ tool }, went);
-		if (!report) return;
-		const { tokens } = report;
-		if (typeof tokens === "object") {
-			tokensBefore.inc({ tool }, tokens.before);
-			tokensAfter.inc({ tool }, tokens.after);
+		for (const { counter, amount } of amounts) {
+			const value = amount(end);
+			if (value !== undefined) counter.inc({ tool }, value);
 		}
-		masked.inc({ tool }, numberOf(report.masked_tool_results));
-		truncated.inc({ tool }, numberOf(report.truncated_tool_results) + Number(report.truncated === true));
-		dropped.inc({ tool }, numberOf(report.dropped_messages));
 	};
 }
 
-function numberOf(value: unknown): number {
-	return typeof value === "number" ? value : 0;
-}
-
 /** How much archives hold, together. */
-export interface ArchiveSize {
+interface ArchiveSize {
 	readonly originals: number;
 	/** Bytes of the texts. */
 	readonly bytes: number;
@@ -180,13 +174,8 @@ export function metricsRoute(metrics: Metrics): Router {
 	return router;
 }
 
-/** A running listener for operators. */
-export interface MetricsService {
-	/** Such as `http://127.0.0.1:9464`, to which the path is added. */
-	readonly url: string;
-	/** Ends it at once. */
-	close(): Promise<void>;
-}
+/** A running listener for operators: its URL, to which the path is added, and how to end it at once. */
+export type MetricsService = Awaited<ReturnType<typeof serveMetrics>>;
 
 /**
  * Serves `/metrics`, `/healthz` and `/readyz` at an address of their own, without a token. On loopback it refuses requests
@@ -199,7 +188,7 @@ export async function serveMetrics(options: {
 	readonly metrics: Metrics;
 	readonly readiness: ReadinessCheck;
 	readonly log: Log;
-}): Promise<MetricsService> {
+}) {
 	const { address, metrics, readiness, log } = options;
 	const { host } = address;
 	const application = createApplication({
@@ -213,7 +202,7 @@ export async function serveMetrics(options: {
 	const port = await listen(server, address);
 	return {
 		url: `http://${hostInUrl(host)}:${port}`,
-		async close() {
+		async close(): Promise<void> {
 			const ended = once(server, "close");
 			server.close();
 			server.closeAllConnections();

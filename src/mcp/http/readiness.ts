@@ -5,78 +5,61 @@ import { type RequestHandler, Router } from "express";
 import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ArchiveSource } from "../../config/archive.ts";
 import { version } from "../../version.ts";
-import { onlyMethods } from "./guards.ts";
-
-/** The reason why a server is not ready, for programs. */
-export type UnreadyReason = "shutting_down" | "archive_unavailable" | "archive_timeout";
+import { onlyMethods } from "./application.ts";
 
 /** Whether a server can take calls now. */
-export type Readiness = { readonly ready: true } | { readonly ready: false; readonly reason: UnreadyReason };
+type Readiness =
+	| { readonly ready: true }
+	| { readonly ready: false; readonly reason: "shutting_down" | "archive_unavailable" | "archive_timeout" };
 
 /** Tells a balancer whether to send calls here. */
-export interface ReadinessCheck {
-	/** Looks, or returns what was found less than a second ago. */
-	current(): Promise<Readiness>;
-	/** From now on the server is not ready. */
-	beginShutdown(): void;
-}
+export type ReadinessCheck = ReturnType<typeof createReadiness>;
 
-/** The parts of a check. */
-export interface ReadinessOptions {
+/**
+ * Makes the check. However often it is asked, the archive gets little work: questions at the same time share one probe,
+ * and no other probe starts while one hangs.
+ */
+export function createReadiness(options: {
 	/** Fails if the archive cannot be used; absent if nothing is kept. */
 	readonly probe?: (() => Promise<unknown>) | undefined;
 	/** How long the probe may take, in ms. Default 2 000. */
 	readonly patienceMilliseconds?: number | undefined;
 	/** For how long an answer holds, in ms. Default 1 000. */
 	readonly freshMilliseconds?: number | undefined;
-}
-
-const ready: Readiness = { ready: true };
-
-/**
- * Makes the check. However often it is asked, the archive gets little work: questions at the same time share one probe,
- * and no other probe starts while one hangs.
- */
-export function createReadiness(options: ReadinessOptions): ReadinessCheck {
+}) {
 	const { probe, patienceMilliseconds = 2_000, freshMilliseconds = 1_000 } = options;
 	let isShuttingDown = false;
 	let last: { readonly found: Readiness; readonly at: number } | undefined;
 	let underWay: Promise<Readiness> | undefined;
 
 	const look = async (ask: () => Promise<unknown>): Promise<Readiness> => {
-		let found: Readiness = ready;
-		try {
-			await ask();
-		} catch {
-			found = { ready: false, reason: "archive_unavailable" };
-		}
+		const found: Readiness = await ask().then(
+			() => ({ ready: true }),
+			() => ({ ready: false, reason: "archive_unavailable" }),
+		);
 		last = { found, at: performance.now() };
 		underWay = undefined;
 		return found;
 	};
-	const inTime = async (answer: Promise<Readiness>): Promise<Readiness> => {
+	const lookInTime = async (): Promise<Readiness> => {
+		if (!probe) return { ready: true };
+		if (last && performance.now() - last.at < freshMilliseconds) return last.found;
+		underWay ??= look(probe);
 		let timer: NodeJS.Timeout | undefined;
 		const late = new Promise<Readiness>((resolve) => {
 			timer = setTimeout(() => resolve({ ready: false, reason: "archive_timeout" }), patienceMilliseconds);
 		});
-		try {
-			return await Promise.race([answer, late]);
-		} finally {
-			clearTimeout(timer);
-		}
+		return Promise.race([underWay, late]).finally(() => clearTimeout(timer));
 	};
 
 	return {
-		async current() {
-			if (!isShuttingDown && probe) {
-				if (last && performance.now() - last.at < freshMilliseconds) return last.found;
-				underWay ??= look(probe);
-				const found = await inTime(underWay);
-				if (!isShuttingDown) return found;
-			}
-			return isShuttingDown ? { ready: false, reason: "shutting_down" } : ready;
+		/** Looks, or returns what was found less than a second ago. */
+		async current(): Promise<Readiness> {
+			const found = isShuttingDown ? undefined : await lookInTime();
+			return isShuttingDown || !found ? { ready: false, reason: "shutting_down" } : found;
 		},
-		beginShutdown() {
+		/** From now on the server is not ready. */
+		beginShutdown(): void {
 			isShuttingDown = true;
 		},
 	};
@@ -102,13 +85,12 @@ export function probeArchive({ source, location }: { source: ArchiveSource; loca
 
 /** The folder itself, or the nearest existing one above it. */
 async function nearestFolder(folder: string): Promise<string> {
-	for (let at = folder; ; at = path.dirname(at)) {
-		const exists = await access(at).then(
-			() => true,
-			() => false,
-		);
-		if (exists || at === path.dirname(at)) return at;
-	}
+	const above = path.dirname(folder);
+	if (above === folder) return folder;
+	return access(folder).then(
+		() => folder,
+		() => nearestFolder(above),
+	);
 }
 
 /** The routes that tell whether the server runs, at `/healthz`, and whether it can take calls, at `/readyz`. */

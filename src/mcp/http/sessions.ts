@@ -4,27 +4,47 @@ import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ArchiveSource } from "../../config/archive.ts";
+import { locationOfPrincipal } from "../archives.ts";
 import { createServer, type ServerOptions } from "../server.ts";
 import {
 	createStreamableTransport,
 	limitEvents,
-	requestIdsOf,
+	requestIds,
 	type StreamableTransport,
 	type UnreadLimit,
 } from "./answers.ts";
+import { onlyMethods, type Refusal, refuse, requireJson } from "./application.ts";
+import type { Authentication } from "./authenticate.ts";
 import type { BodyReader } from "./body.ts";
-import { type Caller, callerOf, namespaceOfPrincipal } from "./caller.ts";
-import { onlyMethods, type Refusal, refuse, requireJson } from "./guards.ts";
-import { createCallLimits, idInUse, type Quotas, type WatchedCalls } from "./limits.ts";
+import { createCallLimits, idInUse, longestTimer, type Quotas, type WatchedCalls } from "./limits.ts";
+import { type Caller, requestCaller } from "./tokens.ts";
 
-/** The way in to a session: Streamable HTTP, or the older HTTP+SSE. */
+/** The options of an HTTP server that its sessions use. */
+export interface SessionsOptions
+	extends Omit<ServerOptions, "clientGone" | "onlyAnswers" | "principal" | "sharesFiles"> {
+	/** The check of callers; absent: everybody on this machine is let in. */
+	readonly authentication?: Authentication | undefined;
+	/** The archive of a principal; needed with authentication, which leaves `archive` unused. */
+	readonly archiveOf?: ((principal: string) => ArchiveSource | undefined) | undefined;
+	/** Whether each request stands alone, for several processes behind a balancer. */
+	readonly isStateless?: boolean | undefined;
+	/** Time without any request or open stream after which a session is closed. Default 30 minutes. */
+	readonly idleMilliseconds?: number | undefined;
+	/** Time without any request or open stream after which the calls of a session are stopped. Default 30 s. */
+	readonly goneMilliseconds?: number | undefined;
+	/** Sessions open at the same time, of both transports and all principals together. Default 1 000. */
+	readonly maxSessions?: number | undefined;
+}
+
+/** Streamable HTTP, or the older HTTP+SSE, whose requests have routes of their own. */
 type Entrance = StreamableTransport | { readonly transport: SSEServerTransport; readonly handle?: never };
 
 /** One client with its own server. */
-export interface Session {
+interface Session {
 	readonly entrance: Entrance;
+	/** The owner, who alone may use it; `undefined` if the server asks for no token. */
+	readonly caller: Caller | undefined;
 	/** Keeps the session from being idle until a response is over, whether that is a short answer or a long stream. */
 	hold(response: ServerResponse): void;
 	/** Whether a request waits for its answer under this id. */
@@ -32,52 +52,6 @@ export interface Session {
 	/** Ends the session: its streams, its server, its listening to the policy. */
 	close(): Promise<void>;
 }
-
-/** The parts of a session. */
-export interface SessionOpening {
-	readonly id: string;
-	readonly entrance: Entrance;
-	/** The owner, who alone may use it; `undefined` if the server asks for no token. */
-	readonly caller: Caller | undefined;
-}
-
-/** The sessions of one HTTP server. */
-export interface Sessions {
-	/** Why a caller gets no other session: a ceiling is reached, or the server is closing; else `undefined`. */
-	refusalFor(caller: Caller | undefined): Refusal | undefined;
-	/** A session of this caller's own. One of another principal is as unknown as one that does not exist. */
-	find(id: string, caller: Caller | undefined): Session | undefined;
-	/** Makes a server for a transport and connects the two. */
-	open(opening: SessionOpening): Promise<Session>;
-	/** The number of requests that wait for an answer. */
-	waiting(): number;
-	/** Resolves when none does; at once if none does now. */
-	whenIdle(): Promise<void>;
-	/** From now on no session is opened; those that are there stay. */
-	refuseNew(): void;
-	/** Ends the sessions of the callers that `isMeant` selects. */
-	closeOf(isMeant: (caller: Caller) => boolean): Promise<void>;
-	/** Ends every session and opens no more. */
-	closeAll(): Promise<void>;
-}
-
-export interface SessionsOptions extends ServerOptions {
-	/** Time without any request or open stream after which a session is closed. */
-	readonly idleMilliseconds: number;
-	/** Time without any request or open stream after which calls under way are stopped. Default 30 s. */
-	readonly goneMilliseconds?: number | undefined;
-	readonly maxSessions: number;
-	readonly quotas: Quotas;
-	/** The archive of a principal, if callers are told apart; else all have `archive`. */
-	readonly archiveOf?: ((principal: string) => ArchiveSource | undefined) | undefined;
-}
-
-interface Owned extends Session {
-	readonly caller: Caller | undefined;
-}
-
-// A longer timer fires at once.
-const longestTimer = 2 ** 31 - 1;
 
 const shuttingDown: Refusal = {
 	status: 503,
@@ -97,22 +71,34 @@ const tooManySessionsOfPrincipal: Refusal = {
 	message: "You have too many sessions here. Close one that is no longer used (DELETE), or try again later.",
 };
 
-/** Makes an empty set of sessions. */
-export function createSessions(options: SessionsOptions): Sessions {
-	const { log, idleMilliseconds, goneMilliseconds = 30_000, maxSessions, quotas, archiveOf } = options;
-	const sessions = new Map<string, Owned>();
+export type Sessions = ReturnType<typeof createSessions>;
+
+export function createSessions(options: SessionsOptions, quotas: Quotas) {
+	const { log, authentication, archive, archiveOf, archiveLocation, maxSessions = 1_000 } = options;
+	const { idleMilliseconds = 30 * 60_000, goneMilliseconds = 30_000 } = options;
+	const sessions = new Map<string, Session>();
 	const callLimits = createCallLimits(quotas, options.onCallEnd);
 	let isClosing = false;
 
-	const open: Sessions["open"] = async ({ id, entrance, caller }) => {
+	const serverOf = (caller: Caller | undefined) => {
+		const principal = caller?.principal;
+		const isOwn = principal !== undefined && archiveLocation !== undefined;
+		return createServer({
+			...options,
+			// Clients over HTTP may run on other machines.
+			sharesFiles: false,
+			onlyAnswers: options.isStateless,
+			// With authentication nobody gets the operator's own archive.
+			archive: authentication ? caller && archiveOf?.(caller.principal) : archive,
+			archiveLocation: isOwn ? locationOfPrincipal(archiveLocation, principal) : archiveLocation,
+			principal,
+		});
+	};
+	/** Makes a server for a transport and connects the two. */
+	const open = async (id: string, entrance: Entrance, caller: Caller | undefined): Promise<Session> => {
 		// The SDK declares the optional members of its transports without `undefined`, unlike those of the interface.
 		const transport = entrance.transport as Transport;
-		const server = createServer({
-			...options,
-			ownsRequests: true,
-			archive: caller && archiveOf ? archiveOf(caller.principal) : options.archive,
-			...whoseCalls(options.archiveLocation, caller),
-		});
+		const server = serverOf(caller);
 		let held = 0;
 		let timer: NodeJS.Timeout | undefined;
 		let calls: WatchedCalls | undefined;
@@ -120,7 +106,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 		const restTimer = (): void => {
 			clearTimeout(timer);
 			if (held > 0 || !sessions.has(id)) return;
-			const isWorking = (calls?.running() ?? 0) > 0;
+			const isWorking = calls?.isRunning();
 			const rest = () => {
 				if (!isWorking) return void close();
 				// Nobody waits for the answers any more. In MCP a broken connection alone cancels nothing.
@@ -128,8 +114,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 				restTimer();
 			};
 			const milliseconds = isWorking ? Math.min(goneMilliseconds, idleMilliseconds) : idleMilliseconds;
-			timer = setTimeout(rest, Math.min(milliseconds, longestTimer));
-			timer.unref();
+			timer = setTimeout(rest, Math.min(milliseconds, longestTimer)).unref();
 		};
 		const hold = (response: ServerResponse): void => {
 			if (response.closed) return;
@@ -149,7 +134,7 @@ export function createSessions(options: SessionsOptions): Sessions {
 		server.server.onerror = (error) =>
 			log({ level: "info", message: "Bad message over HTTP", data: { event: "protocol", error: error.name } });
 		const isWaiting = (requestId: RequestId) => calls?.isWaiting(requestId) ?? false;
-		const session: Owned = { entrance, caller, hold, isWaiting, close };
+		const session: Session = { entrance, caller, hold, isWaiting, close };
 		sessions.set(id, session);
 		restTimer();
 		await server.connect(transport).catch(async (error: unknown) => {
@@ -160,47 +145,36 @@ export function createSessions(options: SessionsOptions): Sessions {
 		return session;
 	};
 
-	const closeEach = async (isMeant: (session: Owned) => boolean): Promise<void> => {
-		await Promise.allSettled([...sessions.values()].filter(isMeant).map((session) => session.close()));
-	};
-	const refuseNew = (): void => {
-		isClosing = true;
-	};
 	return {
-		refusalFor(caller) {
+		/** Why a caller gets no other session: a ceiling is reached, or the server is closing; else `undefined`. */
+		refusalFor(caller: Caller | undefined): Refusal | undefined {
 			if (isClosing) return shuttingDown;
 			if (sessions.size >= maxSessions) return tooManySessions;
 			if (quotas.sessions === 0) return undefined;
 			const own = [...sessions.values()].filter((session) => session.caller?.principal === caller?.principal);
 			return own.length >= quotas.sessions ? tooManySessionsOfPrincipal : undefined;
 		},
-		find(id, caller) {
+		/** A session of this caller's own. One of another principal is as unknown as one that does not exist. */
+		find(id: string, caller: Caller | undefined): Session | undefined {
 			const session = sessions.get(id);
 			return session?.caller?.principal === caller?.principal ? session : undefined;
 		},
 		open,
+		/** The number of requests that wait for an answer. */
 		waiting: callLimits.waiting,
-		whenIdle: callLimits.whenIdle,
-		refuseNew,
-		closeOf: (isMeant) => closeEach(({ caller }) => caller !== undefined && isMeant(caller)),
-		async closeAll() {
-			refuseNew();
-			await closeEach(() => true);
+		/** From now on no session is opened; those that are there stay. */
+		refuseNew(): void {
+			isClosing = true;
+		},
+		/** Ends the sessions of the callers that `isMeant` selects; by default all. */
+		async close(isMeant: (caller: Caller | undefined) => boolean = () => true): Promise<void> {
+			const meant = [...sessions.values()].filter(({ caller }) => isMeant(caller));
+			await Promise.allSettled(meant.map((session) => session.close()));
 		},
 	};
 }
 
-/** Each principal has its own namespace within the operator's. */
-function whoseCalls(location: ArchiveLocation | undefined, caller: Caller | undefined) {
-	if (!caller) return { archiveLocation: location };
-	const { principal } = caller;
-	if (!location) return { principal };
-	const namespace = namespaceOfPrincipal(location.namespace, principal);
-	return { principal, archiveLocation: { ...location, namespace } };
-}
-
-/** The parts of the routes of MCP. */
-export interface RoutesOptions {
+interface RoutesOptions {
 	readonly sessions: Sessions;
 	readonly bodies: BodyReader;
 	readonly unread: UnreadLimit;
@@ -212,115 +186,85 @@ const unknownSession: Refusal = {
 	message: "Session not found. It was closed, was idle for too long, or never was: initialize a new one.",
 };
 
-/** The routes of Streamable HTTP, at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. */
-export function streamableRoutes(options: RoutesOptions): Router {
-	const { sessions, bodies } = options;
-	const findSession = (request: Request): { session: Session; entrance: StreamableTransport } | undefined => {
-		const session = sessions.find(String(request.headers["mcp-session-id"]), callerOf(request));
+/**
+ * The routes of Streamable HTTP, at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. Without
+ * sessions there is POST alone, and each request has its own server, which ends with its answer, so that any of several
+ * processes can take it. The server remembers nothing of the client from one request to the next.
+ */
+export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readonly isStateless: boolean }): Router {
+	const { sessions, bodies, unread } = parts;
+	const findSession = (request: Request, response: Response) => {
+		const session = sessions.find(String(request.headers["mcp-session-id"]), requestCaller(request));
 		// A session of the older transport has its own routes.
-		return session?.entrance.handle && { session, entrance: session.entrance };
+		if (!session?.entrance.handle) return void refuse(response, unknownSession);
+		session.hold(response);
+		return { isWaiting: session.isWaiting, handle: session.entrance.handle };
 	};
-
-	const post: RequestHandler = async (request, response) => {
-		if (request.headers["mcp-session-id"] === undefined) {
-			const id = randomUUID();
-			const opened = await openStreamable(options, { request, response, id });
-			if (!opened) return;
-			const { session, entrance, body } = opened;
-			try {
-				return await entrance.handle({ request, response, body });
-			} finally {
-				// Without an id the request was no valid initialize: nobody can ever use this session.
-				if (entrance.transport.sessionId === undefined) await session.close();
-			}
-		}
-		const found = findSession(request);
-		if (!found) return refuse(response, unknownSession);
-		found.session.hold(response);
+	const open = async (request: Request, response: Response): Promise<void> => {
+		const caller = requestCaller(request);
+		const early = sessions.refusalFor(caller);
+		if (early) return refuse(response, early);
 		const body = await bodies.read(request);
-		const ids = requestIdsOf(body);
+		// Checked again: others may have opened sessions while the body was read.
+		const refusal = sessions.refusalFor(caller);
+		if (refusal) return refuse(response, refusal);
+		const id = randomUUID();
+		const entrance = createStreamableTransport(unread, isStateless ? undefined : id);
+		const session = await sessions.open(id, entrance, caller);
+		session.hold(response);
+		// Also if the client goes away: nobody else can ever get the answer.
+		if (isStateless) response.once("close", () => void session.close());
+		await entrance.handle({ request, response, body }).finally(() => {
+			// Without an id the request was no valid initialize: nobody can ever use this session.
+			if (!isStateless && entrance.transport.sessionId === undefined) return session.close();
+		});
+	};
+	const post: RequestHandler = async (request, response) => {
+		if (isStateless || request.headers["mcp-session-id"] === undefined) return open(request, response);
+		const found = findSession(request, response);
+		if (!found) return;
+		const body = await bodies.read(request);
+		const ids = requestIds(body);
 		// The SDK would answer the earlier request under this id on the stream of this one, or not at all.
-		if (new Set(ids).size < ids.length || ids.some(found.session.isWaiting)) {
+		if (new Set(ids).size < ids.length || ids.some(found.isWaiting)) {
 			return refuse(response, { status: 400, code: -32_600, message: `[invalid_argument] ${idInUse}` });
 		}
-		return found.entrance.handle({ request, response, body });
+		return found.handle({ request, response, body });
 	};
-
 	const getOrDelete: RequestHandler = async (request, response) => {
 		if (request.headers["mcp-session-id"] === undefined) {
 			return refuse(response, { status: 400, message: "Expected an Mcp-Session-Id header." });
 		}
-		const found = findSession(request);
-		if (!found) return refuse(response, unknownSession);
-		found.session.hold(response);
-		await found.entrance.handle({ request, response });
+		await findSession(request, response)?.handle({ request, response });
 	};
 
 	const router = Router();
-	router.all("/mcp", onlyMethods("GET", "POST", "DELETE"));
+	router.all("/mcp", isStateless ? onlyMethods("POST") : onlyMethods("GET", "POST", "DELETE"));
 	router.post("/mcp", requireJson, post);
 	router.get("/mcp", getOrDelete);
 	router.delete("/mcp", getOrDelete);
 	return router;
 }
 
-/**
- * The route of Streamable HTTP without sessions, at `/mcp`. Each POST has its own server, which ends with its answer, so
- * that any of several processes can take it. The server remembers nothing of the client from one request to the next.
- */
-export function statelessRoutes(options: RoutesOptions): Router {
-	const post: RequestHandler = async (request, response) => {
-		const opened = await openStreamable(options, { request, response });
-		if (!opened) return;
-		const { session, entrance, body } = opened;
-		// Also if the client goes away: nobody else can ever get the answer.
-		response.once("close", () => void session.close());
-		await entrance.handle({ request, response, body });
-	};
-
-	const router = Router();
-	router.all("/mcp", onlyMethods("POST"));
-	router.post("/mcp", requireJson, post);
-	return router;
-}
-
-/** Opens a session for the first request of a client, or answers why not; without an id, a session for this request alone. */
-async function openStreamable(
-	{ sessions, bodies, unread }: RoutesOptions,
-	{ request, response, id }: { readonly request: Request; readonly response: Response; readonly id?: string },
-): Promise<{ session: Session; entrance: StreamableTransport; body: unknown } | undefined> {
-	const caller = callerOf(request);
-	const early = sessions.refusalFor(caller);
-	if (early) return void refuse(response, early);
-	const body = await bodies.read(request);
-	// Checked again: others may have opened sessions while the body was read.
-	const refusal = sessions.refusalFor(caller);
-	if (refusal) return void refuse(response, refusal);
-	const entrance = createStreamableTransport(unread, id);
-	const session = await sessions.open({ id: id ?? randomUUID(), entrance, caller });
-	session.hold(response);
-	return { session, entrance, body };
-}
-
-const keepAliveMilliseconds = 15_000;
-
 /** The routes of the older HTTP+SSE transport: `/sse` opens a session and its stream, `/messages` takes its messages. */
 export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	const stream: RequestHandler = async (request, response) => {
-		const caller = callerOf(request);
+		const caller = requestCaller(request);
 		const refusal = sessions.refusalFor(caller);
 		if (refusal) return refuse(response, refusal);
 		// Tells proxies not to hold the stream back until it ends, as the SDK's other transport does.
 		response.setHeader("X-Accel-Buffering", "no");
 		const transport = new SSEServerTransport("/messages", response);
 		limitEvents(transport, response, unread);
-		const session = await sessions.open({ id: transport.sessionId, entrance: { transport }, caller });
+		const session = await sessions.open(transport.sessionId, { transport }, caller);
 		session.hold(response);
-		keepAlive(response);
+		// Some clients end a stream that is silent for minutes, and their session with it.
+		const comment = () => !response.writableEnded && response.write(": keepalive\n\n");
+		const timer = setInterval(comment, 15_000).unref();
+		response.once("close", () => clearInterval(timer));
 	};
-
 	const message: RequestHandler = async (request, response) => {
-		const { entrance } = sessions.find(String(request.query.sessionId), callerOf(request)) ?? {};
+		const { entrance } = sessions.find(String(request.query.sessionId), requestCaller(request)) ?? {};
 		if (!entrance || entrance.handle) return refuse(response, unknownSession);
 		const body = await bodies.read(request);
 		try {
@@ -338,13 +282,4 @@ export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	router.all("/messages", onlyMethods("POST"));
 	router.post("/messages", requireJson, message);
 	return router;
-}
-
-/** Sends a comment now and then: some clients end a stream that is silent for minutes, and their session with it. */
-function keepAlive(response: Response): void {
-	const timer = setInterval(() => {
-		if (!response.writableEnded) response.write(": keepalive\n\n");
-	}, keepAliveMilliseconds);
-	timer.unref();
-	response.once("close", () => clearInterval(timer));
 }

@@ -1,73 +1,94 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import type { AuthInfo } from "@modelcontextprotocol/sdk/server/auth/types.js";
 import { watchPolicyFile } from "../../config/config.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
 
-/** One line of a list of tokens. */
-export interface AuthToken {
+/** The sender of a request, as its token says. */
+export interface Caller {
+	/** Stands for one principal and no other: `token NAME`, or `jwt ISSUER SUBJECT`. */
+	readonly principal: string;
+	/** SHA-256 of the token, in hex, if the token is in our own list: the operator can take such a token back. */
+	readonly credential: string | undefined;
+}
+
+interface AuthToken {
 	/** The principal. Several tokens may have the same one. */
 	readonly name: string;
 	/** SHA-256 of the token, 32 bytes. The token itself is not kept. */
 	readonly digest: Buffer;
 }
 
-/** The tokens in force. They follow their file. */
-export interface TokenList {
-	current(): readonly AuthToken[];
-	/** Calls a listener after each change. */
-	onChange(listener: () => void): void;
-	/** Ends the watch. */
-	close(): void;
+/** The owner of a token of our own list. */
+export function tokenCaller({ name, digest }: AuthToken): Caller {
+	return { principal: `token ${name}`, credential: digest.toString("hex") };
 }
 
-/** The source of tokens: a file, a variable, or both. */
-export interface TokenListOptions {
+/** The caller as the SDK carries it. The token itself is left out, so that nothing behind the check can reveal it. */
+export function callerAuthInfo(
+	caller: Caller,
+	{ scopes, expiresAt }: Pick<AuthInfo, "scopes"> & { expiresAt: number },
+) {
+	const { principal, credential } = caller;
+	return { token: "", clientId: principal, scopes, expiresAt, extra: { credential } } satisfies AuthInfo;
+}
+
+/** The caller of a request that was let in; `undefined` if the server asks for no token. */
+export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }): Caller | undefined {
+	if (auth === undefined) return undefined;
+	return { principal: auth.clientId, credential: auth.extra?.credential as string | undefined };
+}
+
+/**
+ * Reads the tokens from a file, from the value of `PALIMPSEST_AUTH_TOKENS`, or both, and follows the file. If the file
+ * disappears or becomes unusable later, the tokens stay in force and the log gets an error. An empty file lets nobody in.
+ *
+ * @throws PalimpsestError `unreadable_file` or `invalid_argument`, at the start only; also if there is no token at all.
+ */
+export function createTokenList(options: {
 	readonly file?: string | undefined;
-	/** The value of `PALIMPSEST_AUTH_TOKENS`. */
 	readonly variable?: string | undefined;
 	readonly log: Log;
 	/** Time between two looks at the file, in milliseconds. Default 500. */
 	readonly intervalMilliseconds?: number | undefined;
-}
-
-/**
- * Reads the tokens and follows their file. If the file disappears or becomes unusable later, the tokens stay in force and
- * the log gets an error. An empty file lets nobody in.
- *
- * @throws PalimpsestError `unreadable_file` or `invalid_argument`, at the start only; also if there is no token at all.
- */
-export function createTokenList({ file, variable, log, intervalMilliseconds }: TokenListOptions): TokenList {
-	const ofVariable = parseAuthTokens(variable ?? "", "PALIMPSEST_AUTH_TOKENS");
+}) {
+	const { file, variable = "", log, intervalMilliseconds } = options;
+	const ofVariable = parseAuthTokens(variable, "PALIMPSEST_AUTH_TOKENS");
 	const read = (path: string) => [...parseAuthTokens(readText(path), `the tokens file ${path}`), ...ofVariable];
-	let tokens = file === undefined ? ofVariable : read(file);
+	let tokens: readonly AuthToken[] = file === undefined ? ofVariable : read(file);
 	if (tokens.length === 0) throw new PalimpsestError("invalid_argument", "Expected at least one token, got none.");
-	if (file === undefined) return { current: () => tokens, onChange() {}, close() {} };
-
-	warnOfReaders(file, log);
-	const listeners: (() => void)[] = [];
-	const keep = (error: unknown): void => {
-		const why = error instanceof PalimpsestError ? error.message : "It cannot be read.";
+	const listeners: ((tokens: readonly AuthToken[]) => void)[] = [];
+	const keep = (why: string): void => {
 		const message = `The tokens file was not taken, the tokens in force stay. ${why}`;
 		log({ level: "error", message, data: { event: "auth_tokens_refused" } });
 	};
-	const close = watchPolicyFile({
-		path: file,
-		onChange() {
-			try {
-				tokens = read(file);
-			} catch (error) {
-				return keep(error);
-			}
-			warnOfReaders(file, log);
-			const data = { event: "auth_tokens_changed", tokens: tokens.length };
-			log({ level: "notice", message: "Tokens changed", data });
-			for (const listener of listeners) listener();
-		},
-		onError: () => keep(new PalimpsestError("unreadable_file", "It is gone.")),
-		intervalMilliseconds,
-	});
-	return { current: () => tokens, onChange: (listener) => void listeners.push(listener), close };
+	const watch = (path: string): (() => void) => {
+		warnOfReaders(path, log);
+		return watchPolicyFile({
+			path,
+			onChange() {
+				try {
+					tokens = read(path);
+				} catch (error) {
+					return keep(error instanceof PalimpsestError ? error.message : "It cannot be read.");
+				}
+				warnOfReaders(path, log);
+				const data = { event: "auth_tokens_changed", tokens: tokens.length };
+				log({ level: "notice", message: "Tokens changed", data });
+				for (const listener of listeners) listener(tokens);
+			},
+			onError: () => keep("It is gone."),
+			intervalMilliseconds,
+		});
+	};
+	const close = file === undefined ? () => undefined : watch(file);
+	return {
+		current: () => tokens,
+		/** Calls a listener with the tokens after each change. */
+		onChange: (listener: (tokens: readonly AuthToken[]) => void) => void listeners.push(listener),
+		close,
+	};
 }
 
 const entryPattern = /^(?<name>[A-Za-z0-9][A-Za-z0-9._@-]{0,63}):(?:sha256:(?<hash>[0-9a-fA-F]{64})|(?<token>[^:]+))$/;
@@ -88,43 +109,36 @@ export function parseAuthTokens(text: string, source: string): AuthToken[] {
 		.filter((entry) => entry !== "");
 	const owners = new Map<string, string>();
 	return entries.map((entry, index) => {
-		const token = parseEntry(entry);
-		if (typeof token === "string") throw refused(source, index, token);
-		const key = token.digest.toString("hex");
-		const owner = owners.get(key);
-		if (owner !== undefined && owner !== token.name) throw refused(source, index, "a token that no other name has");
-		owners.set(key, token.name);
-		return token;
+		const refuse = (expected: string): never => {
+			throw new PalimpsestError("invalid_argument", `Expected entry ${index + 1} of ${source} to be ${expected}.`);
+		};
+		const { name = "", hash, token = "" } = entryPattern.exec(entry)?.groups ?? {};
+		if (name === "") {
+			refuse(
+				"NAME:TOKEN or NAME:sha256:HEX, with a name of 1 to 64 letters, digits and . _ @ - that begins with a letter or digit",
+			);
+		}
+		if (hash === undefined && !tokenPattern.test(token)) {
+			refuse("a token of 32 to 512 characters of A-Z a-z 0-9 . _ ~ + / - (openssl rand -hex 32 makes one)");
+		}
+		const digest = hash === undefined ? sha256Of(token) : Buffer.from(hash, "hex");
+		const key = digest.toString("hex");
+		if ((owners.get(key) ?? name) !== name) refuse("a token that no other name has");
+		owners.set(key, name);
+		return { name, digest };
 	});
 }
 
-/**
- * The entry of a token. All digests are compared, each in constant time, so that the time taken reveals nothing.
- */
+/** The entry of a token. All digests are compared, each in constant time, so that the time taken reveals nothing. */
 export function findToken(tokens: readonly AuthToken[], token: string): AuthToken | undefined {
-	const digest = sha256OfToken(token);
+	const digest = sha256Of(token);
 	let found: AuthToken | undefined;
 	for (const one of tokens) if (timingSafeEqual(one.digest, digest)) found = one;
 	return found;
 }
 
-/** The token, or a description of the expected form. */
-function parseEntry(entry: string): AuthToken | string {
-	const { name, hash, token } = entryPattern.exec(entry)?.groups ?? {};
-	if (name === undefined) {
-		return "NAME:TOKEN or NAME:sha256:HEX, with a name of 1 to 64 letters, digits and . _ @ - that begins with a letter or digit";
-	}
-	if (hash !== undefined) return { name, digest: Buffer.from(hash, "hex") };
-	if (token !== undefined && tokenPattern.test(token)) return { name, digest: sha256OfToken(token) };
-	return "a token of 32 to 512 characters of A-Z a-z 0-9 . _ ~ + / - (openssl rand -hex 32 makes one)";
-}
-
-function refused(source: string, index: number, expected: string): PalimpsestError {
-	return new PalimpsestError("invalid_argument", `Expected entry ${index + 1} of ${source} to be ${expected}.`);
-}
-
 /** Tokens are long and random, so no salt is needed. */
-function sha256OfToken(token: string): Buffer {
+function sha256Of(token: string): Buffer {
 	return createHash("sha256").update(token).digest();
 }
 

@@ -1,251 +1,221 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
+import type { ArchiveLocation } from "../../archive/open.ts";
+import { isJsonObject, type JsonObject } from "../../conversation/json.ts";
 import { PalimpsestError } from "../../errors.ts";
 
-/** Arguments from this many bytes on are read by the thread that works on them: reading takes as long as the work. */
+/** Arguments from this many bytes on are parsed by the thread that works on them: parsing takes as long as the work. */
 export const smallestHeld = 64 * 1024;
 
-/** Arguments from this many bytes on are held where all of them together would be too much to read here. */
+/** Arguments from this many bytes on are held where all of them together would be too much to parse here. */
 const smallestOfMany = 1024;
 
-/** Most that is read here of a body, in bytes: nobody else is answered meanwhile. */
-export const largestOutside = 256 * 1024;
+/** Most bytes of a body that are parsed here: nobody else is answered meanwhile. */
+const mostOutside = 256 * 1024;
+
+/** Most members and items outside the arguments. The SDK's schemas take 5 µs for each; a batch of 100 calls has 800. */
+const mostValues = 2_000;
+
+/** Most messages of a batch, as in the SDK. */
+const mostMessages = 100;
+
+/** A part of a text, in bytes; half open. */
+interface ByteRange {
+	readonly start: number;
+	readonly end: number;
+}
 
 /**
- * Reads a body as JSON. With `holds`, large arguments of tool calls are left as bytes for another thread. A body that is
- * large elsewhere is refused before it is read.
+ * Parses a body of JSON. With `holds`, large arguments of tool calls stay bytes, for another thread. A body that is large
+ * elsewhere is refused before it is parsed.
  *
- * @throws PalimpsestError `invalid_json`, `payload_too_large`, or `invalid_argument` for too many messages in a batch. What
- * is wrong within arguments that are held shows when they are read.
+ * @throws PalimpsestError `invalid_json`, `payload_too_large`, or `invalid_argument` for too many messages in a batch.
+ * Mistakes within arguments that are held show when those are parsed.
  */
-export function readBody(bytes: Uint8Array, holds: boolean, smallest = smallestHeld): unknown {
+export function readBody(given: Uint8Array, holds: boolean, smallest = smallestHeld): unknown {
 	// A byte replaced by U+FFFD would change the conversation unseen.
-	if (!isUtf8(bytes)) throw invalid();
-	const large = largeArguments(bytes, holds ? smallest : largestOutside);
-	if (large.length === 0) return parse(bytes);
+	if (!isUtf8(given)) throw notJson("a body of");
+	const hasByteOrderMark = given[0] === 0xef && given[1] === 0xbb && given[2] === 0xbf;
+	const bytes = hasByteOrderMark ? given.subarray(3) : given;
+	const large = largeArguments(bytes, holds ? smallest : mostOutside);
+	if (large.length === 0) return parse(bytes, "a body of");
 
-	// No client can know it, so what stands for a range is always ours.
-	const mark = randomUUID();
+	// No client can guess it, so a string that begins with it always stands for a range.
+	const mark = `${randomUUID()} `;
 	const pieces: Uint8Array[] = [];
 	let last = 0;
 	for (const [index, { start, end }] of large.entries()) {
-		pieces.push(bytes.subarray(last, start), Buffer.from(`"${mark} ${index}"`));
+		pieces.push(bytes.subarray(last, start), Buffer.from(`"${mark}${index}"`));
 		last = end;
 	}
 	pieces.push(bytes.subarray(last));
-	const body = parse(Buffer.concat(pieces));
+	const body = parse(Buffer.concat(pieces), "a body of");
 	let outside = bytes.length - lengthOf(large);
 	for (const message of Array.isArray(body) ? body : [body]) {
-		const { method, params } = messageOf(message);
-		const index = indexOf(params?.arguments, mark);
-		if (params === undefined || index === undefined) continue;
-		const { start, end } = large[index] ?? { start: 0, end: 0 };
-		// The thread gets the whole memory of what it is given, so one call alone can have it; a slice of a Buffer shares it.
+		const params = isJsonObject(message) && isJsonObject(message.params) ? message.params : {};
+		if (typeof params.arguments !== "string" || !params.arguments.startsWith(mark)) continue;
+		const { start, end } = large[Number(params.arguments.slice(mark.length))] as ByteRange;
+		// The whole memory of these bytes moves to the thread, so several calls must not share it. (A Buffer's slice shares.)
 		const own = large.length === 1 ? bytes.subarray(start, end) : new Uint8Array(bytes.subarray(start, end));
-		const isCall = method === "tools/call";
+		const isCall = message.method === "tools/call";
 		if (!isCall) outside += own.length;
-		if (outside > largestOutside) throw tooMuchOutside(largestOutside);
-		params.arguments = isCall && holds ? holdArguments(own) : parse(own);
+		if (outside > mostOutside) throw tooManyBytes();
+		Object.assign(params, { arguments: isCall && holds ? holdArguments(own) : parse(own, "a body of") });
 	}
 	return body;
 }
 
-/** The arguments that are not read with the rest of a body; more of them where the rest would be too large otherwise. */
+const held = new WeakMap<object, Uint8Array>();
+
+/** Arguments that nobody has parsed yet. The SDK copies them, but not the object inside. */
+function holdArguments(bytes: Uint8Array): Record<string, unknown> {
+	const handle = {};
+	held.set(handle, bytes);
+	return { held: handle };
+}
+
+/**
+ * The bytes of arguments that are held; `undefined` for arguments that are parsed already, also for those in which a client
+ * writes a member of the same name.
+ */
+export function heldArguments(given: JsonObject | undefined): Uint8Array | undefined {
+	return isJsonObject(given?.held) ? held.get(given.held) : undefined;
+}
+
+/**
+ * Parses arguments that were held.
+ *
+ * @throws PalimpsestError `invalid_json`.
+ */
+export function readArguments(bytes: Uint8Array): unknown {
+	return parse(bytes, "the arguments to be");
+}
+
+/**
+ * Whether a call may take long enough to hold up other clients: it has large arguments, names a file, which has any size,
+ * or searches an original of any size. An original in the memory of this thread can only be searched here.
+ */
+export function belongsInPool(
+	{ name, arguments: given }: { readonly name: string; readonly arguments?: JsonObject | undefined },
+	location: ArchiveLocation | undefined,
+): boolean {
+	if (heldArguments(given) !== undefined) return true;
+	if (name === "recall_original") return given?.grep !== undefined && location?.where !== "memory";
+	return given?.path !== undefined;
+}
+
+function parse(bytes: Uint8Array, expected: string): unknown {
+	try {
+		// ASCII is copied, which is faster than decoding.
+		if (isAscii(bytes)) return JSON.parse(bufferOf(bytes).toString("latin1"));
+		return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+	} catch {
+		throw notJson(expected);
+	}
+}
+
+function notJson(expected: string): PalimpsestError {
+	return new PalimpsestError("invalid_json", `Expected ${expected} JSON in UTF-8.`);
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+	return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** The arguments that are not parsed with the rest of a body; more of them where the rest would be too large otherwise. */
 function largeArguments(bytes: Uint8Array, smallest: number): readonly ByteRange[] {
-	const limits = { smallest: Math.min(smallest, smallestOfMany), mostOutside: largestOutside };
-	const ranges = argumentRanges(bytes, limits);
+	const ranges = argumentRanges(bytes, Math.min(smallest, smallestOfMany));
 	const large = ranges.filter(({ start, end }) => end - start >= smallest);
-	return bytes.length - lengthOf(large) > largestOutside ? ranges : large;
+	return bytes.length - lengthOf(large) > mostOutside ? ranges : large;
 }
 
 function lengthOf(ranges: readonly ByteRange[]): number {
 	return ranges.reduce((sum, { start, end }) => sum + end - start, 0);
 }
 
-type Params = { arguments?: unknown };
-
-function messageOf(message: unknown): { readonly method?: unknown; readonly params?: Params } {
-	if (typeof message !== "object" || message === null) return {};
-	const { method, params } = message as { readonly method?: unknown; readonly params?: unknown };
-	return { method, ...(typeof params === "object" && params !== null ? { params } : {}) };
-}
-
-function indexOf(value: unknown, mark: string): number | undefined {
-	if (typeof value !== "string" || !value.startsWith(`${mark} `)) return undefined;
-	return Number(value.slice(mark.length + 1));
-}
-
-function parse(bytes: Uint8Array): unknown {
-	try {
-		return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-	} catch {
-		throw invalid();
-	}
-}
-
-function invalid(): PalimpsestError {
-	return new PalimpsestError("invalid_json", "Expected a body of JSON in UTF-8.");
-}
-
-/** A part of a text, in bytes; half open. */
-export interface ByteRange {
-	readonly start: number;
-	readonly end: number;
-}
-
-/** Which arguments are looked for, and how much may stand around them. */
-export interface ArgumentLimits {
-	/** Arguments of fewer bytes are not worth finding: they count as outside. */
-	readonly smallest: number;
-	/** Most bytes outside the arguments that are found, of all messages of a batch together. */
-	readonly mostOutside: number;
-}
-
-/** Most messages of a batch, as in the SDK. */
-const mostMessages = 100;
-
-/** Most members and items outside of what arguments hold. The SDK's schemas take 5 µs for each; a batch of 100 calls has 800. */
-const mostValues = 2_000;
-
-const [openBracket, openBrace] = [0x5b, 0x7b];
+const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
+const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Finds the values of `params.arguments` in a JSON-RPC message, or in each of a batch, without reading them. This takes
- * less time than `JSON.parse`, and makes nothing that would have to be copied for another thread. The result means nothing
- * when the text is no JSON. It stops as soon as too much stands outside, so that nobody waits for a large message that is
- * refused anyway.
+ * Finds each `params.arguments` of at least `smallest` bytes in a JSON-RPC message or a batch, without parsing. This takes
+ * less time than `JSON.parse` and makes nothing that would have to be copied to another thread. It stops as soon as too
+ * much stands outside the arguments, so nobody waits for a large message that is refused anyway. For a text that is not
+ * JSON the result means nothing.
  *
  * @throws PalimpsestError `payload_too_large`; `invalid_argument` for too many messages in a batch.
  */
-export function argumentRanges(bytes: Uint8Array, { smallest, mostOutside }: ArgumentLimits): readonly ByteRange[] {
+function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange[] {
 	const found: ByteRange[] = [];
 	let inside = 0;
 	let values = 0;
-	const scan = scanJson(bytes);
+	const { skipBlanks, skipValue, skipMembers } = scanJson(bytes);
 	const checked = (at: number): number => {
-		if (at - inside > mostOutside) throw tooMuchOutside(mostOutside);
-		if (values > mostValues) throw tooManyValues();
+		if (at - inside > mostOutside) throw tooManyBytes();
+		if (values > mostValues) throw tooMuchOutside(`${mostValues} members and items`, "Send fewer.");
 		return at;
 	};
 	const countValue = (): undefined => {
 		values += 1;
 	};
-	const skip = (from: number): number => checked(scan.skipValue(from, inside + mostOutside + 1, countValue));
-	const members = (at: number, visit: (key: string, value: number) => number): number => {
+	const skip = (from: number): number => checked(skipValue(from, inside + mostOutside + 1, countValue));
+	/** Passes over an object, all but the value of one member, which `visit` passes over. */
+	const skipObject = (at: number, name: string, visit: (value: number) => number): number => {
 		if (bytes[at] !== openBrace) return Math.max(skip(at), at + 1);
-		return scan.members(at, (key, value) => {
+		return skipMembers(at, (key, value) => {
 			countValue();
-			return visit(key, checked(value));
+			checked(value);
+			return key === name ? visit(value) : skip(value);
 		});
 	};
 	const argumentsAt = (start: number): number => {
-		const end = scan.skipValue(start);
-		// The SDK only sees that they are an object; each tool checks what its own hold.
-		if (end - start <= mostOutside) scan.members(start, countValue);
+		const end = skipValue(start);
+		// The SDK only checks that they are an object; each tool checks its own.
+		if (end - start <= mostOutside) skipMembers(start, countValue);
 		if (end - start >= smallest) {
 			found.push({ start, end });
 			inside += end - start;
 		}
 		return checked(end);
 	};
-	const params = (at: number): number =>
-		members(at, (key, value) => (key === "arguments" ? argumentsAt(value) : skip(value)));
-	const message = (at: number): number => members(at, (key, value) => (key === "params" ? params(value) : skip(value)));
-	const first = scan.skipBlanks(0);
+	const message = (at: number): number =>
+		skipObject(at, "params", (params) => skipObject(params, "arguments", argumentsAt));
+	const first = skipBlanks(0);
 	const isBatch = bytes[first] === openBracket;
-	let at = isBatch ? scan.skipBlanks(first + 1) : first;
+	let at = isBatch ? skipBlanks(first + 1) : first;
 	let messages = 0;
 	do {
 		messages += 1;
-		if (messages > mostMessages) throw tooManyMessages();
-		const comma = scan.skipBlanks(message(at));
-		at = scan.skipBlanks(comma + 1);
+		if (messages > mostMessages) {
+			const expected = `Expected at most ${mostMessages} messages in a batch. Send fewer.`;
+			throw new PalimpsestError("invalid_argument", expected);
+		}
+		at = skipBlanks(skipBlanks(message(at)) + 1);
 	} while (isBatch && at < bytes.length);
 	checked(bytes.length);
 	return found;
 }
 
-/** The refusal of a message that is large elsewhere than in a tool call's arguments. */
-export function tooMuchOutside(limit: number): PalimpsestError {
-	const message = `Expected at most ${limit} bytes of a JSON-RPC message outside the arguments of a tool call. Put conversations and texts into params.arguments of tools/call.`;
-	return new PalimpsestError("payload_too_large", message);
+function tooManyBytes(): PalimpsestError {
+	return tooMuchOutside(`${mostOutside} bytes`, "Put conversations and texts into params.arguments of tools/call.");
 }
 
-function tooManyValues(): PalimpsestError {
-	const message = `Expected at most ${mostValues} members and items of a JSON-RPC message outside the arguments of a tool call. Send fewer.`;
-	return new PalimpsestError("payload_too_large", message);
+function tooMuchOutside(limit: string, advice: string): PalimpsestError {
+	const expected = `Expected at most ${limit} of a JSON-RPC message outside the arguments of a tool call.`;
+	return new PalimpsestError("payload_too_large", `${expected} ${advice}`);
 }
-
-function tooManyMessages(): PalimpsestError {
-	return new PalimpsestError("invalid_argument", `Expected at most ${mostMessages} messages in a batch. Send fewer.`);
-}
-
-const held = new WeakMap<object, Uint8Array>();
-
-/** The only member of arguments that are held; a client's own member of that name holds nothing. */
-const member = "held";
-
-/** Arguments that nobody has read yet. They go through the SDK, which copies them, and come out the same. */
-export function holdArguments(bytes: Uint8Array): Record<string, unknown> {
-	const handle = {};
-	held.set(handle, bytes);
-	return { [member]: handle };
-}
-
-/** The bytes of arguments that are held; `undefined` for those that were read already. */
-export function heldArguments(given: Readonly<Record<string, unknown>> | undefined): Uint8Array | undefined {
-	const handle = given?.[member];
-	return typeof handle === "object" && handle !== null ? held.get(handle) : undefined;
-}
-
-/**
- * Reads arguments that were held.
- *
- * @throws PalimpsestError `invalid_json`.
- */
-export function readArguments(bytes: Uint8Array): unknown {
-	try {
-		return JSON.parse(textOf(bytes));
-	} catch {
-		throw new PalimpsestError("invalid_json", "Expected the arguments to be JSON in UTF-8.");
-	}
-}
-
-function textOf(bytes: Uint8Array): string {
-	// What has but one byte a character is copied, and not decoded.
-	if (isAscii(bytes)) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
-	// Fatal, since a byte replaced by U+FFFD would change the conversation unseen.
-	return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-}
-
-/** Ways through JSON in UTF-8, in bytes. */
-export interface JsonScan {
-	readonly skipBlanks: (from: number) => number;
-	/** From where a value begins. It stops looking at `end`, and calls `onComma` for each comma within the value. */
-	readonly skipValue: (from: number, end?: number, onComma?: () => void) => number;
-	/** Goes through an object's members; `visit` answers with the place behind a value that it passed itself. */
-	readonly members: (from: number, visit: (key: string, value: number) => number | undefined) => number;
-	/** From behind one of a list's values to the bracket that closes the list. */
-	readonly listEnd: (from: number) => number;
-}
-
-const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
-
-const [openBracketOfScanJson, closeBracket, openBraceOfScanJson, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /** Bytes of a string that are looked at one by one. */
 const nearBytes = 32;
 
 /**
- * Goes through JSON in UTF-8 without reading it. Every function takes a place and answers with the place behind what it
- * passed; in a text that is no JSON that means nothing.
+ * Functions that pass over parts of JSON in UTF-8 without parsing it. Each takes a position and returns the position behind
+ * the part; in a text that is not JSON that means nothing.
  */
-export function scanJson(bytes: Uint8Array): JsonScan {
-	const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function scanJson(bytes: Uint8Array) {
+	const buffer = bufferOf(bytes);
 	const skipBlanks = (from: number): number => {
 		let at = from;
-		// Beside blanks a byte order mark, which is only let through at the beginning of a body.
-		while (at < bytes.length && (isBlank(bytes[at]) || (at < 3 && (bytes[at] ?? 0) > 0x7f))) at += 1;
+		while (at < bytes.length && isBlank(bytes[at])) at += 1;
 		return at;
 	};
 	const skipString = (from: number): number => {
@@ -266,6 +236,7 @@ export function scanJson(bytes: Uint8Array): JsonScan {
 			at = begin;
 		}
 	};
+	/** Stops at `end`, and calls `onComma` for each comma within the value. */
 	const skipValue = (from: number, end = bytes.length, onComma?: () => void): number => {
 		let at = from;
 		let depth = 0;
@@ -276,9 +247,9 @@ export function scanJson(bytes: Uint8Array): JsonScan {
 				if (depth === 0) return at;
 				continue;
 			}
-			if (byte === openBraceOfScanJson || byte === openBracketOfScanJson) depth += 1;
+			if (byte === openBrace || byte === openBracket) depth += 1;
 			else if (byte === closeBrace || byte === closeBracket) {
-				// The end of what is around a number or word.
+				// At depth 0 this ends the object or list around a number or word.
 				if (depth === 0) return at;
 				depth -= 1;
 				if (depth === 0) return at + 1;
@@ -288,8 +259,9 @@ export function scanJson(bytes: Uint8Array): JsonScan {
 		}
 		return at;
 	};
-	const members = (from: number, visit: (key: string, value: number) => number | undefined): number => {
-		if (bytes[from] !== openBraceOfScanJson) return Math.max(skipValue(from), from + 1);
+	/** `visit` may return the position behind a value that it passed over itself. */
+	const skipMembers = (from: number, visit: (key: string, value: number) => number | undefined): number => {
+		if (bytes[from] !== openBrace) return Math.max(skipValue(from), from + 1);
 		let at = skipBlanks(from + 1);
 		while (at < bytes.length && bytes[at] === quote) {
 			const afterKey = skipString(at);
@@ -302,12 +274,7 @@ export function scanJson(bytes: Uint8Array): JsonScan {
 		}
 		return at + 1;
 	};
-	const listEnd = (from: number): number => {
-		let at = skipBlanks(from);
-		while (bytes[at] === comma) at = skipBlanks(skipValue(skipBlanks(at + 1)));
-		return at;
-	};
-	return { skipBlanks, skipValue, members, listEnd };
+	return { skipBlanks, skipValue, skipMembers };
 }
 
 function isBlank(byte: number | undefined): boolean {
@@ -319,7 +286,7 @@ const longestKey = 60;
 
 function textOfKey(bytes: Buffer): string {
 	if (bytes.length > longestKey) return "";
-	// Keys are compared with ASCII names only. To decode each takes ten times as long, and a client may send many.
+	// Keys are compared with ASCII names only. Decoding each takes ten times as long, and a client may send many.
 	if (!bytes.includes(backslash)) return bytes.toString("latin1", 1, bytes.length - 1);
 	try {
 		return String(JSON.parse(bytes.toString()));

@@ -11,23 +11,37 @@ import type { PolicyLayer } from "../../policy/schema.ts";
 import { joinSignals, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
 import type { CallReport } from "../run-tool.ts";
 
-const mebibyte = 1024 * 1024;
+export interface PoolOptions {
+	/** Threads. Default: one less than processors, 1 at least. */
+	readonly threads?: number | undefined;
+	/** Most calls that wait for a thread. Default 64. */
+	readonly maxQueue?: number | undefined;
+	/** Most bytes of arguments that wait, in all. Default 256 MiB. */
+	readonly maxQueueBytes?: number | undefined;
+}
 
-/** Time after which a thread with nothing to do ends, while there is another one, in ms. */
+/** Worker threads that run the calls which would hold up other clients. */
+export type CallPool = ReturnType<typeof createPool>;
+
+/** Time in ms after which a thread without work ends, while there is another one. */
 const idleMilliseconds = 60_000;
 
-/** The thread's module: TypeScript's in the sources, JavaScript's where it was built. */
+/** The module of a thread: TypeScript in the sources, JavaScript in the build. */
 const threadModule = fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, import.meta.url));
 
-/** Bounds of what a busy pool tells its callers to wait, in ms. */
+/** Bounds in ms of the wait that a busy pool tells its callers. */
 const [shortestWait, longestWait] = [1_000, 60_000];
 
 /**
- * Starts a pool of threads. Jobs wait here, and not with Piscina, so that the callers take turns and a ceiling holds for
- * bytes too.
+ * Starts a pool of threads. Jobs wait here and not in Piscina, so that the callers take turns and a ceiling holds for bytes
+ * too.
  */
-export function createPool(options: PoolOptions = {}): CallPool {
-	const { threads = Math.max(1, availableParallelism() - 1), maxQueue = 64, maxQueueBytes = 256 * mebibyte } = options;
+export function createPool(options: PoolOptions = {}) {
+	const {
+		threads = Math.max(1, availableParallelism() - 1),
+		maxQueue = 64,
+		maxQueueBytes = 256 * 1024 * 1024,
+	} = options;
 	const piscina = new Piscina({
 		filename: threadModule,
 		name: "runJob",
@@ -43,13 +57,15 @@ export function createPool(options: PoolOptions = {}): CallPool {
 
 	const queue = createFairQueue<() => void>({ jobs: maxQueue, bytes: maxQueueBytes });
 	const closing = new AbortController();
-	// Every call that waits or runs listens to it; Node takes more than ten listeners for a leak.
+	// Every call that waits or runs listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, closing.signal);
 	let running = 0;
+	/** Moving average of the time that a job takes, in ms. */
 	let usual = shortestWait;
 
-	/** Waits for a turn, which counts as running. */
+	/** Waits for a turn. From then on the job counts as running. */
 	const takeTurn = async (job: ThreadJob, { principal, signal, isAdmitted }: Waiting): Promise<void> => {
+		signal.throwIfAborted();
 		if (running < threads) {
 			running += 1;
 			return;
@@ -72,40 +88,43 @@ export function createPool(options: PoolOptions = {}): CallPool {
 		const all = (usual * (queue.size() + running)) / threads;
 		return Math.round(Math.min(Math.max(all, shortestWait), longestWait));
 	};
-	/** Hands the turn on, so that it is never free while somebody waits for it. */
-	const endTurn = (): void => {
-		const next = queue.next();
-		if (next) next.job();
-		else running -= 1;
-	};
-
-	const runInTurn = async (job: ThreadJob, waiting: Waiting): Promise<ThreadOutcome> => {
-		const { signal } = waiting;
-		signal.throwIfAborted();
-		await takeTurn(job, waiting);
-		waiting.onBegin?.();
-		const began = performance.now();
-		try {
-			const transferList = [job.arguments.buffer as ArrayBuffer];
-			const outcome: ThreadOutcome = await piscina.run(job, { signal, transferList });
-			usual += (performance.now() - began - usual) / 8;
-			return outcome;
-		} catch (error) {
-			// Piscina's own words for it say less.
-			signal.throwIfAborted();
-			throw error;
-		} finally {
-			endTurn();
-		}
-	};
 
 	return {
-		async run(job, waiting) {
+		/**
+		 * Runs a job when its turn comes.
+		 *
+		 * @throws BusyError where too many others wait.
+		 * @throws The signal's reason where the signal ended the job.
+		 */
+		async run(job: ThreadJob, waiting: Waiting): Promise<ThreadOutcome> {
 			const { signal, release } = joinSignals(waiting.signal, closing.signal);
-			return runInTurn(job, { ...waiting, signal }).finally(release);
+			try {
+				await takeTurn(job, { ...waiting, signal });
+				try {
+					waiting.onBegin?.();
+					const began = performance.now();
+					const transferList = [job.arguments.buffer as ArrayBuffer];
+					const outcome: ThreadOutcome = await piscina.run(job, { signal, transferList });
+					usual += (performance.now() - began - usual) / 8;
+					return outcome;
+				} finally {
+					// Handed on at once, so that no newcomer overtakes a job that waits.
+					const next = queue.next();
+					if (next) next.job();
+					else running -= 1;
+				}
+			} catch (error) {
+				// More precise than Piscina's own error.
+				signal.throwIfAborted();
+				throw error;
+			} finally {
+				release();
+			}
 		},
+		/** How many calls run, how many wait, and how many can run at the same time. */
 		stats: () => ({ running, queued: queue.size(), capacity: threads }),
-		async close() {
+		/** Ends every job and every thread. */
+		async close(): Promise<void> {
 			closing.abort(new Error("The server is closing."));
 			await piscina.destroy();
 		},
@@ -115,7 +134,7 @@ export function createPool(options: PoolOptions = {}): CallPool {
 /** A call was not begun, since too many others wait. */
 export class BusyError extends PalimpsestError {
 	declare readonly code: "rate_limit";
-	/** In ms from now, the time after which there is likely room, reckoned from how long calls took until now. */
+	/** Time in ms after which there is likely room, estimated from how long calls took until now. */
 	readonly retry_after_ms: number;
 
 	constructor(retryAfterMs: number) {
@@ -125,12 +144,21 @@ export class BusyError extends PalimpsestError {
 	}
 }
 
-/** A call of a tool for a thread of its own: data alone, since nothing else reaches another thread. */
+interface Waiting {
+	/** The jobs of one principal wait behind each other. */
+	readonly principal: string;
+	/** Ends the job, also while it waits; its thread is stopped. */
+	readonly signal: AbortSignal;
+	/** Whether the job was admitted before, and so is not refused any more. */
+	readonly isAdmitted: boolean;
+	readonly onBegin?: () => void;
+}
+
+/** A call of a tool for a thread: data alone, since nothing else reaches another thread. */
 export interface ThreadJob {
-	/** Under which the call is answered. */
 	readonly id: RequestId;
 	readonly tool: string;
-	/** The arguments as JSON in UTF-8. Moved to the thread: nobody else can use them from then on. */
+	/** The arguments as JSON in UTF-8. Their memory moves to the thread. */
 	readonly arguments: Uint8Array;
 	readonly layers: readonly PolicyLayer[];
 	/** The policy file in force, from whose folder strategies of the user's own are loaded. */
@@ -141,28 +169,37 @@ export interface ThreadJob {
 	readonly allowedPaths: readonly string[];
 	/** Models that the call may ask, by the names that reports give them. */
 	readonly models: { readonly [model in ModelKind]?: string | undefined };
-	/** What models answered until now. */
+	/** What models have answered so far. */
 	readonly answers: readonly ModelAnswer[];
 }
 
 /** The client's own model, or the one that the environment names. */
 export type ModelKind = "sampling" | "endpoint";
 
-/** What a model is asked, as data. */
+/** A question to a model, as data. */
 export type ModelQuestion = { readonly model: ModelKind } & Pick<SummaryRequest, "prompt" | "maxTokens" | "locale">;
 
-/** What a model answered to a question, or why it did not. */
+/** The answer of a model to a question, or why there is none. */
 export type ModelAnswer = { readonly question: ModelQuestion } & (
 	| { readonly answer: SummaryAnswer }
 	| { readonly code: SummariserErrorCode; readonly message: string; readonly statusCode: number | undefined }
 );
 
 /**
- * What a thread gives back: the call's answer; or a question to a model, since no thread waits for one. The same job with
- * the answer added comes to the same question, and goes on from there.
+ * What a thread gives back: the answer to the call, or a question to a model, since no thread waits for one. The same job
+ * with the model's answer added comes to the same question and goes on from there.
  */
 export type ThreadOutcome =
-	| ({ readonly kind: "answer"; readonly log: readonly LogEvent[] } & ThreadAnswer)
+	| {
+			readonly kind: "answer";
+			/** The whole JSON-RPC message in UTF-8, on one line; its result may be an error of the tool. */
+			readonly message: Uint8Array;
+			readonly code: ErrorCode | undefined;
+			readonly report: CallReport | undefined;
+			/** Texts to archive before the answer is sent, where the archive is in the memory of the server's thread. */
+			readonly originals: readonly Original[];
+			readonly log: readonly LogEvent[];
+	  }
 	| {
 			readonly kind: "question";
 			readonly question: ModelQuestion;
@@ -170,104 +207,31 @@ export type ThreadOutcome =
 			readonly arguments: Uint8Array;
 	  };
 
-/** The answer to a call. */
-export interface ThreadAnswer {
-	/** The whole JSON-RPC message in UTF-8, on one line; its result may be an error of the tool. */
-	readonly message: Uint8Array;
-	/** The code of that error; `undefined` where the call went well. */
-	readonly code: ErrorCode | undefined;
-	readonly report: CallReport | undefined;
-	/** What has to be kept before anybody sees the answer, where the archive is in the memory of another thread. */
-	readonly originals: readonly Original[];
-}
-
-/** How a job waits. */
-export interface Waiting {
-	/** In whose turn it comes: those of one principal wait behind each other. */
-	readonly principal: string;
-	/** Ends it, also while it waits; its thread is stopped. */
-	readonly signal: AbortSignal;
-	/** Whether it was taken in before, and is not refused any more. */
-	readonly isAdmitted: boolean;
-	/** Called when its turn comes. */
-	readonly onBegin?: () => void;
-}
-
-/** How busy a pool is, in calls. */
-export interface PoolStats {
-	readonly running: number;
-	readonly queued: number;
-	/** Most that run at the same time. */
-	readonly capacity: number;
-}
-
-/** Threads that take the calls which would hold up everybody else. */
-export interface CallPool {
-	/**
-	 * Runs a job when its turn comes.
-	 *
-	 * @throws BusyError where too many others wait.
-	 * @throws The signal's reason where the signal ended it.
-	 */
-	run(job: ThreadJob, waiting: Waiting): Promise<ThreadOutcome>;
-	stats(): PoolStats;
-	/** Ends every job and every thread. */
-	close(): Promise<void>;
-}
-
-/** How large a pool is. */
-export interface PoolOptions {
-	/** Threads. Default: one less than processors, 1 at least. */
-	readonly threads?: number | undefined;
-	/** Most calls that wait for a thread. Default 64. */
-	readonly maxQueue?: number | undefined;
-	/** Most bytes of arguments that wait, in all. Default 256 MiB. */
-	readonly maxQueueBytes?: number | undefined;
-}
-
-/** Jobs that wait, of several owners. */
-export interface FairQueue<Job> {
-	/** Takes a job in; false where it would be over a ceiling. One that is `admitted` is taken in any case. */
-	add(entry: Entry<Job>, how: { readonly isAdmitted: boolean }): boolean;
-	/** Takes a job out before its turn. */
-	remove(entry: Entry<Job>): void;
-	/** Takes out the job whose turn it is; `undefined` where none waits. */
-	next(): Entry<Job> | undefined;
-	size(): number;
-}
-
-/** A job that waits. */
 export interface Entry<Job> {
 	readonly owner: string;
 	readonly bytes: number;
 	readonly job: Job;
 }
 
-/** Most that waits. */
-export interface FairQueueLimits {
-	readonly jobs: number;
-	readonly bytes: number;
-}
-
-/** Makes an empty queue: owners take turns, and the jobs of one come in the order in which they were added. */
-export function createFairQueue<Job>(limits: FairQueueLimits): FairQueue<Job> {
+/** Makes an empty queue: owners take turns, and the jobs of one owner keep their order. */
+export function createFairQueue<Job>(limits: { readonly jobs: number; readonly bytes: number }) {
 	// An owner who has had a turn goes to the end; one without jobs is not there.
 	const owners = new Map<string, Entry<Job>[]>();
 	let [jobs, bytes] = [0, 0];
-
 	const count = (entry: Entry<Job>, change: 1 | -1): void => {
 		jobs += change;
 		bytes += change * entry.bytes;
 	};
 	return {
-		add(entry, { isAdmitted }) {
+		/** Takes a job in; false where it would be over a ceiling, unless it was admitted before. */
+		add(entry: Entry<Job>, { isAdmitted }: { readonly isAdmitted: boolean }): boolean {
 			const isOver = jobs >= limits.jobs || (jobs > 0 && bytes + entry.bytes > limits.bytes);
 			if (isOver && !isAdmitted) return false;
 			owners.set(entry.owner, [...(owners.get(entry.owner) ?? []), entry]);
 			count(entry, 1);
 			return true;
 		},
-		remove(entry) {
+		remove(entry: Entry<Job>): void {
 			const own = owners.get(entry.owner) ?? [];
 			const rest = own.filter((one) => one !== entry);
 			if (rest.length === own.length) return;
@@ -275,7 +239,8 @@ export function createFairQueue<Job>(limits: FairQueueLimits): FairQueue<Job> {
 			else owners.set(entry.owner, rest);
 			count(entry, -1);
 		},
-		next() {
+		/** Takes out the job whose turn it is; `undefined` where none waits. */
+		next(): Entry<Job> | undefined {
 			const [turn] = owners;
 			if (turn === undefined) return undefined;
 			const [owner, [first, ...rest]] = turn;

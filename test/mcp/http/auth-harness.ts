@@ -1,9 +1,6 @@
 import { onTestFinished } from "vitest";
-import {
-	type AuthenticationOptions,
-	createAuthentication,
-	createPrincipalArchives,
-} from "../../../src/mcp/http/authenticate.ts";
+import { createPrincipalArchives } from "../../../src/mcp/archives.ts";
+import { type AuthenticationOptions, createAuthentication } from "../../../src/mcp/http/authenticate.ts";
 import type { HttpOptions } from "../../../src/mcp/http/server.ts";
 import type { LogEvent } from "../../../src/operations/edit-record.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createPrincipalArchives } from "../../../src/mcp/http/authenticate.ts";
+import { createPrincipalArchives } from "../../../src/mcp/archives.ts";
 import { createMetrics, measureArchives } from "../../../src/mcp/http/metrics.ts";
 import type { CallEnd } from "../../../src/mcp/run-tool.ts";
 import { resolvePolicy } from "../../../src/policy/layers.ts";

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { chmod, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { namespaceOfPrincipal } from "../../../src/mcp/http/caller.ts";
+import { namespaceOfPrincipal } from "../../../src/mcp/archives.ts";
 import { createTokenList, findToken, parseAuthTokens } from "../../../src/mcp/http/tokens.ts";
 import type { LogEvent } from "../../../src/operations/edit-record.ts";
 import { patience } from "../../support/patience.ts";

@@ -13,8 +13,10 @@ function stubOutlet(waits = 0): StubOutlet {
 	const outlet: StubOutlet = {
 		waits,
 		isCut: false,
-		unread: () => outlet.waits,
-		cut() {
+		get writableLength() {
+			return outlet.waits;
+		},
+		destroy() {
 			outlet.isCut = true;
 			outlet.waits = 0;
 		},

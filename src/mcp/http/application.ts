@@ -1,0 +1,196 @@
+import { once } from "node:events";
+import type { OutgoingHttpHeaders, Server, ServerResponse } from "node:http";
+import { type AddressInfo, isIP } from "node:net";
+import { hostHeaderValidation } from "@modelcontextprotocol/sdk/server/middleware/hostHeaderValidation.js";
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import { PalimpsestError } from "../../errors.ts";
+import type { Log } from "../../operations/edit-record.ts";
+import { type Address, hostInUrl, isLoopback } from "./address.ts";
+
+/**
+ * Makes an Express application. Host and Origin are checked before any route, also for unknown paths: otherwise a web page
+ * could reach the server through a name that points at this machine (DNS rebinding).
+ */
+export function createApplication(options: {
+	/** The check of the Host header. */
+	readonly hostCheck: RequestHandler;
+	/** The address under which clients reach the server, if it differs from its own. */
+	readonly publicUrl: URL | undefined;
+	/** The routes, and other handlers, in their order. */
+	readonly routes: readonly RequestHandler[];
+	/** The answer for paths that no route serves. */
+	readonly notFound: string;
+	readonly log: Log;
+}): Express {
+	const { hostCheck, publicUrl, routes, notFound, log } = options;
+	const application = express();
+	application.disable("x-powered-by");
+	application.disable("etag");
+	application.use(setSecurityHeaders, hostCheck, checkOrigin(publicUrl), ...routes);
+	application.use((_request, response) => refuse(response, { status: 404, message: `Not found. ${notFound}` }));
+	application.use(answerError(log));
+	return application;
+}
+
+/** Makes the handler of errors that routes threw. A defect is logged by name and described to nobody. */
+function answerError(log: Log): ErrorRequestHandler {
+	// Express recognises an error handler by its four parameters.
+	return (error, request, response, _next) => {
+		const clientLeft = request.destroyed && !request.complete;
+		const refusal = refusalOf(error);
+		if (refusal.status === 500 && !clientLeft) {
+			const name = error instanceof Error ? error.name : typeof error;
+			log({ level: "error", message: "A request failed", data: { event: "defect", transport: "http", error: name } });
+		}
+		if (response.headersSent) response.destroy();
+		else refuse(response, refusal);
+	};
+}
+
+const refusals: Readonly<Record<string, Omit<Refusal, "message">>> = {
+	payload_too_large: { status: 413 },
+	rate_limit: { status: 503, headers: { "Retry-After": "1" } },
+	invalid_argument: { status: 400, code: -32_600 },
+	invalid_json: { status: 400, code: -32_700 },
+};
+
+function refusalOf(error: unknown): Refusal {
+	const known = error instanceof PalimpsestError ? refusals[error.code] : undefined;
+	if (known) return { ...known, message: (error as PalimpsestError).message };
+	// Express gives a status to mistakes of the client, such as a path that cannot be decoded.
+	const status = error instanceof Error && "status" in error ? Number(error.status) : 500;
+	if (status >= 400 && status < 500) return { status, message: "The request cannot be understood." };
+	return { status: 500, code: -32_603, message: "The request failed by a defect of the server." };
+}
+
+/**
+ * Starts to listen and returns the port, also where the requested one is 0.
+ *
+ * @throws PalimpsestError `invalid_argument` if the address is not available.
+ */
+export async function listen(server: Server, { host, port }: Address): Promise<number> {
+	server.listen(port, host);
+	try {
+		await once(server, "listening");
+	} catch (cause) {
+		const code = cause instanceof Error && "code" in cause ? String(cause.code) : "unknown error";
+		const reasons: Readonly<Record<string, string>> = {
+			EADDRINUSE: `Port ${port} of ${host} is in use. End the program that holds it, or choose another port; 0 takes a free one.`,
+			EACCES: `Port ${port} needs rights that this process has not. Choose one from 1024 on.`,
+		};
+		const other = `Cannot listen on port ${port} of ${host} (${code}). Choose another address, such as 127.0.0.1.`;
+		throw new PalimpsestError("invalid_argument", reasons[code] ?? other, { cause });
+	}
+	return (server.address() as AddressInfo).port;
+}
+
+/** The reason why a request is refused. */
+export interface Refusal {
+	/** HTTP status. */
+	readonly status: number;
+	/** JSON-RPC error code; -32000 if no other one is more precise. */
+	readonly code?: number;
+	readonly message: string;
+	/** More headers, such as Allow or Retry-After. */
+	readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers a request with a JSON-RPC error that belongs to no call, as MCP requires for errors of the transport. */
+export function refuse(response: ServerResponse, { status, code = -32_000, message, headers = {} }: Refusal): void {
+	const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null });
+	response
+		.writeHead(status, { ...headers, "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) })
+		.end(body);
+}
+
+/**
+ * Makes a handler that refuses requests for hosts other than this one. Otherwise a web page could reach the server through
+ * a name that points at this machine (DNS rebinding). A server that listens on every address accepts any address as its
+ * own, because rebinding needs a name.
+ */
+export function checkHost(own: { readonly host: string; readonly publicUrl: URL | undefined }): RequestHandler {
+	const host = hostInUrl(own.host);
+	const names = ["localhost", "127.0.0.1", "[::1]", host, ...(own.publicUrl ? [own.publicUrl.hostname] : [])];
+	const check = hostHeaderValidation(names);
+	const isEverywhere = ["0.0.0.0", "[::]"].includes(host);
+	return (request, response, next) =>
+		requireOneHost(request, response, () =>
+			isEverywhere && isAddress(request.headers.host ?? "") ? next() : check(request, response, next),
+		);
+}
+
+/** Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first of them, while a proxy may use the last. */
+export const requireOneHost: RequestHandler = (request, response, next) => {
+	if ((request.headersDistinct.host?.length ?? 0) < 2) return next();
+	refuse(response, { status: 400, message: "Expected one Host header." });
+};
+
+function isAddress(hostHeader: string): boolean {
+	const address = /^\[(?<six>[^\]]+)\](?::\d+)?$|^(?<four>[\d.]+)(?::\d+)?$/.exec(hostHeader)?.groups;
+	return isIP(address?.six ?? address?.four ?? "") !== 0;
+}
+
+/**
+ * Makes a handler that refuses requests that a foreign web page makes a browser send. Pages of this machine and of the
+ * server's own address pass. So do programs other than browsers: they send no Origin.
+ */
+function checkOrigin(publicUrl: URL | undefined): RequestHandler {
+	return (request, response, next) => {
+		const { origin, "sec-fetch-site": site } = request.headers;
+		// An image or a link on any page makes a browser send a GET without Origin; /sse would open a session for it.
+		const isOwn = origin === undefined ? site !== "cross-site" && site !== "same-site" : isOwnOrigin(origin, publicUrl);
+		if (isOwn) return next();
+		refuse(response, { status: 403, message: "Requests from web pages of other origins are refused." });
+	};
+}
+
+function isOwnOrigin(origin: string, publicUrl: URL | undefined): boolean {
+	if (origin === publicUrl?.origin) return true;
+	if (!URL.canParse(origin)) return false;
+	const { protocol, hostname } = new URL(origin);
+	return (protocol === "http:" || protocol === "https:") && isLoopback(hostname);
+}
+
+/** Refuses bodies that are not plain JSON before they are read. */
+export const requireJson: RequestHandler = (request, response, next) => {
+	const encoding = request.headers["content-encoding"] ?? "identity";
+	if (request.is("application/json") && encoding === "identity") return next();
+	refuse(response, { status: 415, message: "Expected Content-Type: application/json, without Content-Encoding." });
+};
+
+/**
+ * Makes a handler that refuses every other method. Put it before a path's routes: Express would send a HEAD to the GET
+ * route, which opens a stream.
+ */
+export function onlyMethods(...methods: readonly string[]): RequestHandler {
+	const allow = methods.join(", ");
+	return (request, response, next) => {
+		if (methods.includes(request.method)) return next();
+		refuse(response, { status: 405, message: `Expected one of ${allow}.`, headers: { Allow: allow } });
+	};
+}
+
+/** No answer is a web page: browsers must not show, frame, store or guess the type of any. */
+const securityHeaders = {
+	"X-Content-Type-Options": "nosniff",
+	"Cache-Control": "no-store",
+	"Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Referrer-Policy": "no-referrer",
+};
+
+/** Sets the headers that restrict browsers. The SDK allows its streams to be stored; this overrides that. */
+const setSecurityHeaders: RequestHandler = (_request, response, next) => {
+	response.set(securityHeaders);
+	const writeHead: WriteHead = response.writeHead.bind(response);
+	response.writeHead = (status: number, ...[headers]: unknown[]) => {
+		const given = Object.entries((headers ?? {}) as OutgoingHttpHeaders);
+		const noStore = given.map(([name, value]) =>
+			name.toLowerCase() === "cache-control" ? [name, "no-store, no-transform"] : [name, value],
+		);
+		return writeHead(status, Object.fromEntries(noStore));
+	};
+	next();
+};
+
+type WriteHead = (status: number, headers: OutgoingHttpHeaders) => Parameters<RequestHandler>[1];

@@ -1,0 +1,311 @@
+import { z } from "zod";
+import type { JsonObject } from "../conversation/json.ts";
+import { PalimpsestError } from "../errors.ts";
+import type { GuardWithCompactionReport } from "../operations/guard-with-compaction.ts";
+import { originalsOf } from "../operations/originals.ts";
+import type { Recalled, RecalledListing, RecalledPart } from "../operations/recall.ts";
+import type { TruncateOutcome } from "../operations/truncate.ts";
+import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
+import type { PolicyLayer } from "../policy/schema.ts";
+import { callWithSummary, summaryPlaceholder, summaryRequestAnswer } from "./answer.ts";
+import {
+	answerConversation,
+	callCompaction,
+	conversationInput,
+	conversationOutput,
+	type EditConversation,
+} from "./conversation-tool.ts";
+import { contextReportUri, originalLink } from "./resources.ts";
+import {
+	type Answer,
+	beside,
+	callPolicy,
+	defineTool,
+	fileWritingTool,
+	policyInput,
+	pureTool,
+	type Tool,
+} from "./tool.ts";
+
+const maskConversation = defineTool({
+	name: "mask_conversation",
+	title: "Mask old tool results",
+	description:
+		"Shrinks an agent conversation before its next model call: old tool results become one-line placeholders. Messages, order, calls and ids stay, so call/result pairing never breaks; errors stay.",
+	annotations: fileWritingTool,
+	inputSchema: z.object({ ...conversationInput, policy: policyInput(["media", "thinking", "mask"]) }),
+	outputSchema: conversationOutput,
+	async handle(input, context) {
+		const { maskConversation: mask } = await import("../operations/mask.ts");
+		const policy = callPolicy(context, input.policy);
+		const { log, archive } = context;
+		const edit: EditConversation = (given) => mask({ ...given, policy, archive, recall: "offered", log });
+		return answerConversation({ input, context, policy, edit, done: "masked" });
+	},
+});
+
+const guardContext = defineTool({
+	name: "guard_context",
+	title: "Fit a conversation into the context window",
+	description:
+		"Fits a conversation into its model's context window: truncates huge tool results, masks old ones, then drops the oldest groups (a call with its results). System messages, the task and the newest message stay. Says whether it fits, by how much not, and what takes most.",
+	annotations: fileWritingTool,
+	inputSchema: z.object({
+		...conversationInput,
+		model: z.string().min(1).optional().describe("Model whose window and tokenizer count."),
+		context_window: z.int().optional().describe("Window in tokens, if not the model's own."),
+		reserve_tokens: z.int().optional().describe("Tokens to leave for the answer."),
+		tools: z.array(z.unknown()).optional().describe("Tool schemas sent along."),
+		usage: z.looseObject({}).optional().describe("Provider's usage of the last answer."),
+		last_response: z.looseObject({}).optional().describe("Provider's last answer: if cut off, asks for less."),
+		policy: policyInput(["media", "thinking", "mask", "guard", "truncate"]),
+	}),
+	outputSchema: conversationOutput.extend({ context: z.looseObject({}).optional() }),
+	app: contextReportUri,
+	async handle(input, context) {
+		// Loaded on demand, with every format: a client that lists the tools waits for less.
+		const { guardWithCompaction } = await import("../operations/guard-with-compaction.ts");
+		const policy = callPolicy(context, input.policy);
+		const { model, context_window: contextWindow, reserve_tokens: reserveTokens, tools, usage } = input;
+		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse: input.last_response };
+		const { log, archive, signal, onProgress } = context;
+		const compaction = () => callCompaction(context, { policy });
+		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
+		const edit: EditConversation = async (one) => {
+			if (input.respond_with !== "report") {
+				return withNextCall(await guardWithCompaction({ ...one, ...given, ...shell, compaction }), input);
+			}
+			const layers = [...context.layers, (input.policy ?? {}) as PolicyLayer];
+			const request = { ...one, ...given, layers, originals: originalsOf(shell) };
+			const { reportContext } = await import("../operations/report.ts");
+			const { contextText } = await import("../operations/report-text.ts");
+			const report = await reportContext(request);
+			const text = contextText(report, { columns: 100, bars: "none" });
+			const isWindowKnown = (contextWindow ?? policy.guard.context_window_override) !== null;
+			// A session may name the model that the caller does not.
+			const known = isWindowKnown ? given : { ...given, model: report.model ?? undefined };
+			const guarded = await guardWithCompaction({ ...one, ...known, ...shell, compaction });
+			return { ...withNextCall(guarded, input), context: { report, text } };
+		};
+		return answerConversation({ input, context, policy, edit, done: "guarded" });
+	},
+});
+
+/** Spells out the call that brings the summary, where a compaction before the guard asks the caller for one. */
+function withNextCall<Guarded extends { readonly report: GuardWithCompactionReport }>(
+	guarded: Guarded,
+	{ messages, path, model, context_window, policy }: JsonObject,
+): Guarded {
+	const { compaction } = guarded.report;
+	if (compaction?.result !== "summary_requested" || !compaction.request) return guarded;
+	const next_call = callWithSummary(compaction.request, { messages, path, model, context_window, policy });
+	const request = { ...compaction.request, next_call };
+	return { ...guarded, report: { ...guarded.report, compaction: { ...compaction, request } } };
+}
+
+/** Members that a model can do without, in two steps: the marks in the text tell which lines are left out. */
+const [spare, unneeded] = [
+	["band", "encoding", "method", "factor", "chars", "kept_lines", "omitted_chars", "omitted"],
+	["strategy", "tokens", "lines", "omitted_lines"],
+] as const;
+
+/** Forms of the answer, the fullest first: where the answer has to be small, the text needs the room. */
+const forms: readonly ((outcome: TruncateOutcome) => Answer)[] = [
+	({ text, report }) => {
+		const { ref, chars } = report;
+		const blocks = ref === undefined ? [] : [originalLink({ ref, chars: chars.before })];
+		return { text, ...report, [beside]: { blocks } };
+	},
+	({ text, report }) => without({ text, ...report }, spare),
+	({ text, report }) => without({ text, ...report }, [...spare, ...unneeded]),
+];
+
+function without(answer: Answer, names: readonly string[]): Answer {
+	return Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)));
+}
+
+/** The two things that hosts show of an answer: its structured content, or its blocks, the first of which repeats that. */
+function shownOf(answer: Answer): readonly string[] {
+	const json = JSON.stringify(answer);
+	const blocks = answer[beside]?.blocks ?? [];
+	return [json, [json, ...blocks.map((block) => JSON.stringify(block))].join("\n")];
+}
+
+const truncateOutput = defineTool({
+	name: "truncate_output",
+	title: "Truncate a large output",
+	description:
+		"Shortens one large text (log, JSON, diff, …) to head and tail, or to what its structure and your focus say matters. Says what is left out. Within the limit it stays as it is.",
+	annotations: pureTool,
+	inputSchema: z.object({
+		text: z.string().optional().describe("Or give `path`."),
+		path: z.string().optional().describe("File with the text."),
+		max_chars: z.int().optional().describe("Limit"),
+		max_tokens: z.int().optional().describe("Or this."),
+		strategy: z.enum(truncationStrategies).optional(),
+		focus: z.string().optional().describe("What you look for."),
+		policy: policyInput(["truncate"]),
+	}),
+	outputSchema: z.looseObject({ text: z.string().optional(), truncated: z.boolean() }),
+	async handle({ text, path, max_chars: maxChars, max_tokens: maxTokens, policy: override, ...rest }, context) {
+		const policy = callPolicy(context, override);
+		const { archive, log } = context;
+		if ((text === undefined) === (path === undefined)) {
+			throw new PalimpsestError("invalid_argument", "Expected either `text` or `path`, and not both.");
+		}
+		const whole = text ?? (await context.files.read(path ?? "", policy.limits.max_file_bytes)).toString("utf8");
+		const { truncateToShow } = await import("../operations/truncate.ts");
+		const request = { ...rest, text: whole, policy, maxChars, maxTokens, archive, recall: "offered", log } as const;
+		// Some hosts show all of the answer as JSON, so that all of it has to be within a limit in tokens.
+		const { outcome, way } = await truncateToShow(
+			request,
+			forms.map((write) => (one) => shownOf(write(one))),
+		);
+		return (forms[way] as (typeof forms)[number])(outcome);
+	},
+});
+
+const compactConversation = defineTool({
+	name: "compact_conversation",
+	title: "Compact a conversation",
+	description:
+		"Compacts a conversation: hides old tool results, else replaces old messages by a summary. May answer with `summary_request`: write that summary, then make the call it spells out.",
+	annotations: { ...fileWritingTool, idempotentHint: false, openWorldHint: true },
+	inputSchema: z.object({
+		...conversationInput,
+		strategy: z.enum(builtInStrategies).optional(),
+		force: z.boolean().optional().describe("Also while the window has room."),
+		summary: z.string().optional().describe("Your summary."),
+		summary_token: z.string().optional().describe("From `summary_request`."),
+		model: z.string().min(1).optional(),
+		context_window: z.int().optional(),
+		policy: policyInput(["compaction"]),
+	}),
+	outputSchema: conversationOutput,
+	async handle(input, context) {
+		const { summary, summary_token: token } = input;
+		if (token !== undefined && summary === undefined) {
+			throw new PalimpsestError("invalid_argument", "Expected `summary_token` only together with `summary`.");
+		}
+		if (summary?.trim() === summaryPlaceholder) {
+			throw new PalimpsestError("invalid_argument", `Expected your own summary in the place of ${summaryPlaceholder}.`);
+		}
+		const { compactConversation: compact } = await import("../operations/compact.ts");
+		const policy = callPolicy(context, input.policy);
+		const given = summary === undefined ? undefined : ({ kind: "given", summary, token } as const);
+		const how = await callCompaction(context, { policy, named: input.strategy, summary: given });
+		const { log, archive, signal, onProgress } = context;
+		const { model, context_window: contextWindow } = input;
+		const force = input.force || summary !== undefined;
+		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
+		const edit: EditConversation = async (one) => {
+			const outcome = await compact({ ...one, model, contextWindow, force, ...how, ...shell });
+			if (!outcome.request || outcome.error) return outcome;
+			const { request, report } = outcome;
+			return { ...outcome, instead: summaryRequestAnswer({ request, report, input }) };
+		};
+		return answerConversation({ input, context, policy, edit, done: "compacted" });
+	},
+});
+
+// The archive checks all bounds, which would cost every conversation tokens.
+const count = z.int().optional();
+
+/** The tool `recall_original`: reads an original that was masked, truncated or dropped. */
+export const recallOriginal = defineTool({
+	name: "recall_original",
+	title: "Recall an original",
+	description:
+		"Reads the original that a placeholder names by ref= or réf=: left out on purpose, kept intact, no error. Whole or in part; answers hold max_tokens (2000).",
+	annotations: pureTool,
+	inputSchema: z.object({
+		ref: z.string().optional(),
+		tool_call_id: z.string().optional().describe("Or this."),
+		lines: z.string().optional().describe('"120-180"'),
+		chars: z.string().optional(),
+		grep: z.string().optional().describe("Pattern"),
+		context: count,
+		head: count,
+		tail: count,
+		max_tokens: count,
+	}),
+	outputSchema: z.looseObject({}),
+	async handle({ tool_call_id: toolCallId, max_tokens: maxTokens, ...rest }, { archive, ...context }) {
+		if (!archive) throw new PalimpsestError("archive_unavailable", "Nothing is kept here that could be recalled.");
+		const { recallOriginal: recall } = await import("../operations/recall.ts");
+		const policy = callPolicy(context, undefined);
+		return recalledAnswer(await recall({ ...rest, archive, policy, toolCallId, maxTokens, showsImages: true }));
+	},
+});
+
+/**
+ * A recalled original as a tool's answer. The text block holds one line of description, then the recalled text as it was: a
+ * model reads that more easily than the same text within JSON.
+ */
+export function recalledAnswer(recalled: Recalled): Answer {
+	switch (recalled.kind) {
+		case "part": {
+			const { part } = recalled;
+			return { ...part, [beside]: { text: `${describePart(part)}\n${part.text}` } };
+		}
+		case "image": {
+			const { listing, image } = recalled;
+			const { mediaType, bytes, data } = image;
+			const text = `${describe(listing)}: ${mediaType}, ${bytes} bytes, follows.`;
+			const blocks = [{ type: "image" as const, data, mimeType: mediaType }];
+			return { ...listing, image: { media_type: mediaType, bytes }, [beside]: { text, blocks } };
+		}
+		case "several": {
+			const { originals, leftOut } = recalled;
+			const lines = [
+				"Several originals have this tool_call_id. Ask for one by its ref:",
+				...originals.map((one) => `${one.ref} ${describe(one)}, ${one.chars} characters`),
+				...(leftOut > 0 ? [`and ${leftOut} more`] : []),
+			];
+			const left = leftOut > 0 ? { left_out_originals: leftOut } : {};
+			return { originals, ...left, [beside]: { text: lines.join("\n") } };
+		}
+	}
+}
+
+/** One line: which original this is, how much of it, and how to ask for the rest. */
+function describePart(part: RecalledPart): string {
+	const { total, shown, matches, redactions, next } = part;
+	const isWhole = part.left_out_chars === 0 && shown?.chars.start === 0 && shown.chars.end === total.chars && !matches;
+	const extent =
+		shown === null
+			? `none of ${total.lines} lines`
+			: isWhole
+				? `all ${total.lines} lines`
+				: `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}, characters ${shown.chars.start}-${shown.chars.end} of ${total.chars}`;
+	const facts = [
+		matches ? `${matches.shown} of ${matches.found} matching lines, ${extent}` : extent,
+		...(redactions > 0 ? [`${redactions} places were redacted before it was kept`] : []),
+		...(next ? [`for more call recall_original ${JSON.stringify(next)}`] : []),
+	];
+	return `[${describe(part)}: ${facts.join("; ")}]`;
+}
+
+const kinds: Readonly<Record<RecalledListing["kind"], string>> = {
+	result: "Original result",
+	text: "Original text",
+	arguments: "Original arguments",
+	group: "Dropped messages, JSON",
+	media: "Original part, JSON",
+	places: "Places",
+};
+
+function describe({ kind, tool_name, archived_at }: RecalledListing): string {
+	// A tool's name comes from the conversation, so it is quoted and cut.
+	const tool = tool_name === undefined ? "" : ` of ${JSON.stringify(tool_name.slice(0, 64))}`;
+	return `${kinds[kind]}${tool}, kept ${archived_at}`;
+}
+
+/** Every tool, in the order in which clients list them; `recall_original` only where originals are kept. */
+export const tools: readonly Tool[] = [
+	maskConversation,
+	guardContext,
+	truncateOutput,
+	compactConversation,
+	recallOriginal,
+];
