@@ -21,11 +21,9 @@ import { addSignature, readVercelPart } from "./vercel-model.ts";
 
 /**
  * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A call and its result are in one
- * part, and one assistant message holds all steps of an answer, each a call of the model, from one `step-start` to the
- * next. Each step is a message here, made up of its parts: a message without some of its steps is valid, and without any
- * it sends nothing to the model. The only step of a message goes with the whole of it. Parts that are for the screen
- * alone (sources, `data-…`) are not counted. Where v4 keeps its calls in `toolInvocations` alone, all of them are one
- * message, as nothing there can be dropped apart.
+ * part, and an assistant message holds all steps of an answer, from one `step-start` to the next. Each step is a message
+ * here, made up of its parts; the only step of a message goes with the whole of it. Parts that are for the screen alone
+ * (sources, `data-…`) are not counted. Calls that v4 keeps in `toolInvocations` alone cannot be dropped apart.
  */
 export const vercelUi: Format = {
 	name: "vercel-ui",
