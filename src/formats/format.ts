@@ -190,7 +190,8 @@ export function countPart(draft: MessageDraft, part: unknown, media: MediaNode |
 }
 
 /** Adds a reasoning block and counts its text. `isItem`: OpenAI wants it beside the call that followed it. */
-export function addThinking(draft: MessageDraft, path: Path, text: string, bound: boolean, isItem = false): void {
+export function addThinking(draft: MessageDraft, path: Path, content: unknown, bound: boolean, isItem = false): void {
+	const text = asCountedText(content);
 	draft.thinking.push({ path, text, bound, ...(isItem ? { fixed: true } : {}) });
 	count(draft, text);
 }

@@ -159,7 +159,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 			return;
 		case "reasoning": {
 			const isItem = hasAny(part.metadata, ["itemId"]);
-			addThinking(draft, path, asCountedText(part.text), hasAny(part.metadata, bindings), isItem);
+			addThinking(draft, path, part.text, hasAny(part.metadata, bindings), isItem);
 			return;
 		}
 		case "tool":

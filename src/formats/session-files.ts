@@ -226,21 +226,20 @@ function tiesOfChain(
 	droppedParents: ReadonlyMap<unknown, unknown>,
 ): ReadonlyMap<number, unknown> {
 	const ties = new Map<number, unknown>();
-	let waiting: number | undefined;
+	const { messages } = located;
+	let before: unknown = null;
 	let afterDropped = false;
-	for (const index of links.chain?.(located) ?? []) {
+	for (const index of (links.chain?.(located) ?? []).toReversed()) {
 		if (isDropped[index]) {
 			afterDropped = true;
 			continue;
 		}
-		if (afterDropped && waiting !== undefined) ties.set(waiting, valueAt(located.messages[index], links.id));
-		waiting = index;
+		// Records that lead in a circle begin where it closes.
+		const begins = before === null && droppedParents.has(valueAt(messages[index], links.parent));
+		if (afterDropped || begins) ties.set(index, before);
+		before = valueAt(messages[index], links.id);
 		afterDropped = false;
 	}
-	if (waiting === undefined) return ties;
-	// Records that lead in a circle begin where it closes.
-	const begins = valueAt(located.messages[waiting], links.parent);
-	if (afterDropped || droppedParents.has(begins)) ties.set(waiting, null);
 	return ties;
 }
 

@@ -18,8 +18,6 @@ import {
 	startMessage,
 } from "./format.ts";
 import {
-	asCountedText,
-	booleanAt,
 	hasMember,
 	idAt,
 	isJsonObject,
@@ -113,7 +111,7 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 		count(draft, stringAt(output, "reason"));
 		return;
 	}
-	const isError = booleanAt(part, "isError") ?? (isMcpFailure(part.result) || undefined);
+	const isError = typeof part.isError === "boolean" ? part.isError : isMcpFailure(part.result) || undefined;
 	if (Array.isArray(part.experimental_content)) {
 		// Models are sent the parts; `result` is the tool's own output, kept beside them.
 		const content = readOpenContent(part.experimental_content, [...path, "experimental_content"], readVercelMedia);
@@ -134,7 +132,7 @@ export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft
 			addSignature(part, path, draft);
 			return;
 		case "redacted-reasoning":
-			addThinking(draft, path, asCountedText(part.data), true);
+			addThinking(draft, path, part.data, true);
 			return;
 		case "reasoning": {
 			const details = objectsOf(part.details);
@@ -143,7 +141,7 @@ export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft
 			const bound =
 				isRedacted || holders.some((holder) => bindingKeys.some((key) => stringAt(holder, key) !== undefined));
 			const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
-			addThinking(draft, path, asCountedText(part.text ?? part.reasoning), bound, isItem);
+			addThinking(draft, path, part.text ?? part.reasoning, bound, isItem);
 			return;
 		}
 		default:

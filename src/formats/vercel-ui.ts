@@ -49,7 +49,10 @@ function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObjec
 
 function readMessages(message: JsonObject, path: Path): Message[] {
 	const role = roleOf(message, plainRoles);
-	const invocations = readInvocations(message, path);
+	// v4 keeps its calls here, or second copies of those in the parts.
+	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>
+		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
+	);
 	const { parts } = message;
 	const partsPath = [...path, "parts"];
 	if (Array.isArray(parts) && role === "assistant") {
@@ -76,13 +79,6 @@ function readMessages(message: JsonObject, path: Path): Message[] {
 interface Invocation {
 	readonly tool: JsonObject;
 	readonly path: Path;
-}
-
-/** The members of v4's `toolInvocations`: the calls themselves, or second copies of those in the parts. */
-function readInvocations({ toolInvocations }: JsonObject, path: Path): Invocation[] {
-	return listOf(toolInvocations).flatMap((tool, index) =>
-		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
-	);
 }
 
 /** The indexes of the parts of each step. The parts before the first `step-start` are a step of their own. */
