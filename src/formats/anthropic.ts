@@ -20,7 +20,7 @@ import {
 	roleOf,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, booleanAt, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
+import { asCountedText, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia, tokensOfMedia } from "./media.ts";
 import { readToolContent, textContent } from "./parts.ts";
 
@@ -127,10 +127,10 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 			return;
 		case "thinking":
 			// The signature is not part of the prompt's text.
-			addThinking(draft, path, asCountedText(block.thinking), typeof block.signature === "string");
+			addThinking(draft, path, block.thinking, typeof block.signature === "string");
 			return;
 		case "redacted_thinking":
-			addThinking(draft, path, asCountedText(block), true);
+			addThinking(draft, path, block, true);
 			return;
 		case "tool_use":
 			addCall(draft, idAt(block, "id"), stringAt(block, "name"), block.input);
@@ -139,7 +139,7 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 			addResult(draft, {
 				callId: idAt(block, "tool_use_id"),
 				...readToolContent(block.content, childPath(path, "content"), readResultMedia),
-				isError: booleanAt(block, "is_error"),
+				isError: typeof block.is_error === "boolean" ? block.is_error : undefined,
 			});
 			return;
 	}
@@ -187,20 +187,18 @@ export function readAnthropicMedia(block: JsonObject, path: Path): MediaNode | u
 		write: (text) => ({ type: "text", text, ...(cache_control === undefined ? {} : { cache_control }) }),
 	});
 	if (block.type === "image") return node;
-	const content = readDocumentText(source, [...path, "source"]);
+	const content =
+		source.type === "text"
+			? textContent(stringAt(source, "data") ?? "", [...path, "source", "data"])
+			: source.type === "content"
+				? readToolContent(source.content, [...path, "source", "content"], readAnthropicMedia)
+				: undefined;
 	const beside = (stringAt(block, "title") ?? "").length + (stringAt(block, "context") ?? "").length;
 	const tokens = (content ? tokensOfMedia(content.media) : node.tokens) + Math.ceil(beside / charactersPerToken);
 	if (!content) return { ...node, tokens };
 	const { texts } = content;
 	const bytes = texts.reduce((sum, { text }) => sum + Buffer.byteLength(text, "utf8"), 0);
 	return { ...node, bytes: content.media.length > 0 ? undefined : bytes, tokens, texts };
-}
-
-/** The text of a document that is given as such, with the media among it. */
-function readDocumentText(source: JsonObject, path: Path) {
-	if (source.type === "text") return textContent(stringAt(source, "data") ?? "", [...path, "data"]);
-	if (source.type !== "content") return undefined;
-	return readToolContent(source.content, [...path, "content"], readAnthropicMedia);
 }
 
 /**

@@ -15,7 +15,7 @@ import {
 	roleOf,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, hasMember, idAt, memberAt, objectsOf, stringAt } from "./json-values.ts";
+import { hasMember, idAt, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { mediaContent, opaque, readJsonTexts, readPartList, readWrappedContent, type ToolContent } from "./parts.ts";
 
@@ -86,9 +86,9 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 	} else if (isJsonObject(reasoningContent)) {
 		const { reasoningText, redactedContent } = reasoningContent;
 		// The signature is not part of the prompt's text.
-		const text = asCountedText(isJsonObject(reasoningText) ? reasoningText.text : redactedContent);
+		const content = isJsonObject(reasoningText) ? reasoningText.text : redactedContent;
 		const isSigned = isJsonObject(reasoningText) && typeof reasoningText.signature === "string";
-		addThinking(draft, path, text, isSigned || redactedContent !== undefined);
+		addThinking(draft, path, content, isSigned || redactedContent !== undefined);
 	} else if (!isJsonObject(cachePoint)) {
 		countPart(draft, stringAt(block, "text") ?? block, readBedrockMedia(block, path));
 	}
@@ -108,9 +108,6 @@ function readResultBlock(block: unknown, path: Path): ToolContent {
 	return readJsonTexts(block, path, () => undefined);
 }
 
-/** Documents that are plain text, by the `format` that their block names. */
-const textFormats = new Set(["txt", "md", "csv", "html"]);
-
 /** An image, a recording or a document; its bytes are in base64 where the conversation is JSON. */
 function readBedrockMedia(block: JsonObject, path: Path): MediaNode | undefined {
 	const kind = mediaKinds.find((one) => isJsonObject(block[one]));
@@ -119,7 +116,7 @@ function readBedrockMedia(block: JsonObject, path: Path): MediaNode | undefined 
 	// A document may hold its text as it is: that is counted, not estimated.
 	if (isJsonObject(source) && hasMember(source, "text", "content")) return undefined;
 	const name = typeof format === "string" ? format : "";
-	const family = kind !== "document" ? kind : textFormats.has(name) ? "text" : "application";
+	const family = kind !== "document" ? kind : ["txt", "md", "csv", "html"].includes(name) ? "text" : "application";
 	return readMedia({
 		path,
 		// Bedrock has models of many providers.

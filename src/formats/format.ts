@@ -6,7 +6,6 @@ import {
 	type Message,
 	type Path,
 	type Role,
-	type TextNode,
 	type ThinkingBlock,
 	type ToolCall,
 	type ToolResult,
@@ -81,10 +80,7 @@ export function roleOf(message: JsonObject, roles: Readonly<Record<string, Role>
 	return (Object.hasOwn(roles, name) && roles[name]) || "other";
 }
 
-/**
- * `true`: this exists in one format only. `false`: it fits, as it may fit others. A text: it does not fit, and this is
- * what was expected.
- */
+/** `true`: only this format has such a value; `false`: others may have it too; a text: what was expected instead. */
 type Probed = boolean | string;
 
 /** Probes each value of a list. `otherwise` is the fit where none is certain: a text says what was looked for in vain. */
@@ -137,10 +133,7 @@ export function probeParts(
 	return certain;
 }
 
-/**
- * Reads a conversation value by value. `keys` are the fields of the request body that each call sends along: tool
- * schemas, a system prompt beside the messages.
- */
+/** Reads a conversation value by value. `keys` are those of `readSurroundings`. */
 export function readTranscript(
 	format: string,
 	located: LocatedMessages,
@@ -160,7 +153,7 @@ export function transcriptOf(
 	return { format, messages, surroundings, opensWithUser: false };
 }
 
-/** The texts of a request body's own fields that each call sends along. */
+/** The texts of a request body's own fields that each call sends along: tool schemas, a system prompt. */
 export function readSurroundings(body: unknown, keys: readonly string[]): string[] {
 	if (!isJsonObject(body)) return [];
 	return keys.flatMap((key) => {
@@ -198,7 +191,8 @@ export function countPart(draft: MessageDraft, part: unknown, media: MediaNode |
 }
 
 /** Adds a reasoning block and counts its text. `isItem`: OpenAI wants it beside the call that followed it. */
-export function addThinking(draft: MessageDraft, path: Path, text: string, bound: boolean, isItem = false): void {
+export function addThinking(draft: MessageDraft, path: Path, content: unknown, bound: boolean, isItem = false): void {
+	const text = asCountedText(content);
 	draft.thinking.push({ path, text, bound, ...(isItem ? { fixed: true } : {}) });
 	count(draft, text);
 }
@@ -233,15 +227,10 @@ export function addCall(draft: MessageDraft, id: string | undefined, name: strin
 	draft.counted.push(name ?? "", asCountedText(input));
 }
 
+type ReadResult = ToolContent & Pick<ToolResult, "callId"> & Partial<Pick<ToolResult, "copies" | "isError">>;
+
 /** Adds a result, and counts what it holds beside its texts. */
-export function addResult(
-	draft: MessageDraft,
-	result: ToolContent & {
-		readonly callId: string | undefined;
-		readonly isError?: boolean | undefined;
-		readonly copies?: readonly TextNode[];
-	},
-): void {
+export function addResult(draft: MessageDraft, result: ReadResult): void {
 	// Much faster than spreading: conversations have thousands of results.
 	const { callId, texts, whole, copies = none, media, isError } = result;
 	draft.results.push({ callId, texts, whole, copies, media, isError });

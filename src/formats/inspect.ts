@@ -18,7 +18,7 @@ import {
 	rolesWithTool,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, idAt, objectsOf, stringAt } from "./json-values.ts";
+import { idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import { readOpenContent } from "./parts.ts";
 
@@ -61,12 +61,12 @@ function readMessage(message: JsonObject, path: Path): Message {
 	}
 	const at = [...path, "content"];
 	if (draft.role === "tool") {
-		const error = isJsonObject(message.error) ? message.error : undefined;
-		if (error) count(draft, stringAt(error, "message"));
+		count(draft, stringAt(objectOf(message.error), "message"));
+		const content = readOpenContent(message.content, at, readMediaPart);
 		addResult(draft, {
 			callId: idAt(message, "tool_call_id"),
-			...readOpenContent(message.content, at, readMediaPart),
-			isError: error ? true : undefined,
+			...content,
+			isError: isJsonObject(message.error) || undefined,
 		});
 	} else readParts(message.content, at, draft, (part, partPath) => readPart(part, partPath, draft));
 	// Older logs keep the reasoning here.
@@ -80,7 +80,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 		// The id of OpenAI's reasoning item, which checks no prefix.
 		const isItem = stringAt(part, "signature")?.startsWith("rs_") ?? false;
 		const bound = !isItem && (typeof part.signature === "string" || part.redacted === true);
-		addThinking(draft, path, asCountedText(part.reasoning), bound, isItem);
+		addThinking(draft, path, part.reasoning, bound, isItem);
 	} else if (part.type === "tool_use") count(draft, part.name, part.arguments, part.result);
 	else countPart(draft, part, readMediaPart(part, path));
 }

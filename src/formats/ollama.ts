@@ -36,10 +36,12 @@ export const ollama: Format = {
 };
 
 function probe(located: LocatedMessages): Fit {
+	const chat = openaiChat.probe(located);
+	if (chat.fit === "none") return chat;
 	const evidence =
 		"a call without an id or with an `index`, a result with `tool_name`, or `images`, among the messages";
-	const own = probeEach(located.messages, evidence, (message) => {
-		if (!isJsonObject(message)) return "an object with `role`";
+	return probeEach(located.messages, evidence, (message) => {
+		if (!isJsonObject(message)) return false;
 		if (Array.isArray(message.content)) return "`content` as a string";
 		const calls = objectsOf(message.tool_calls);
 		const bodies = calls.map((call) => objectOf(call.function));
@@ -52,8 +54,6 @@ function probe(located: LocatedMessages): Fit {
 			bodies.some((body) => typeof body.index === "number")
 		);
 	});
-	const chat: Fit = own.fit === "none" ? own : openaiChat.probe(located);
-	return chat.fit === "none" ? chat : own;
 }
 
 function exchangesOf(message: unknown): readonly Exchange[] {

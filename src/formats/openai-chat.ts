@@ -19,7 +19,7 @@ import {
 	rolesWithTool,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, hasMember, idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
+import { hasMember, idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { readToolContent } from "./parts.ts";
 
@@ -147,7 +147,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 		count(draft, text);
 	} else if (part.type === "think") {
 		// Reasoning as Kimi writes it.
-		addThinking(draft, path, asCountedText(part.think), Boolean(stringAt(part, "encrypted")));
+		addThinking(draft, path, part.think, Boolean(stringAt(part, "encrypted")));
 	} else countPart(draft, part, readChatMedia(part, path));
 }
 
@@ -177,9 +177,6 @@ function readChatMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }
 
-/** Members of which an answer has one; another's message (a UI message of `parts`) has none. */
-const answerKeys = ["content", "text", "tool_calls", "toolCalls", "function_call"];
-
 /**
  * Chat Completions as OpenAI, Mistral and the many compatible endpoints answer, whole or put together from a stream, so
  * that the arguments of a call may be a text that ends anywhere; one choice of it, which is also how Cohere answers; or
@@ -198,7 +195,9 @@ function readChoice(choice: JsonObject): LastResponse | undefined {
 	// An object that says neither why it ended nor has a `message` may be any message.
 	if (!isJsonObject(message) && !hasMember(choice, ...reasonKeys)) return undefined;
 	const answer = isJsonObject(message) ? message : choice;
-	if (!hasMember(answer, ...answerKeys) || isJsonObject(answer.content)) return undefined;
+	// A message of others (a UI message of `parts`) has none of these.
+	if (!hasMember(answer, "content", "text", "tool_calls", "toolCalls", "function_call")) return undefined;
+	if (isJsonObject(answer.content)) return undefined;
 	// A call among the parts of a content, as other APIs and clients write it, would be overlooked here.
 	if (objectsOf(answer.content).some((part) => /tool|function/i.test(stringAt(part, "type") ?? ""))) return undefined;
 	return finishResponse({ reason: memberAt(choice, ...reasonKeys), ...readChatAnswer(answer) });

@@ -92,7 +92,7 @@ function probeMessage(item: JsonObject) {
  */
 function readItems(items: readonly unknown[], base: Path): Message[] {
 	const messages: MessageDraft[] = [];
-	const shellCalls = new Map<string, string>();
+	const shellCalls: ShellCalls = new Map();
 	const lastOutputs = findLastOutputs(items);
 	const seen = new Set<string>();
 	// The latest answer: the references among its items that may be calls, and the index of the last output of its calls.
@@ -113,7 +113,6 @@ function readItems(items: readonly unknown[], base: Path): Message[] {
 			const known = draft.calls.length;
 			readAnswerItem(item, type, path, draft);
 			for (const { id = "" } of draft.calls.slice(known)) seen.add(id);
-			// The outputs of a local shell may name its call by the id of the item.
 			if (type === "local_shell_call") shellCalls.set(idAt(item, "id") ?? "", idAt(item, "call_id") ?? "");
 			continue;
 		}
@@ -155,13 +154,11 @@ function isSearchByProvider(item: JsonObject): boolean {
 	return execution === "server" || idAt(item, "call_id") === undefined;
 }
 
-/** Reads an item that is no part of an answer. `shellCalls` are ids of calls by the ids of their items. */
-export function readOther(
-	item: JsonObject,
-	type: string,
-	path: Path,
-	shellCalls?: ReadonlyMap<string, string>,
-): MessageDraft {
+/** Ids of calls of the local shell by the ids of their items, which its outputs may name. */
+type ShellCalls = Map<string, string>;
+
+/** Reads an item that is no part of an answer. */
+export function readOther(item: JsonObject, type: string, path: Path, shellCalls?: ShellCalls): MessageDraft {
 	if (type === "message") {
 		const draft = startMessage(roleOf(item, roles), path);
 		countParts(item.content, draft);

@@ -148,15 +148,11 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 		case "text":
 			if (draft.role !== "user" || part.ignored !== true) count(draft, asCountedText(part.text));
 			return;
-		case "reasoning":
-			addThinking(
-				draft,
-				path,
-				asCountedText(part.text),
-				hasAny(part.metadata, bindings),
-				hasAny(part.metadata, ["itemId"]),
-			);
+		case "reasoning": {
+			const isItem = hasAny(part.metadata, ["itemId"]);
+			addThinking(draft, path, part.text, hasAny(part.metadata, bindings), isItem);
 			return;
+		}
 		case "tool":
 			readTool(part, path, draft);
 			return;

@@ -83,24 +83,17 @@ function noMedia(): undefined {
 	return undefined;
 }
 
-/**
- * Reads a list of parts. One that holds only texts counts as one text. `textKey`: the key of a part's text, where it is a
- * text; `readOther` reads any other part, whose content is that of the list where it is the only one; `write`: the part that
- * holds a text in the place of all, by default the first one with this text.
- */
-export function readPartList(
-	parts: readonly unknown[],
-	path: Path,
-	{
-		textKey,
-		readOther,
-		write,
-	}: {
-		readonly textKey: (part: JsonObject) => string | undefined;
-		readonly readOther: (part: unknown, path: Path) => ToolContent;
-		readonly write?: (text: string) => JsonObject;
-	},
-): ToolContent {
+interface PartRules {
+	/** The key of a part's text, where the part is a text. */
+	readonly textKey: (part: JsonObject) => string | undefined;
+	/** Reads any other part. If it is the only one, its content is that of the list. */
+	readonly readOther: (part: unknown, path: Path) => ToolContent;
+	/** The part that holds `text` in the place of all parts; by default the first one with this text. */
+	readonly write?: (text: string) => JsonObject;
+}
+
+/** Reads a list of parts. One that holds only texts counts as one text. */
+export function readPartList(parts: readonly unknown[], path: Path, rules: PartRules): ToolContent {
 	const texts: TextNode[] = [];
 	const media: MediaNode[] = [];
 	const counted: string[] = [];
@@ -108,21 +101,21 @@ export function readPartList(
 	let isText = parts.length > 0;
 	for (const [index, part] of parts.entries()) {
 		const at = childPath(path, index);
-		const key = isJsonObject(part) ? textKey(part) : undefined;
+		const key = isJsonObject(part) ? rules.textKey(part) : undefined;
 		if (key !== undefined) {
 			firstKey ??= key;
 			texts.push({ path: childPath(at, key), text: (part as JsonObject)[key] as string });
 			continue;
 		}
 		isText = false;
-		const other = readOther(part, at);
+		const other = rules.readOther(part, at);
 		if (parts.length === 1) return other;
 		texts.push(...other.texts);
 		media.push(...other.media);
 		counted.push(...other.counted);
 	}
-	const one = write ?? ((text: string) => ({ ...(parts[0] as JsonObject), [firstKey ?? "text"]: text }));
-	return { texts, whole: isText ? { path, write: (text) => [one(text)] } : undefined, media, counted };
+	const write = rules.write ?? ((text: string) => ({ ...(parts[0] as JsonObject), [firstKey ?? "text"]: text }));
+	return { texts, whole: isText ? { path, write: (text) => [write(text)] } : undefined, media, counted };
 }
 
 function readTypedParts(parts: readonly unknown[], path: Path, readMedia: ReadMedia): ToolContent {

@@ -17,7 +17,7 @@ import {
 	startMessage,
 	transcriptOf,
 } from "./format.ts";
-import { asCountedText, booleanAt, idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
+import { booleanAt, idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
 import { readOpenContent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
@@ -179,7 +179,7 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 			const signature = stringAt(part, "thinkingSignature") ?? "";
 			const isItem = signature.startsWith("{");
 			const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
-			addThinking(draft, path, asCountedText(part.thinking), bound, isItem);
+			addThinking(draft, path, part.thinking, bound, isItem);
 			return;
 		}
 		case "toolCall":

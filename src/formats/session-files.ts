@@ -27,13 +27,7 @@ const mostValues = 20_000;
  * where it is long: a whole file of which the output shows a part, an output before it was cut. Images and strings of
  * the call's arguments are none.
  */
-export function outputCopies({
-	record,
-	path,
-	places,
-	texts,
-	ofTheCall,
-}: {
+export function outputCopies(search: {
 	readonly record: unknown;
 	readonly path: Path;
 	/** Where the record may hold the output, as paths within it. */
@@ -42,6 +36,7 @@ export function outputCopies({
 	readonly texts: readonly TextNode[];
 	readonly ofTheCall?: ReadonlySet<unknown> | undefined;
 }): TextNode[] {
+	const { record, path, places, texts, ofTheCall } = search;
 	const copies: TextNode[] = [];
 	let lines: ReadonlySet<string> | undefined;
 	const isCopy = (text: string) => {
@@ -161,10 +156,7 @@ function latestBefore(ascending: readonly number[], bound: number): number | und
  * The records that repeat the content of an earlier one of the same `uuid`: to the index of each, the index of the first.
  * Sessions hold such copies where they were resumed.
  */
-export function repeatedRecords(
-	records: readonly unknown[],
-	content: (record: JsonObject) => unknown,
-): ReadonlyMap<number, number> {
+export function repeatedRecords(records: readonly unknown[], content: (record: JsonObject) => unknown) {
 	const named = new Map<string, { readonly first: number; byContent?: Map<string, number> }>();
 	const repeats = new Map<number, number>();
 	const contentAt = (index: number) => compactJson(content(records[index] as JsonObject));
@@ -234,21 +226,20 @@ function tiesOfChain(
 	droppedParents: ReadonlyMap<unknown, unknown>,
 ): ReadonlyMap<number, unknown> {
 	const ties = new Map<number, unknown>();
-	let waiting: number | undefined;
+	const { messages } = located;
+	let before: unknown = null;
 	let afterDropped = false;
-	for (const index of links.chain?.(located) ?? []) {
+	for (const index of (links.chain?.(located) ?? []).toReversed()) {
 		if (isDropped[index]) {
 			afterDropped = true;
 			continue;
 		}
-		if (afterDropped && waiting !== undefined) ties.set(waiting, valueAt(located.messages[index], links.id));
-		waiting = index;
+		// Records that lead in a circle begin where it closes.
+		const begins = before === null && droppedParents.has(valueAt(messages[index], links.parent));
+		if (afterDropped || begins) ties.set(index, before);
+		before = valueAt(messages[index], links.id);
 		afterDropped = false;
 	}
-	if (waiting === undefined) return ties;
-	// Records that lead in a circle begin where it closes.
-	const begins = valueAt(located.messages[waiting], links.parent);
-	if (afterDropped || droppedParents.has(begins)) ties.set(waiting, null);
 	return ties;
 }
 

@@ -18,7 +18,7 @@ import {
 	rolesWithTool,
 	startMessage,
 } from "./format.ts";
-import { asCountedText, booleanAt, hasMember, idAt, memberAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
+import { hasMember, idAt, memberAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
 import { isMcpFailure, noContent, readOpenContent } from "./parts.ts";
 
@@ -103,7 +103,7 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 		count(draft, stringAt(output, "reason"));
 		return;
 	}
-	const isError = booleanAt(part, "isError") ?? (isMcpFailure(part.result) || undefined);
+	const isError = typeof part.isError === "boolean" ? part.isError : isMcpFailure(part.result) || undefined;
 	if (Array.isArray(part.experimental_content)) {
 		// Models are sent the parts; `result` is the tool's own output, kept beside them.
 		const content = readOpenContent(part.experimental_content, [...path, "experimental_content"], readVercelMedia);
@@ -124,7 +124,7 @@ export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft
 			addSignature(part, path, draft);
 			return;
 		case "redacted-reasoning":
-			addThinking(draft, path, asCountedText(part.data), true);
+			addThinking(draft, path, part.data, true);
 			return;
 		case "reasoning": {
 			const details = objectsOf(part.details);
@@ -133,7 +133,7 @@ export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft
 			const bound =
 				isRedacted || holders.some((holder) => bindingKeys.some((key) => stringAt(holder, key) !== undefined));
 			const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
-			addThinking(draft, path, asCountedText(part.text ?? part.reasoning), bound, isItem);
+			addThinking(draft, path, part.text ?? part.reasoning, bound, isItem);
 			return;
 		}
 		default:

@@ -22,11 +22,9 @@ import { addSignature, readVercelPart } from "./vercel-model.ts";
 
 /**
  * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A call and its result are in one
- * part, and one assistant message holds all steps of an answer, each a call of the model, from one `step-start` to the
- * next. Each step is a message here, made up of its parts: a message without some of its steps is valid, and without any
- * it sends nothing to the model. The only step of a message goes with the whole of it. Parts that are for the screen
- * alone (sources, `data-…`) are not counted. Where v4 keeps its calls in `toolInvocations` alone, all of them are one
- * message, as nothing there can be dropped apart.
+ * part, and an assistant message holds all steps of an answer, from one `step-start` to the next. Each step is a message
+ * here, made up of its parts; the only step of a message goes with the whole of it. Parts that are for the screen alone
+ * (sources, `data-…`) are not counted. Calls that v4 keeps in `toolInvocations` alone cannot be dropped apart.
  */
 export const vercelUi: Format = {
 	name: "vercel-ui",
@@ -52,7 +50,10 @@ function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObjec
 
 function readMessages(message: JsonObject, path: Path): Message[] {
 	const role = roleOf(message, plainRoles);
-	const invocations = readInvocations(message, path);
+	// v4 keeps its calls here, or second copies of those in the parts.
+	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>
+		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
+	);
 	const { parts } = message;
 	const partsPath = [...path, "parts"];
 	if (Array.isArray(parts) && role === "assistant") {
@@ -79,13 +80,6 @@ function readMessages(message: JsonObject, path: Path): Message[] {
 interface Invocation {
 	readonly tool: JsonObject;
 	readonly path: Path;
-}
-
-/** The members of v4's `toolInvocations`: the calls themselves, or second copies of those in the parts. */
-function readInvocations({ toolInvocations }: JsonObject, path: Path): Invocation[] {
-	return listOf(toolInvocations).flatMap((tool, index) =>
-		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
-	);
 }
 
 /** The indexes of the parts of each step. The parts before the first `step-start` are a step of their own. */
