@@ -3,9 +3,17 @@ import { defineConfig } from "vitest/config";
 import { lostFilesReporter } from "./test/support/lost-files-reporter.ts";
 
 /** Rooms whose tests neither change the process nor mind what was loaded before: they share what they import. */
-const sharing = ["contract", "compaction", "conversation", "formats", "json-text", "pipeline", "policy", "properties", "real"].map(
-	(room) => `test/${room}/**/*.test.ts`,
-);
+const sharing = [
+	"contract",
+	"compaction",
+	"conversation",
+	"formats",
+	"json-text",
+	"pipeline",
+	"policy",
+	"properties",
+	"real",
+].map((room) => `test/${room}/**/*.test.ts`);
 // What hangs is to end some time; how fast the rest is depends on the machine, and no test asks for it.
 const common = {
 	testTimeout: 600_000,

@@ -1,15 +1,16 @@
 import { homedir } from "node:os";
 import path from "node:path";
+import { structuredPatch } from "diff";
 import { archivePlace } from "../archive/open.ts";
 import { type Host, hosts, serverStart } from "../hosts/hosts.ts";
 import { enterServer, entryByHand, hostStates, isWritable, presentFiles, removeServer } from "../hosts/install.ts";
-import { planChange } from "../hosts/settings-file.ts";
+import { ownCommand } from "../hosts/own-command.ts";
+import { carryOutChange, type FileChange, planChange } from "../hosts/settings-file.ts";
 import { presetNames } from "../policy/names.ts";
-import { ownCommand, say, show, showChange, shownName } from "./input-output.ts";
+import { say, show, shownName } from "./input-output.ts";
 import { checkLocale, refuseUnknown, refuseUsage } from "./usage.ts";
 
-/** The options of `palimpsest install` and `palimpsest uninstall`. */
-export interface InstallServerOptions {
+interface InstallOptions {
 	/** For this project alone. */
 	readonly project?: boolean;
 	/** Shows what would change and writes nothing. */
@@ -23,7 +24,7 @@ export interface InstallServerOptions {
 }
 
 /** `palimpsest install [HOST]`: enters the server in a host's configuration, or lists the hosts. */
-export async function install(name: string | undefined, options: InstallServerOptions): Promise<void> {
+export async function install(name: string | undefined, options: InstallOptions): Promise<void> {
 	if (name === undefined) return list(options);
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
@@ -38,25 +39,25 @@ export async function install(name: string | undefined, options: InstallServerOp
 		say(`put these lines into ${files.join(", ")}: its comments would be lost if we did. ${host.afterwards}`);
 		return;
 	}
-	const enter = (text: string | undefined) => enterServer(text ?? "", host, start);
-	const isNew = await changeFiles({ files, change: enter, dryRun: options.dryRun, done: "installed" });
+	const change = (text = "") => enterServer(text, host, start);
+	const isNew = await changeFiles({ files, change, dryRun: options.dryRun, done: "installed" });
 	if (isNew && !options.dryRun) say(host.afterwards);
 }
 
 /** `palimpsest uninstall HOST`: takes the server out again. */
-export async function uninstall(name: string, options: InstallServerOptions): Promise<void> {
+export async function uninstall(name: string, options: InstallOptions): Promise<void> {
 	const host = hostOf(name);
 	const files = filesOf(host, options);
 	if (!isWritable(host)) {
 		say(`take the lines below ${host.key.join(": ")}: out of ${files.join(", ")}`);
 		return;
 	}
-	const remove = (text: string | undefined) => (text === undefined ? undefined : removeServer(text, host));
-	await changeFiles({ files, change: remove, dryRun: options.dryRun, done: "uninstalled" });
+	const change = (text: string | undefined) => (text === undefined ? undefined : removeServer(text, host));
+	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
-/** Changes files and prints the changes; answers with whether there are any. Where one cannot be changed, none is. */
-async function changeFiles(what: {
+/** Changes files and prints the changes; returns whether there are any. Where one file cannot be changed, none is. */
+export async function changeFiles(what: {
 	readonly files: readonly string[];
 	readonly change: (text: string | undefined) => string | undefined;
 	readonly dryRun: boolean | undefined;
@@ -73,7 +74,38 @@ async function changeFiles(what: {
 	return isNew;
 }
 
-async function list(options: InstallServerOptions): Promise<void> {
+/** Prints the change of a user's file, then makes it unless that is a dry run. Returns whether there is any. */
+export async function showChange(what: {
+	readonly file: string;
+	readonly change: FileChange;
+	readonly dryRun: boolean | undefined;
+	readonly done: string;
+}): Promise<boolean> {
+	const { file, change, dryRun, done } = what;
+	const { before = "", after = "" } = change;
+	if (change.before === change.after) {
+		say(`${file}: nothing to change`);
+		return false;
+	}
+	show(`${shownName(file)}\n${lineDifference(before, after)}`);
+	if (dryRun) {
+		say("nothing was written (--dry-run)");
+		return true;
+	}
+	const backup = await carryOutChange(file, change);
+	say(`${done}${backup === undefined ? "" : `; what the file was: ${backup}`}`);
+	return true;
+}
+
+/** The lines that change, with `-` and `+` before them and up to three lines around. */
+function lineDifference(before: string, after: string): string {
+	// A missing line break at the end of the file, or one of Windows, is no change that a reader cares about.
+	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
+	const { hunks } = structuredPatch("", "", old, changed, "", "", { context: 3, stripTrailingCr: true });
+	return hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
+}
+
+async function list(options: InstallOptions): Promise<void> {
 	const width = Math.max(...hosts.map(({ name }) => name.length));
 	for (const host of hosts) {
 		for (const { file, state } of await hostStates(host, surroundings(options))) {
@@ -84,32 +116,27 @@ async function list(options: InstallServerOptions): Promise<void> {
 }
 
 function hostOf(name: string): Host {
-	const host = hosts.find((one) => one.name === name);
-	if (host) return host;
-	return refuseUnknown(
-		"host",
-		name,
-		hosts.map((one) => one.name),
-	);
+	const names = hosts.map((host) => host.name);
+	return hosts[names.indexOf(name)] ?? refuseUnknown("host", name, names);
 }
 
-function filesOf(host: Host, options: InstallServerOptions): readonly string[] {
+function filesOf(host: Host, options: InstallOptions): readonly string[] {
 	const files = presentFiles(host, surroundings(options));
 	if (files.length > 0) return files;
 	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);
 }
 
 /**
- * The archive as a host is to name it. The folder that it starts a server in is of its choice, so that a relative path would
- * lead elsewhere; but for a project, which others have in another place.
+ * The archive as a host names it. A host starts a server in a folder of its choice, so a relative path is made absolute,
+ * except for a project, which others have in another place.
  *
  * @throws PalimpsestError `invalid_argument` for an archive that no server would take.
  */
-function archiveFor(where: string, { project }: InstallServerOptions): string {
+function archiveFor(where: string, { project }: InstallOptions): string {
 	return archivePlace(where) === "folder" && !project ? path.resolve(where) : where;
 }
 
-function surroundings({ project }: InstallServerOptions) {
+function surroundings({ project }: InstallOptions) {
 	const { platform, env: environment } = process;
 	return { platform, environment, homeFolder: homedir(), projectFolder: project ? process.cwd() : undefined };
 }

@@ -10,7 +10,7 @@ import { refuseUnknown } from "./usage.ts";
 /** `palimpsest policy show`: the policy in force and the file it came from. */
 export async function showPolicy(options: CommonOptions): Promise<void> {
 	const { policy, file } = await configOf(options);
-	printJson({ policy, file: file?.path ?? null }, 2);
+	printJson({ policy, file }, 2);
 }
 
 /** `palimpsest policy presets [NAME]`: every preset in a line, or one in full. */

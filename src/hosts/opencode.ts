@@ -1,27 +1,28 @@
 import { version } from "../version.ts";
 
 /**
- * The text of a plugin file for opencode: after each tool, a large output is shortened by the command, which reads it from
- * standard input; whatever goes wrong, it stays as it is.
+ * The text of a plugin file for opencode: after each tool call, `command` shortens a large output, which it reads from
+ * standard input; whatever goes wrong, the output stays as it is.
  *
  * Sources: https://opencode.ai/docs/plugins (`tool.execute.after`; the output is changed in place) and opencode's
  * `tool/truncate.ts` and `tool/shell.ts` (`metadata.outputPath`).
  */
 export function opencodePlugin(how: {
-	/** The command and its first arguments. */
+	/** Program and first arguments. */
 	readonly command: readonly string[];
 	/** Characters up to which an output is left whole. */
 	readonly mostChars: number;
 	/** Language of the notices, if not that of the server's entry. */
 	readonly locale?: string | undefined;
 }): string {
-	const ofLocale = how.locale === undefined ? [] : ["--locale", how.locale];
-	const parameters = ["hook", "shorten", "--host", "opencode", "--max-chars", String(how.mostChars), ...ofLocale];
+	const { command, mostChars, locale } = how;
+	const parameters = ["hook", "shorten", "--host", "opencode", "--max-chars", String(mostChars)];
+	if (locale !== undefined) parameters.push("--locale", locale);
 	return `// Shortens large tool outputs. Written by palimpsest ${version}; delete this file to undo it.
 import { spawn } from "node:child_process";
 
-const command = ${JSON.stringify([...how.command, ...parameters])};
-const mostChars = ${how.mostChars};
+const command = ${JSON.stringify([...command, ...parameters])};
+const mostChars = ${mostChars};
 const timeoutMs = 10_000;
 // Their outputs are short, ask for exact lines, or come from palimpsest itself.
 const leftAlone =

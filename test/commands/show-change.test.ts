@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { showChange } from "../../src/commands/input-output.ts";
+import { showChange } from "../../src/commands/install.ts";
 
 afterEach(() => void vi.restoreAllMocks());
 

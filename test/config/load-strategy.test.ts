@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { CompactionContext, StrategyDependencies } from "../../src/compaction/strategy.ts";
-import { checkStrategy, constructStrategy, loadStrategy } from "../../src/config/external-strategy.ts";
+import { checkStrategy, constructStrategy } from "../../src/config/external-strategy.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -82,14 +82,14 @@ describe("an external strategy", () => {
 		["esm-only/more/one:One", "One"],
 		["@scope/dual:Dual", "Dual"],
 	])("%s is loaded, and given its dependencies", async (name, from) => {
-		const strategy = await loadStrategy({ name, folder, dependencies });
+		const strategy = constructStrategy(await checkStrategy({ name, folder }), dependencies);
 		expect(await strategy.compact(context)).toEqual([{ from, locale: "fr" }]);
 	});
 
 	it("is found by absolute path and URL, and packages from a folder below", async () => {
 		const path = join(folder, "strategy.mjs");
 		for (const name of [`${path}#object`, `${pathToFileURL(path)}:object`, "../strategy.mjs:object"]) {
-			const strategy = await loadStrategy({ name, folder: join(folder, "sub"), dependencies });
+			const strategy = constructStrategy(await checkStrategy({ name, folder: join(folder, "sub") }), dependencies);
 			expect(await strategy.compact(context)).toBeNull();
 		}
 		await checkStrategy({ name: "esm-only#EsmOnly", folder: join(folder, "sub") });
