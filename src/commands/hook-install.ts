@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } from "../hosts/hooks.ts";
 import { opencodePlugin } from "../hosts/opencode.ts";
 import { ownCommand } from "../hosts/own-command.ts";
@@ -40,13 +39,7 @@ export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookI
 	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
 }
 
-function targetOf(host: InstallHost, { project, maxChars = usualHookChars, locale }: HookInstallOptions): HookTarget {
-	return hookTarget(host, {
-		homeFolder: homedir(),
-		projectFolder: project ? process.cwd() : undefined,
-		environment: process.env,
-		command: ownCommand(),
-		mostChars: maxChars,
-		locale: checkLocale(locale),
-	});
+function targetOf(host: InstallHost, options: HookInstallOptions): HookTarget {
+	const { project: isForProject = false, maxChars: mostChars = usualHookChars, locale } = options;
+	return hookTarget(host, { isForProject, mostChars, locale: checkLocale(locale) });
 }

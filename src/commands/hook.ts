@@ -4,7 +4,7 @@ import { answerClaudeCode } from "../hosts/claude-code.ts";
 import { answerGeminiCli } from "../hosts/gemini-cli.ts";
 import { ownCommandLine } from "../hosts/own-command.ts";
 import type { HookShell } from "../hosts/shorten-result.ts";
-import { type HookContext, isOwnResult, readToolEvent } from "../hosts/tool-event.ts";
+import { isOwnResult, readToolEvent } from "../hosts/tool-event.ts";
 
 // A host waits for its hooks after every tool call: this file loads only what a small result needs.
 
@@ -69,8 +69,7 @@ async function answerHook(name: HookHost | "shorten", values: HookOptions, unkno
 		const input = await readEvent();
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
 		if (input.length > mostChars || input.includes("persistedOutputPath")) {
-			const shorten = name === "shorten" ? shortenInput : answerEvent(name);
-			answer = await shorten(input.toString("utf8"), mostChars, values);
+			answer = await shortened({ name, input: input.toString("utf8"), mostChars, values });
 		}
 	} catch (error) {
 		process.stderr.write(`palimpsest: the result is as it was: ${reasonOf(error)}\n`);
@@ -79,41 +78,38 @@ async function answerHook(name: HookHost | "shorten", values: HookOptions, unkno
 	process.stdout.write(answer ?? nothing);
 }
 
-function answerEvent(host: HookHost) {
-	const { eventName, answer } = hostHooks[host];
-	return (json: string, mostChars: number, values: HookOptions): Promise<string | undefined> =>
-		withShell({ ...values, host }, async (shell) => {
-			const event = readToolEvent(json, eventName);
-			if (event === undefined || isOwnResult(event)) return undefined;
-			const loaded = async () =>
-				(await import("../hosts/shorten-result.ts")).hookContext({ event, ...(await shell()) });
-			const context: HookContext = {
-				mostChars,
-				shorten: async (text, most) => (text.length <= most ? undefined : (await loaded()).shorten(text, most)),
-				shortenFile: async (file, most) => (await loaded()).shortenFile(file, most),
-				wordings: async () => (await loaded()).wordings(),
-			};
-			const answered = await answer(event, context);
-			return answered && `${JSON.stringify(answered)}\n`;
-		});
-}
-
-function shortenInput(text: string, most: number, values: HookOptions): Promise<string | undefined> {
-	return withShell(values, async (shell) => {
-		const { shortenPassed } = await import("../hosts/shorten-result.ts");
-		return shortenPassed({ ...(await shell()), text, most, savedIn: textOf(values["saved-in"]) });
-	});
-}
-
-/** Calls `work` with policy and archive, which are loaded once they are asked for, and closes the archive. */
-async function withShell<T>(values: HookOptions, work: (shell: () => Promise<HookShell>) => Promise<T>): Promise<T> {
+/** The shortened text, or the answer to an event; `undefined` where the result stays. Loads policy and archive if needed. */
+async function shortened(what: {
+	readonly name: HookHost | "shorten";
+	readonly input: string;
+	readonly mostChars: number;
+	readonly values: HookOptions;
+}): Promise<string | undefined> {
+	const { name, input, mostChars, values } = what;
 	let opening: Promise<HookShell> | undefined;
-	const shell = () => {
-		opening ??= openShell(values);
-		return opening;
+	const load = async () => {
+		opening ??= openShell(name === "shorten" ? values : { ...values, host: name });
+		return { shell: await opening, ...(await import("../hosts/shorten-result.ts")) };
 	};
 	try {
-		return await work(shell);
+		if (name === "shorten") {
+			const { shell, shortenPassed } = await load();
+			return await shortenPassed({ ...shell, text: input, most: mostChars, savedIn: textOf(values["saved-in"]) });
+		}
+		const { eventName, answer } = hostHooks[name];
+		const event = readToolEvent(input, eventName);
+		if (event === undefined || isOwnResult(event)) return undefined;
+		const context = async () => {
+			const { shell, hookContext } = await load();
+			return hookContext({ event, ...shell });
+		};
+		const answered = await answer(event, {
+			mostChars,
+			shorten: async (text, most) => (text.length <= most ? undefined : (await context()).shorten(text, most)),
+			shortenFile: async (file, most) => (await context()).shortenFile(file, most),
+			wordings: async () => (await context()).wordings(),
+		});
+		return answered && `${JSON.stringify(answered)}\n`;
 	} finally {
 		await (await opening?.catch(() => undefined))?.archive?.close();
 	}

@@ -5,7 +5,7 @@ import { archivePlace } from "../archive/open.ts";
 import { type Host, hosts, serverStart } from "../hosts/hosts.ts";
 import { enterServer, entryByHand, hostStates, isWritable, presentFiles, removeServer } from "../hosts/install.ts";
 import { ownCommand } from "../hosts/own-command.ts";
-import { carryOutChange, type FileChange, planChange } from "../hosts/settings-file.ts";
+import { carryOutChange, planChange } from "../hosts/settings-file.ts";
 import { presetNames } from "../policy/names.ts";
 import { say, show, shownName } from "./input-output.ts";
 import { checkLocale, refuseUnknown, refuseUsage } from "./usage.ts";
@@ -56,7 +56,10 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
-/** Changes files and prints the changes; returns whether there are any. Where one file cannot be changed, none is. */
+/**
+ * Prints the changes of a user's files, then makes them unless that is a dry run. Returns whether there are any. Where one
+ * file cannot be changed, none is.
+ */
 export async function changeFiles(what: {
 	readonly files: readonly string[];
 	readonly change: (text: string | undefined) => string | undefined;
@@ -66,39 +69,22 @@ export async function changeFiles(what: {
 }): Promise<boolean> {
 	const { files, dryRun, done } = what;
 	const planned = await Promise.all(files.map(async (file) => ({ file, change: await planChange(file, what.change) })));
-	let isNew = false;
-	for (const one of planned) {
-		const isChanged = await showChange({ ...one, dryRun, done: files.length > 1 ? `${done} in ${one.file}` : done });
-		isNew ||= isChanged;
+	for (const { file, change } of planned) {
+		const { before, after } = change;
+		if (before === after) say(`${file}: nothing to change`);
+		else {
+			show(`${shownName(file)}\n${lineDifference(before, after)}`);
+			const backup = dryRun ? undefined : await carryOutChange(file, change);
+			const kept = backup === undefined ? "" : `; what the file was: ${backup}`;
+			if (dryRun) say("nothing was written (--dry-run)");
+			else say(`${done}${files.length > 1 ? ` in ${file}` : ""}${kept}`);
+		}
 	}
-	return isNew;
-}
-
-/** Prints the change of a user's file, then makes it unless that is a dry run. Returns whether there is any. */
-export async function showChange(what: {
-	readonly file: string;
-	readonly change: FileChange;
-	readonly dryRun: boolean | undefined;
-	readonly done: string;
-}): Promise<boolean> {
-	const { file, change, dryRun, done } = what;
-	const { before = "", after = "" } = change;
-	if (change.before === change.after) {
-		say(`${file}: nothing to change`);
-		return false;
-	}
-	show(`${shownName(file)}\n${lineDifference(before, after)}`);
-	if (dryRun) {
-		say("nothing was written (--dry-run)");
-		return true;
-	}
-	const backup = await carryOutChange(file, change);
-	say(`${done}${backup === undefined ? "" : `; what the file was: ${backup}`}`);
-	return true;
+	return planned.some(({ change: { before, after } }) => before !== after);
 }
 
 /** The lines that change, with `-` and `+` before them and up to three lines around. */
-function lineDifference(before: string, after: string): string {
+export function lineDifference(before = "", after = ""): string {
 	// A missing line break at the end of the file, or one of Windows, is no change that a reader cares about.
 	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
 	const { hunks } = structuredPatch("", "", old, changed, "", "", { context: 3, stripTrailingCr: true });

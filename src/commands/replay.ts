@@ -56,10 +56,8 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	const leftOut = await addAll(replay, await findConversations(names), policy);
 	const report = replay.report();
 	if (report.files.length === 0) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`No conversation to replay: ${leftOut ?? "no .json or .jsonl file"}.`,
-		);
+		const reason = leftOut ?? "no .json or .jsonl file";
+		throw new PalimpsestError("invalid_argument", `No conversation to replay: ${reason}.`);
 	}
 	if (html !== undefined) {
 		const { replayPage } = await import("../pages/replay-page.ts");
@@ -162,20 +160,19 @@ async function isFolder(name: string): Promise<boolean> {
 async function filesBelow(top: string): Promise<string[]> {
 	const files: string[] = [];
 	const seen = new Set<string>();
-	const [folders, links] = [[top], [] as string[]];
-	for (;;) {
-		const folder = folders.pop() ?? links.shift();
-		if (folder === undefined) return files;
+	const waiting = [top];
+	for (let folder = waiting.shift(); folder !== undefined; folder = waiting.shift()) {
 		const place = await realpath(folder).catch(() => folder);
 		if (seen.has(place)) continue;
 		seen.add(place);
 		for (const entry of await list(folder)) {
 			const name = path.join(folder, entry.name);
-			if (entry.isDirectory()) folders.push(name);
-			else if (entry.isSymbolicLink() && (await isFolder(name))) links.push(name);
+			if (entry.isDirectory()) waiting.unshift(name);
+			else if (entry.isSymbolicLink() && (await isFolder(name))) waiting.push(name);
 			else files.push(name);
 		}
 	}
+	return files;
 }
 
 async function list(folder: string): Promise<Dirent[]> {

@@ -33,7 +33,7 @@ export function createCompactionSource(from: {
 	readonly workingDirectory: string;
 }): CompactionSource {
 	const { environment, policyFile, workingDirectory } = from;
-	const endpoint = summariserOfEnvironment({ environment });
+	const endpoint = summariserOfEnvironment(environment);
 	const checked = new Map<string, Promise<CheckedStrategy>>();
 	const module = () => import("./external-strategy.ts");
 
@@ -41,7 +41,7 @@ export function createCompactionSource(from: {
 		const file = policyFile();
 		const folder = file === null ? workingDirectory : path.dirname(path.resolve(workingDirectory, file));
 		const key = JSON.stringify([name, folder]);
-		const known = checked.get(key) ?? module().then(({ checkStrategy }) => checkStrategy({ name, folder }));
+		const known = checked.get(key) ?? module().then(({ checkStrategy }) => checkStrategy(name, folder));
 		checked.set(key, known);
 		// After a failure, the next call tries again.
 		known.catch(() => checked.delete(key));
@@ -70,13 +70,10 @@ export function createCompactionSource(from: {
  *
  * @throws PalimpsestError `invalid_policy`, listing every variable that cannot be used, none by its value.
  */
-export function summariserOfEnvironment({
-	environment,
-	load = async () => (await import("../summariser/endpoint.ts")).createOpenAiCompatible,
-}: {
-	readonly environment: Environment;
-	readonly load?: () => Promise<(options: OpenAiCompatibleOptions) => Summariser>;
-}): Summariser | undefined {
+export function summariserOfEnvironment(
+	environment: Environment,
+	load: () => Promise<(options: OpenAiCompatibleOptions) => Summariser> = loadEndpoint,
+): Summariser | undefined {
 	const endpoint = readEndpoint(environment);
 	if (!endpoint) return undefined;
 	let opened: Promise<Summariser> | undefined;
@@ -92,6 +89,10 @@ export function summariserOfEnvironment({
 			await (await opened.catch(() => undefined))?.close();
 		},
 	};
+}
+
+async function loadEndpoint() {
+	return (await import("../summariser/endpoint.ts")).createOpenAiCompatible;
 }
 
 /** The longest time that a timer of Node.js takes, in ms. */

@@ -8,14 +8,11 @@ import { PalimpsestError } from "../errors.ts";
 import { nearestName } from "../policy/errors.ts";
 import { parseStrategyName } from "../policy/names.ts";
 
-type StrategyClass = new (dependencies: StrategyDependencies) => unknown;
-
 /** A strategy that was loaded and has the right shape. */
 export interface CheckedStrategy {
 	readonly name: string;
-	readonly shape:
-		| { readonly kind: "class"; readonly create: StrategyClass }
-		| { readonly kind: "object"; readonly strategy: CompactionStrategy };
+	/** Constructs the class, or returns the object. */
+	readonly create: (dependencies: StrategyDependencies) => unknown;
 }
 
 /**
@@ -25,13 +22,7 @@ export interface CheckedStrategy {
  *
  * @throws PalimpsestError `invalid_policy` for an unusable name, a module that is missing or fails, or another export.
  */
-export async function checkStrategy({
-	name,
-	folder,
-}: {
-	readonly name: string;
-	readonly folder: string;
-}): Promise<CheckedStrategy> {
+export async function checkStrategy(name: string, folder: string): Promise<CheckedStrategy> {
 	const parsed = parseStrategyName(name);
 	if (parsed.kind === "unusable") throw refused(name, parsed.problem);
 	if (parsed.kind === "built_in") throw refused(name, 'expected "module#Export", got a strategy that is built in.');
@@ -49,8 +40,8 @@ export async function checkStrategy({
 	}
 	const found = exportsNamed(namespace, exportName);
 	if (found.length === 0) throw refused(name, missing(namespace, exportName));
-	const shape = found.map(shapeOf).find((one) => one !== undefined);
-	if (shape) return { name, shape };
+	const create = found.map(creatorOf).find((one) => one !== undefined);
+	if (create) return { name, create };
 	throw refused(
 		name,
 		`expected a class with a method \`compact\`, or an object with a function \`compact\`, got ${described(found[0])}. A class has to have it as a method, not as a field.`,
@@ -62,11 +53,10 @@ export async function checkStrategy({
  *
  * @throws PalimpsestError `invalid_policy` where the constructor fails or makes something else.
  */
-export function constructStrategy({ name, shape }: CheckedStrategy, given: StrategyDependencies): CompactionStrategy {
-	if (shape.kind === "object") return shape.strategy;
+export function constructStrategy({ name, create }: CheckedStrategy, given: StrategyDependencies): CompactionStrategy {
 	let made: unknown;
 	try {
-		made = new shape.create(given);
+		made = create(given);
 	} catch (error) {
 		throw refused(name, `its constructor failed: ${firstLine(error)}`, error);
 	}
@@ -81,11 +71,11 @@ function exportsNamed(namespace: JsonObject, name: string): unknown[] {
 	return hasMembers(whole) && Object.hasOwn(whole, name) ? [...own, whole[name]] : own;
 }
 
-function shapeOf(value: unknown): CheckedStrategy["shape"] | undefined {
+function creatorOf(value: unknown): CheckedStrategy["create"] | undefined {
 	if (typeof value === "function" && isStrategy(value.prototype)) {
-		return { kind: "class", create: value as StrategyClass };
+		return (dependencies) => Reflect.construct(value, [dependencies]);
 	}
-	return isStrategy(value) ? { kind: "object", strategy: value } : undefined;
+	return isStrategy(value) ? () => value : undefined;
 }
 
 function isStrategy(value: unknown): value is CompactionStrategy {

@@ -32,9 +32,9 @@ export async function hookPolicy(named: {
 	readonly host: string;
 }): Promise<HookPolicy> {
 	const { policyFile, locale, host } = named;
-	const { env, platform } = process;
+	const { env } = process;
 	const here = { environment: env, workingDirectory: process.cwd() };
-	const ofServer = await languageOfServer({ ...here, hostName: host, platform, homeFolder: homedir() });
+	const ofServer = await languageOfServer(host);
 	const wholePolicy = async () => {
 		const { loadConfig } = await import("../config/config.ts");
 		const settings = locale === undefined ? [] : [`locale=${locale}`];
@@ -100,19 +100,14 @@ const projectVariables: Readonly<Record<string, string>> = {
  * The preset and the locale with which a host starts the server: as its entry in the project says, else the user's.
  * Empty where there is no entry, or no file that can be read: a hook never fails for it.
  */
-async function languageOfServer(search: {
-	readonly hostName: string;
-	readonly platform: NodeJS.Platform;
-	readonly homeFolder: string;
-	readonly workingDirectory: string;
-	readonly environment: Environment;
-}): Promise<LanguageVariables> {
-	const { hostName, workingDirectory, environment } = search;
+async function languageOfServer(hostName: string): Promise<LanguageVariables> {
+	const { platform, env: environment } = process;
 	const host = hosts.find(({ name }) => name === hostName);
 	if (host === undefined) return {};
-	const projectFolder = environment[projectVariables[hostName] ?? ""] || workingDirectory;
-	const ofProject = await settingsIn(host.file({ ...search, projectFolder }));
-	const ofUser = await settingsIn(host.file(search));
+	const projectFolder = environment[projectVariables[hostName] ?? ""] || process.cwd();
+	const where = { platform, environment, homeFolder: homedir() };
+	const ofProject = await settingsIn(host.file({ ...where, projectFolder }));
+	const ofUser = await settingsIn(host.file(where));
 	const entry = [
 		valueAt(ofProject, host.key),
 		// Claude Code's own command enters a server for one project in the user's file.

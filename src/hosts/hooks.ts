@@ -1,8 +1,9 @@
+import { homedir } from "node:os";
 import path from "node:path";
 import { isJsonObject } from "../engine/stringify.ts";
 import { appendItem, readSettings, refusedSettings, withoutValue } from "../json-text/settings.ts";
 import { opencodePlugin } from "./opencode.ts";
-import { shellArgument } from "./own-command.ts";
+import { ownCommand, shellArgument } from "./own-command.ts";
 
 /** The hosts that a hook can be installed in. */
 export type InstallHost = "claude-code" | "gemini-cli" | "opencode";
@@ -33,19 +34,16 @@ interface HookEntry {
 export function hookTarget(
 	host: InstallHost,
 	how: {
-		readonly homeFolder: string;
-		/** The project, where the hook is for that alone. */
-		readonly projectFolder: string | undefined;
-		readonly environment: Readonly<Record<string, string | undefined>>;
-		/** Program and first arguments. */
-		readonly command: readonly string[];
+		readonly isForProject: boolean;
 		/** Characters up to which a result is left whole. */
 		readonly mostChars: number;
 		/** Language of the notices, if not that of the host's server entry. */
 		readonly locale: string | undefined;
 	},
 ): HookTarget {
-	const { homeFolder, projectFolder, environment, command, mostChars, locale } = how;
+	const { isForProject, mostChars, locale } = how;
+	const projectFolder = isForProject ? process.cwd() : undefined;
+	const [homeFolder, environment, command] = [homedir(), process.env, ownCommand()];
 	if (host === "opencode") {
 		const configuration = environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config");
 		const folder = projectFolder ? path.join(projectFolder, ".opencode") : path.join(configuration, "opencode");

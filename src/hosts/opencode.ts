@@ -1,4 +1,5 @@
 import { version } from "../version.ts";
+import { ownCommands, ownTools } from "./tool-event.ts";
 
 /**
  * The text of a plugin file for opencode: after each tool call, `command` shortens a large output, which it reads from
@@ -25,10 +26,10 @@ const command = ${JSON.stringify([...command, ...parameters])};
 const mostChars = ${mostChars};
 const timeoutMs = 10_000;
 // Their outputs are short, ask for exact lines, or come from palimpsest itself.
-const leftAlone =
-	/^(?:read|edit|write|task|skill|todo\\w*)$|(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
-const ownCommand =
-	/\\bpalimpsest\\b[\\w./"' -]*\\s(?:recall|run|truncate|restore)\\b|\\bdist[\\\\/]+cli\\.js["']?\\s+recall\\s/;
+const leftAlone = /^(?:read|edit|write|task|skill|todo\\w*)$/;
+const ownTools = ${ownTools};
+const ownCommands =
+	${ownCommands};
 
 // opencode itself cuts an output over 50 kB, and names the file that holds the whole.
 function shorten(text, { cwd, savedIn }) {
@@ -54,7 +55,8 @@ function shorten(text, { cwd, savedIn }) {
 export const Palimpsest = async ({ directory: cwd } = {}) => ({
 	"tool.execute.after": async (input, output) => {
 		try {
-			if (leftAlone.test(input.tool) || ownCommand.test(String(input.args?.command ?? ""))) return;
+			if (leftAlone.test(input.tool) || ownTools.test(input.tool)) return;
+			if (ownCommands.test(String(input.args?.command ?? ""))) return;
 			if (typeof output.output === "string" && output.output.length > mostChars) {
 				const whole = output.output;
 				output.output = await shorten(whole, { cwd, savedIn: output.metadata?.outputPath });

@@ -1,9 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import { randomUUID } from "node:crypto";
-import { constants, copyFile, mkdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, constants, copyFile, mkdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
-import { readRegularFile } from "../files/access.ts";
+import { readRegularFile, writeNewFile } from "../files/access.ts";
 
 const byteOrderMark = "\uFEFF";
 
@@ -81,14 +80,9 @@ export async function carryOutChange(file: string, { before, after }: FileChange
 			return undefined;
 		}
 		await mkdir(path.dirname(target), { recursive: true });
-		const mode = before === undefined ? 0o600 : (await stat(target)).mode & 0o777;
-		const temporary = path.join(path.dirname(target), `.palimpsest-${randomUUID()}.tmp`);
-		try {
-			await writeFile(temporary, after, { mode, flag: "wx" });
-			await rename(temporary, target);
-		} finally {
-			await rm(temporary, { force: true });
-		}
+		const mode = before === undefined ? undefined : (await stat(target)).mode & 0o777;
+		await writeNewFile({ file: target, text: after, overwrite: true });
+		if (mode !== undefined) await chmod(target, mode);
 		return backup;
 	} catch (cause) {
 		const { code } = cause as NodeJS.ErrnoException;

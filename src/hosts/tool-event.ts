@@ -36,9 +36,12 @@ export function readToolEvent(json: string, eventName: string): ToolEvent | unde
 	return { toolName, toolCallId: typeof id === "string" ? id : undefined, input, response };
 }
 
-const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
+/** The names of our tools. */
+export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
 
-const ownCommands = /\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
+/** Our commands that print what a tool printed. */
+export const ownCommands =
+	/\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 
 /** Whether a result comes from our own tools or commands: a recalled text must stay whole, a shortened one is short. */
 export function isOwnResult({ toolName, input }: ToolEvent): boolean {
