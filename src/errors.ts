@@ -18,8 +18,8 @@
  * - `archive_unavailable`: the archive cannot be written or read now; nothing was taken out of the conversation.
  * - `original_not_found`: no original is kept under that reference: altered, shortened, expired, or of another namespace.
  * - `ambiguous_reference`: a reference that stands for more than one original.
- * - `summary_refused`: a summary that may not stand in a conversation: empty, no smaller than what it would replace, too
- *   large, or with the markup of a tool call; the conversation was left as it was.
+ * - `summary_refused`: a summary that is empty, too large, no smaller than the messages that it would replace, or has the
+ *   markup of a tool call; the conversation was left as it was.
  * - `strategy_failed`: an external compaction strategy failed, or did not return a conversation.
  * - `rate_limit` … `unknown`: a model could not be asked; see {@link SummariserErrorCode}. Over HTTP `timeout` and
  *   `rate_limit` are also a call past its time, and too many calls at once.
@@ -49,7 +49,7 @@ export type ErrorCode =
 	| "internal";
 
 /**
- * What went wrong between us and the model that was asked for a summary (seed 4, task 6).
+ * The reasons for which a model gave no summary (seed 4, task 6).
  *
  * - `rate_limit`: it was asked too often, or a quota is used up (HTTP 429).
  * - `context_too_long`: the prompt does not fit the model's context window; a shorter one may.

@@ -33,7 +33,7 @@ export interface CallOptions {
 export interface GuardOptions extends CallOptions, CompactionOptions {
 	/** Model whose context window and token encoding count; by default the request body's own `model`. */
 	readonly model?: string | undefined;
-	/** Context window in tokens, where the model's own is not meant or not known. */
+	/** Context window in tokens, in place of the model's own. */
 	readonly contextWindow?: number | undefined;
 	/** Tokens of the window left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number | undefined;
@@ -57,7 +57,7 @@ export interface CompactOptions extends Omit<GuardOptions, "lastResponse"> {
 	readonly force?: boolean | undefined;
 	/** The caller's own summary; it is put in whether or not compaction is due. */
 	readonly summary?: string | undefined;
-	/** The token of the request that the summary answers; without it the summary is of what would be summarised now. */
+	/** The token of the request that the summary answers; without it the summary replaces the present range. */
 	readonly summaryToken?: string | undefined;
 }
 
@@ -119,7 +119,7 @@ export function guard<Conversation>(
 	return call({ name: "guard", options, given: conversation }, async (shared) => {
 		const { lastResponse } = options;
 		const compaction = async () => compactionOfOptions(options, shared.policy);
-		return guardWithCompaction({ conversation, ...windowOf(options), lastResponse, ...shared, compaction });
+		return guardWithCompaction({ conversation, ...windowOptions(options), lastResponse, ...shared, compaction });
 	});
 }
 
@@ -139,11 +139,11 @@ export function compact<Conversation>(
 		// A caller with a summary was asked for one, or has decided already.
 		const force = options.force === true || options.summary !== undefined;
 		const how = compactionOfOptions(options, shared.policy);
-		return compactConversation({ conversation, ...windowOf(options), force, ...shared, ...how });
+		return compactConversation({ conversation, ...windowOptions(options), force, ...shared, ...how });
 	});
 }
 
-function windowOf(options: CompactOptions) {
+function windowOptions(options: CompactOptions) {
 	const { model, contextWindow, reserveTokens, tools, usage, signal } = options;
 	const onProgress = options.onProgress && withoutThrowing("onProgress", options.onProgress);
 	return { model, contextWindow, reserveTokens, tools, usage, signal, onProgress };
@@ -205,7 +205,7 @@ export function count(text: string, options: CountOptions = {}): Promise<TextCou
  * asked for and not installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
-	checkOptions(options, "openArchive", optionsOf.openArchive);
+	checkOptions(options, "openArchive", optionSchemas.openArchive);
 	return open(options);
 }
 
@@ -226,7 +226,7 @@ const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse">> = {
 	signal,
 	onProgress: callback,
 };
-const optionsOf = {
+const optionSchemas = {
 	mask: optionsSchema<CallOptions>(callSchemas),
 	guard: optionsSchema<GuardOptions>({ ...windowSchemas, lastResponse: anything }),
 	compact: optionsSchema<CompactOptions>({ ...windowSchemas, force: flag, summary: string, summaryToken: string }),
@@ -258,15 +258,15 @@ type Answer<Value, Given> = Value extends { readonly conversation: unknown }
 
 /** Checks the options of a call and runs it. Errors are typed and name the options as the library does. */
 async function call<Value, Given>(
-	what: { readonly name: keyof typeof optionsOf; readonly options: CallOptions; readonly given: Given },
+	what: { readonly name: keyof typeof optionSchemas; readonly options: CallOptions; readonly given: Given },
 	work: (shared: Pick<MaskRequest, "policy" | "archive" | "log">) => Promise<Value>,
 ): Promise<Answer<Value, Given>> {
 	const { name, options, given } = what;
 	try {
-		checkOptions(options, name, optionsOf[name]);
+		checkOptions(options, name, optionSchemas[name]);
 		const { archive, log, tools, usage, lastResponse }: GuardOptions = options;
 		if (name !== "truncate" && name !== "count") requireJson([given, tools, usage, lastResponse]);
-		const policy = policyOf(options);
+		const policy = resolveOption(options);
 		const shared = { policy, archive, ...(log && { log: withoutThrowing("log", log) }) };
 		return (await work(shared)) as Answer<Value, Given>;
 	} catch (error) {
@@ -287,7 +287,7 @@ async function call<Value, Given>(
 
 let standard: Policy | undefined;
 
-function policyOf({ policy }: CallOptions): Policy {
+function resolveOption({ policy }: CallOptions): Policy {
 	if (policy === undefined) {
 		standard ??= resolvePolicy([]);
 		return standard;
@@ -296,7 +296,7 @@ function policyOf({ policy }: CallOptions): Policy {
 	return resolvePolicy([checkPolicyLayer(policy, "the `policy` option")]);
 }
 
-/** A callback whose errors name it; they would else look like defects of ours. */
+/** A callback whose errors name it, so that they do not look like defects of ours. */
 function withoutThrowing<Given>(name: string, callback: (given: Given) => void): (given: Given) => void {
 	return (given) => {
 		try {

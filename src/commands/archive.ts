@@ -1,6 +1,6 @@
 import type { Archive, Listing } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
-import { type ArchiveCommandOptions, configOf, printJson, say, withOwnArchive, writeOut } from "./input-output.ts";
+import { type ArchiveCommandOptions, commandConfig, printJson, say, withOwnArchive, writeOut } from "./input-output.ts";
 
 /** `palimpsest archive stats`: where the archive is and what it holds. */
 export async function showArchive(options: ArchiveCommandOptions): Promise<void> {
@@ -40,7 +40,7 @@ export async function clearArchive(options: ArchiveCommandOptions): Promise<void
 }
 
 async function onArchive(options: ArchiveCommandOptions, work: (archive: Archive) => Promise<void>): Promise<void> {
-	await withOwnArchive(options, (await configOf(options)).policy, work);
+	await withOwnArchive(options, (await commandConfig(options)).policy, work);
 }
 
 function described({ ref, kind, toolCallId, toolName, chars, archivedAt, redactions }: Listing) {

@@ -7,7 +7,7 @@ import type { SummarySource } from "../operations/compaction-request.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import {
-	configOf,
+	commandConfig,
 	type EditOptions,
 	editConversation,
 	logToStderr,
@@ -39,12 +39,12 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 	if (request && strategy === "tool-result-hiding") {
 		refuseUsage(`expected --request only with a strategy that summarises, got ${strategy}`);
 	}
-	const config = await configOf(options);
+	const config = await commandConfig(options);
 	const { policy } = config;
-	const compaction = compactionOfCommand(config);
+	const compaction = commandCompaction(config);
 	try {
 		const outcome = await editConversation({ file, options, policy }, async (call) => {
-			const answer = await summaryOf(options, policy);
+			const answer = await readSummary(options, policy);
 			const how = await compaction.open({ named: request ? "llm-summary" : strategy, answer });
 			const force = options.force === true || answer !== undefined;
 			const given = { model, contextWindow, reserveTokens, force, onProgress: sayProgress };
@@ -63,7 +63,7 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 }
 
 /** The source of a summary for which no model is asked; `undefined` where one is. */
-async function summaryOf(
+async function readSummary(
 	{ request, summary, summaryToken: token }: CompactCommandOptions,
 	policy: Policy,
 ): Promise<SummarySource | undefined> {
@@ -87,7 +87,7 @@ function refuse(message: string): never {
  * endpoint that the environment names, and reads and loads nothing before; `close` closes the connections to it. `open`
  * throws PalimpsestError `invalid_policy` where the endpoint or an external strategy cannot be used.
  */
-export function compactionOfCommand({ policy, file }: Config) {
+export function commandCompaction({ policy, file }: Config) {
 	let source: CompactionSource | undefined;
 	return {
 		async open(given: { named?: BuiltInStrategy | undefined; answer?: SummarySource | undefined } = {}) {

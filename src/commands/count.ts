@@ -1,13 +1,13 @@
 import { countText } from "../operations/count.ts";
 import type { EncodingName } from "../tokens/encodings.ts";
-import { type CommonOptions, configOf, printJson, readInput, say } from "./input-output.ts";
+import { type CommonOptions, commandConfig, printJson, readInput, say } from "./input-output.ts";
 
 /** `palimpsest count FILE`: prints the tokens of a text; with `--json`, also the method and the band. */
 export async function count(
 	file: string,
 	options: CommonOptions & { readonly model?: string; readonly encoding?: EncodingName; readonly json?: boolean },
 ): Promise<void> {
-	const { policy } = await configOf(options);
+	const { policy } = await commandConfig(options);
 	const text = (await readInput(file, policy.limits.max_file_bytes)).toString("utf8");
 	const { model, encoding } = options;
 	const counted = await countText({ text, policy, model, encoding });

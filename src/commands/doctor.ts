@@ -12,7 +12,7 @@ import { describePolicy } from "../policy/reference.ts";
 import type { Policy } from "../policy/schema.ts";
 import { loadCounter } from "../tokens/counter.ts";
 import { version } from "../version.ts";
-import { type ArchiveCommandOptions, configOf, printJson, show } from "./input-output.ts";
+import { type ArchiveCommandOptions, commandConfig, printJson, show } from "./input-output.ts";
 
 interface DoctorOptions extends ArchiveCommandOptions {
 	readonly json?: boolean;
@@ -43,13 +43,13 @@ export async function doctor(options: DoctorOptions): Promise<void> {
 		await checkHosts(),
 	];
 	if (options.json) printJson({ version, findings }, 2);
-	else show(findings.map(lineOf).join(""));
+	else show(findings.map(findingLine).join(""));
 	if (findings.some(({ state }) => state === "failed")) process.exitCode = 1;
 }
 
 const marks = { ok: "ok     ", warning: "warning", failed: "FAILED " } as const;
 
-function lineOf({ name, state, found, advice }: Finding): string {
+function findingLine({ name, state, found, advice }: Finding): string {
 	const indent = " ".repeat(20);
 	const lines = [found, ...(advice ? [advice] : [])].join("\n").split("\n");
 	return `${marks[state]}  ${name.padEnd(9)}  ${lines.join(`\n${indent}`)}\n`;
@@ -66,7 +66,7 @@ export function checkNode(version: string): Finding {
 
 async function checkPolicy(options: DoctorOptions): Promise<{ finding: Finding; policy: Policy }> {
 	try {
-		const { policy, file } = await configOf(options);
+		const { policy, file } = await commandConfig(options);
 		const found = `${file ?? "no file, so the defaults and the environment"}: ${describePolicy(policy)}`;
 		return { policy, finding: { name: "policy", state: "ok", found } };
 	} catch (error) {

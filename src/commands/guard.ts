@@ -1,7 +1,7 @@
 import { type AutoCompaction, guardWithCompaction } from "../operations/guard-with-compaction.ts";
-import { compactionOfCommand } from "./compact.ts";
+import { commandCompaction } from "./compact.ts";
 import {
-	configOf,
+	commandConfig,
 	type EditOptions,
 	editConversation,
 	readDocument,
@@ -19,10 +19,10 @@ export async function guard(
 	file: string,
 	options: EditOptions & WindowOptions & { readonly lastResponse?: string },
 ): Promise<void> {
-	const config = await configOf(options);
+	const config = await commandConfig(options);
 	const { policy } = config;
 	const { model, contextWindow, reserveTokens } = options;
-	const compaction = compactionOfCommand(config);
+	const compaction = commandCompaction(config);
 	try {
 		const { report } = await editConversation({ file, options, policy }, async (call) => {
 			const { lastResponse: last } = options;

@@ -18,14 +18,14 @@ interface HookInstallOptions {
 
 /** `palimpsest hook install HOST`: enters the hook in the host's settings and prints the change. */
 export async function installHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
-	const target = targetOf(host, options);
+	const target = findTarget(host, options);
 	const change = (text = "") => (target.kind === "file" ? target.text : enterHook(text, target.entry));
 	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "installed" });
 }
 
 /** `palimpsest hook uninstall HOST`: takes the hook out again and prints the change. */
 export async function uninstallHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
-	const target = targetOf(host, options);
+	const target = findTarget(host, options);
 	const change = (text: string | undefined) => {
 		if (text === undefined) return undefined;
 		if (target.kind === "entry") return removeHook(text, target.entry);
@@ -39,7 +39,7 @@ export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookI
 	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
 }
 
-function targetOf(host: InstallHost, options: HookInstallOptions): HookTarget {
+function findTarget(host: InstallHost, options: HookInstallOptions): HookTarget {
 	const { project: isForProject = false, maxChars: mostChars = usualHookChars, locale } = options;
 	return hookTarget(host, { isForProject, mostChars, locale: checkLocale(locale) });
 }

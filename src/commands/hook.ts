@@ -16,10 +16,10 @@ const hostHooks = {
 
 type HookHost = keyof typeof hostHooks;
 
-/** Characters of a tool's result that is left whole, if nothing else is said: some 4 000 tokens. */
+/** Characters up to which a tool's result is left whole by default: some 4 000 tokens. */
 export const usualHookChars = 16_000;
 
-/** How long a hook may take before its result passes as it is, in ms. */
+/** After this time the result passes unchanged, in ms. */
 const timeLimitMs = 8_000;
 
 /** Bytes of an event that is read at most. */
@@ -31,8 +31,8 @@ const optionNames = ["max-chars", "policy", "archive", "namespace", "locale", "h
 type HookOptions = Readonly<Partial<Record<(typeof optionNames)[number], string | boolean>>>;
 
 /**
- * Answers where the command line calls a hook, before anything else is loaded; `false` where it is anything else. A host
- * shows errors of usage to the model, so that no option fails a hook.
+ * Answers a command line that calls a hook, before anything else is loaded; returns `false` for any other. A host shows
+ * errors of usage to the model, so no option fails a hook.
  */
 export async function answerHookCall(parameters: readonly string[]): Promise<boolean> {
 	const [command, name = "", ...args] = parameters;
@@ -48,8 +48,8 @@ export async function answerHookCall(parameters: readonly string[]): Promise<boo
 
 /**
  * `palimpsest hook claude-code`, `hook gemini-cli`: reads an event on standard input and answers with the shortened result.
- * `hook shorten` does so with a text, and prints nothing where it stays. Whatever goes wrong, the result passes as it is:
- * no answer, one line on standard error, exit code 0.
+ * `hook shorten` does so with a text, and prints nothing where it stays. After any error the result passes unchanged: no
+ * answer, one line on standard error, exit code 0.
  */
 async function answerHook(name: HookHost | "shorten", values: HookOptions, unknown: string | undefined): Promise<void> {
 	// Without an answer, Gemini CLI takes standard error for one.
@@ -65,14 +65,14 @@ async function answerHook(name: HookHost | "shorten", values: HookOptions, unkno
 		if (unknown !== undefined) {
 			throw new PalimpsestError("invalid_argument", `Expected options of palimpsest hook; got ${unknown}.`);
 		}
-		const mostChars = charsOf(values);
+		const mostChars = readMaxChars(values);
 		const input = await readEvent();
 		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
 		if (input.length > mostChars || input.includes("persistedOutputPath")) {
 			answer = await shortened({ name, input: input.toString("utf8"), mostChars, values });
 		}
 	} catch (error) {
-		process.stderr.write(`palimpsest: the result is as it was: ${reasonOf(error)}\n`);
+		process.stderr.write(`palimpsest: the result is as it was: ${describeError(error)}\n`);
 	}
 	clearTimeout(late);
 	process.stdout.write(answer ?? nothing);
@@ -94,7 +94,7 @@ async function shortened(what: {
 	try {
 		if (name === "shorten") {
 			const { shell, shortenPassed } = await load();
-			return await shortenPassed({ ...shell, text: input, most: mostChars, savedIn: textOf(values["saved-in"]) });
+			return await shortenPassed({ ...shell, text: input, most: mostChars, savedIn: asText(values["saved-in"]) });
 		}
 		const { eventName, answer } = hostHooks[name];
 		const event = readToolEvent(input, eventName);
@@ -121,25 +121,25 @@ async function openShell({ policy, locale, host, archive, namespace }: HookOptio
 		import("../config/archive.ts"),
 		import("../archive/open.ts"),
 	]);
-	const named = { policyFile: textOf(policy), locale: textOf(locale), host: textOf(host) ?? "" };
+	const named = { policyFile: asText(policy), locale: asText(locale), host: asText(host) ?? "" };
 	const inForce = await hookPolicy(named);
-	const where = { archive: textOf(archive), namespace: textOf(namespace), environment: process.env };
+	const where = { archive: asText(archive), namespace: asText(namespace), environment: process.env };
 	const opened = await openArchiveOfPolicy(archiveLocation(where), inForce.policy);
 	return { ...inForce, command: ownCommandLine(), archive: opened };
 }
 
-function textOf(value: string | boolean | undefined): string | undefined {
+function asText(value: string | boolean | undefined): string | undefined {
 	return typeof value === "string" ? value : undefined;
 }
 
 /** Errors of other code may quote the result. */
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
 	if (error instanceof PalimpsestError) return error.message.replace(/\s+/g, " ");
 	if (error instanceof SyntaxError) return "the event is not valid JSON.";
 	return error instanceof Error ? error.name : "for an unknown reason";
 }
 
-function charsOf({ "max-chars": given }: HookOptions): number {
+function readMaxChars({ "max-chars": given }: HookOptions): number {
 	const most = given === undefined ? usualHookChars : typeof given === "string" ? Number(given) : Number.NaN;
 	if (Number.isSafeInteger(most) && most > 0) return most;
 	throw new PalimpsestError("invalid_argument", "Expected --max-chars to be a whole number above 0.");

@@ -33,7 +33,6 @@ export interface ArchiveCommandOptions extends CommonOptions {
 
 /** The options of the commands that edit a conversation. */
 export interface EditOptions extends ArchiveCommandOptions {
-	/** What is printed. */
 	readonly respondWith: "messages" | "edits" | "report";
 }
 
@@ -55,13 +54,13 @@ export function configSources(options: CommonOptions): ConfigSources {
 }
 
 /** The configuration of a command. */
-export function configOf(options: CommonOptions): Promise<Config> {
+export function commandConfig(options: CommonOptions): Promise<Config> {
 	return loadConfig(configSources(options));
 }
 
 /**
  * Reads a conversation, has it edited with the archive open, and prints the outcome. Edits are applied to the text that
- * was read, so that all else stays byte for byte: number spelling, key order, escapes and white space. `work` returns
+ * was read, so that number spelling, key order, escapes and white space stay byte for byte. `work` returns
  * `undefined` where there is nothing to print.
  *
  * @throws PalimpsestError as reading does, and the error of an outcome that would have broken a promise.

@@ -32,8 +32,8 @@ export async function install(name: string | undefined, options: InstallOptions)
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	const { platform } = process;
 	const start = serverStart({ preset, locale, archive, platform, command: options.local ? ownCommand() : undefined });
-	const host = hostOf(name);
-	const files = filesOf(host, options);
+	const host = findHost(name);
+	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
 		show(entryByHand(host, start));
 		say(`put these lines into ${files.join(", ")}: its comments would be lost if we did. ${host.afterwards}`);
@@ -46,8 +46,8 @@ export async function install(name: string | undefined, options: InstallOptions)
 
 /** `palimpsest uninstall HOST`: takes the server out again. */
 export async function uninstall(name: string, options: InstallOptions): Promise<void> {
-	const host = hostOf(name);
-	const files = filesOf(host, options);
+	const host = findHost(name);
+	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
 		say(`take the lines below ${host.key.join(": ")}: out of ${files.join(", ")}`);
 		return;
@@ -101,12 +101,12 @@ async function list(options: InstallOptions): Promise<void> {
 	say("palimpsest install HOST [--project] [--dry-run] enters the server there");
 }
 
-function hostOf(name: string): Host {
+function findHost(name: string): Host {
 	const names = hosts.map((host) => host.name);
 	return hosts[names.indexOf(name)] ?? refuseUnknown("host", name, names);
 }
 
-function filesOf(host: Host, options: InstallOptions): readonly string[] {
+function configurationFiles(host: Host, options: InstallOptions): readonly string[] {
 	const files = presentFiles(host, surroundings(options));
 	if (files.length > 0) return files;
 	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);

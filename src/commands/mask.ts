@@ -1,9 +1,9 @@
 import { maskConversation } from "../operations/mask.ts";
-import { configOf, type EditOptions, editConversation, say } from "./input-output.ts";
+import { commandConfig, type EditOptions, editConversation, say } from "./input-output.ts";
 
 /** `palimpsest mask FILE`: prints the conversation with old tool results masked. */
 export async function mask(file: string, options: EditOptions): Promise<void> {
-	const { policy } = await configOf(options);
+	const { policy } = await commandConfig(options);
 	const { report } = await editConversation({ file, options, policy }, maskConversation);
 	const { masked_tool_results: masked, tool_results: results, tokens } = report;
 	say(`masked ${masked} of ${results} tool results, ${tokens.before} → ${tokens.after} tokens`);

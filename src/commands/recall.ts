@@ -4,7 +4,7 @@ import { ownCommandLine } from "../hosts/own-command.ts";
 import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../operations/recall.ts";
 import {
 	type ArchiveCommandOptions,
-	configOf,
+	commandConfig,
 	printJson,
 	say,
 	show,
@@ -29,7 +29,7 @@ export async function recall(ref: string | undefined, options: RecallOptions): P
 	if ((ref === undefined) === (toolCallId === undefined)) {
 		refuseUsage("expected either REF or --tool-call-id, and not both");
 	}
-	const { policy } = await configOf(options);
+	const { policy } = await commandConfig(options);
 	const part = { lines, chars, grep, context, head, tail, maxTokens };
 	await withOwnArchive(options, policy, async (archive) => {
 		const recalled = await recallOriginal({ archive, policy, ref, toolCallId, ...part });

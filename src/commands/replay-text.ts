@@ -5,7 +5,7 @@ import { shownName } from "./input-output.ts";
 /** Files up to which each has its table without being asked for. */
 const fewFiles = 3;
 
-/** A report for people: what was replayed, a table over all files, what its columns say, and tables of single files. */
+/** A report for people: a title, a table over all files, the meaning of its columns, and tables of single files. */
 export function replayText(
 	{ policies, files }: ReplayReport,
 	{ rates, eachFile }: { readonly rates: Rates; readonly eachFile: boolean },
@@ -60,7 +60,7 @@ const columns: readonly {
 
 /** The costs and the recall of each policy as a table of at most 120 columns, for numbers of up to nine digits. */
 export function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
-	return tableOf([
+	return alignColumns([
 		columns.map(({ heading }) => heading[0]),
 		columns.map(({ heading }) => heading[1]),
 		...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
@@ -69,7 +69,7 @@ export function policiesTable(policies: readonly PolicyFigures[], unit: Unit): s
 
 /** The figures of seed 2's benchmark as a table: a line for each file. */
 export function maskingTable(rows: readonly ({ readonly file: string } & MaskingFigures)[]): string {
-	return tableOf([
+	return alignColumns([
 		["file", "masked", "tool characters", "tokens"],
 		...rows.map((row) => [
 			shownName(row.file),
@@ -81,7 +81,7 @@ export function maskingTable(rows: readonly ({ readonly file: string } & Masking
 }
 
 /** Rows of cells as lines, the first column to the left, the others to the right. */
-function tableOf(rows: readonly (readonly string[])[]): string {
+function alignColumns(rows: readonly (readonly string[])[]): string {
 	const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? [];
 	const lines = rows.map((row) => {
 		const cells = row.map((cell, index) => {

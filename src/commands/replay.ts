@@ -6,7 +6,7 @@ import { isResultName } from "../files/access.ts";
 import { type Replay, replayedPolicies, startReplay } from "../operations/replay.ts";
 import { parsePrices, type Rates, ratesOfModel, ratesOfPrices } from "../operations/replay-rates.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type CommonOptions, configOf, printJson, readDocument, say, show, shownName } from "./input-output.ts";
+import { type CommonOptions, commandConfig, printJson, readDocument, say, show, shownName } from "./input-output.ts";
 import { maskingTable, replayText } from "./replay-text.ts";
 import { writePage } from "./report.ts";
 
@@ -37,13 +37,13 @@ const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,optimum:8"
 /** `palimpsest replay FILE…`: prints what each of some policies would have cost and lost in recorded conversations. */
 export async function replay(names: readonly string[], options: ReplayOptions): Promise<void> {
 	const { policies, prices, model, contextWindow, minTurns, files: eachFile = false, html, json } = options;
-	const { policy: configured, layers } = await configOf(options);
+	const { policy: configured, layers } = await commandConfig(options);
 	const window_turns = options.windowTurns ?? configured.mask.window_turns;
 	const policy = { ...configured, mask: { ...configured.mask, window_turns } };
 	// `--window-turns` alone asks for the figures of seed 2's benchmark, which compares no policies.
 	const comparing = [policies, prices, model, contextWindow, options.files, html];
 	const comparesPolicies = options.windowTurns === undefined || comparing.some((given) => given !== undefined);
-	const rates = await ratesOf(options, configured);
+	const rates = await chooseRates(options, configured);
 	const replay = await startReplay({
 		policy,
 		policies: comparesPolicies ? await replayedPolicies(policies ?? defaultPolicies, layers) : [],
@@ -75,7 +75,7 @@ export async function replay(names: readonly string[], options: ReplayOptions): 
 	else show(maskingTable([...rows, { file: "total", ...total }]));
 }
 
-async function ratesOf({ prices, model }: ReplayOptions, policy: Policy): Promise<Rates> {
+async function chooseRates({ prices, model }: ReplayOptions, policy: Policy): Promise<Rates> {
 	if (prices !== undefined) return ratesOfPrices(parsePrices(prices, policy.prices));
 	return model === undefined ? ratesOfPrices(policy.prices) : ratesOfModel(model);
 }

@@ -3,7 +3,14 @@ import { PalimpsestError } from "../errors.ts";
 import { writeNewFile } from "../files/access.ts";
 import { reportContext } from "../operations/report.ts";
 import { type ContextTextStyle, contextText } from "../operations/report-text.ts";
-import { type CommonOptions, configOf, printJson, readDocument, type WindowOptions, writeOut } from "./input-output.ts";
+import {
+	type CommonOptions,
+	commandConfig,
+	printJson,
+	readDocument,
+	type WindowOptions,
+	writeOut,
+} from "./input-output.ts";
 
 /** The options of `palimpsest report`. */
 interface ReportOptions extends CommonOptions, WindowOptions {
@@ -14,7 +21,7 @@ interface ReportOptions extends CommonOptions, WindowOptions {
 
 /** `palimpsest report FILE`: prints what fills the context window, and what each preset would free and cost. */
 export async function report(file: string, options: ReportOptions): Promise<void> {
-	const { policy, layers } = await configOf(options);
+	const { policy, layers } = await commandConfig(options);
 	const { value: conversation } = await readDocument(file, policy.limits.max_file_bytes);
 	const { model, contextWindow, reserveTokens, json, html } = options;
 	const { where } = archiveLocation({ environment: process.env });
@@ -32,7 +39,7 @@ const columnsOfFiles = 100;
 const mostColumns = 140;
 
 /**
- * How a report is written to a stream: in a terminal as wide as it is, up to 140 columns, with bars of Unicode blocks;
+ * The style of a report on a stream: in a terminal of its width, up to 140 columns, with bars of Unicode blocks;
  * elsewhere, and where `NO_COLOR` asks for plain output (https://no-color.org) or the terminal is `dumb`, in ASCII, and
  * 100 columns wide where there is no terminal.
  */
@@ -49,7 +56,7 @@ export function styleOfStream(
 }
 
 /**
- * Writes a page to a file, over what was there.
+ * Writes a page to a file, which it replaces.
  *
  * @throws PalimpsestError `unwritable_file`.
  */

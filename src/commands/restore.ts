@@ -1,6 +1,13 @@
 import { decodeText } from "../files/access.ts";
 import { restoreText } from "../operations/restore.ts";
-import { type ArchiveCommandOptions, configOf, inputName, readInput, say, withOwnArchive } from "./input-output.ts";
+import {
+	type ArchiveCommandOptions,
+	commandConfig,
+	inputName,
+	readInput,
+	say,
+	withOwnArchive,
+} from "./input-output.ts";
 import { exitCodes } from "./usage.ts";
 
 /** Names shown of those that could not be restored. */
@@ -15,7 +22,7 @@ export async function restore(
 	file: string,
 	options: ArchiveCommandOptions & { readonly byCallId?: boolean },
 ): Promise<void> {
-	const { policy } = await configOf(options);
+	const { policy } = await commandConfig(options);
 	const name = inputName(file);
 	const text = decodeText(await readInput(file, policy.limits.max_file_bytes), name);
 	const { byCallId } = options;

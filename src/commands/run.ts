@@ -12,7 +12,7 @@ import { endingNotice, longestShortNotice, type RunEnding } from "../pipeline/st
 import { type ExcerptLimit, limitCheck } from "../pipeline/stream/limit-check.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import type { Policy } from "../policy/schema.ts";
-import { type ArchiveCommandOptions, configOf, say, withArchive } from "./input-output.ts";
+import { type ArchiveCommandOptions, commandConfig, say, withArchive } from "./input-output.ts";
 import type { LimitOptions } from "./truncate.ts";
 
 /** Tokens of an output that is shown whole, where no limit is given. */
@@ -27,14 +27,14 @@ export async function run(
 	parameters: readonly string[],
 	options: ArchiveCommandOptions & LimitOptions,
 ): Promise<void> {
-	const { policy } = await configOf(options);
+	const { policy } = await commandConfig(options);
 	const { maxChars, maxTokens = usualTokens } = options;
 	const limit: ExcerptLimit =
 		maxChars === undefined ? { kind: "tokens", most: maxTokens } : { kind: "chars", most: maxChars };
 	await requireRoomForNotice(limit, policy);
 	await withArchive(options, policy, async (archive) => {
 		const started = await startCommand(command, parameters);
-		if ("reason" in started) {
+		if (started.kind === "not_started") {
 			say(`cannot run ${command}: ${started.reason}`);
 			process.exitCode = started.exitCode;
 			return;
@@ -68,28 +68,17 @@ async function requireRoomForNotice(limit: ExcerptLimit, policy: Policy): Promis
 	if (limit.most < least) throw limitTooSmall({ name: `max_${limit.kind}`, given: limit.most, least });
 }
 
-/** A command that runs. */
-interface RunningCommand {
-	/** Both of its outputs, in order. */
-	readonly output: AsyncIterable<Buffer>;
-	/** How it ended; never before all of its output has come. */
-	readonly ending: Promise<RunEnding>;
-}
-
-/** A command that could not be started. */
-interface NotStarted {
-	/** As in shells: 127 where there is no such command, 126 where it cannot be run. */
-	readonly exitCode: number;
-	readonly reason: string;
-}
-
 const passedOn = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
 
 /** How long we wait for the output of processes that the command left behind, in ms. */
 const patienceMs = 2_000;
 
-/** Starts a command without a shell. It has our standard input, and gets the signals that are sent to us. */
-async function startCommand(command: string, parameters: readonly string[]): Promise<RunningCommand | NotStarted> {
+/**
+ * Starts a command without a shell. It has our standard input, and gets the signals that are sent to us. `output` is both
+ * of its outputs, in order; `ending` resolves after them. A command that could not be started has a `reason`, and the exit
+ * code of shells: 127 where there is no such command, 126 where it cannot be run.
+ */
+async function startCommand(command: string, parameters: readonly string[]) {
 	const merged = await openMergedOutput();
 	const output = merged?.writable ?? "pipe";
 	const startedAt = performance.now();
@@ -103,7 +92,7 @@ async function startCommand(command: string, parameters: readonly string[]): Pro
 	};
 	const signals = process.platform === "win32" ? passedOn.slice(0, 3) : passedOn;
 	for (const signal of signals) process.on(signal, signalled);
-	const ended = new Promise<RunEnding>((resolve) => {
+	const ending = new Promise<RunEnding>((resolve) => {
 		child.on("exit", (code, signal) => {
 			for (const one of signals) process.off(one, signalled);
 			const durationMs = performance.now() - startedAt;
@@ -122,9 +111,9 @@ async function startCommand(command: string, parameters: readonly string[]): Pro
 		for (const one of signals) process.off(one, signalled);
 		const isAbsent = started.code === "ENOENT";
 		const reason = isAbsent ? "there is no such command" : `it cannot be run (${started.code})`;
-		return { exitCode: isAbsent ? 127 : 126, reason };
+		return { kind: "not_started", exitCode: isAbsent ? 127 : 126, reason } as const;
 	}
-	return { output: untilItEnds(source), ending: ended };
+	return { kind: "running", output: untilItEnds(source), ending } as const;
 }
 
 async function* untilItEnds(source: Readable): AsyncGenerator<Buffer> {

@@ -2,7 +2,14 @@ import { ownCommandLine } from "../hosts/own-command.ts";
 import { cutOfCall, nameOfLimit } from "../pipeline/cut-of-call.ts";
 import { shortenStream } from "../pipeline/stream/shorten-stream.ts";
 import type { TruncatePolicy } from "../policy/schema.ts";
-import { type ArchiveCommandOptions, configOf, logToStderr, outputPieces, say, withArchive } from "./input-output.ts";
+import {
+	type ArchiveCommandOptions,
+	commandConfig,
+	logToStderr,
+	outputPieces,
+	say,
+	withArchive,
+} from "./input-output.ts";
 
 /** The limits that a command line can give. */
 export interface LimitOptions {
@@ -27,7 +34,7 @@ export async function truncate(
 	file: string,
 	options: ArchiveCommandOptions & LimitOptions & StrategyOptions,
 ): Promise<void> {
-	const { policy } = await configOf(options);
+	const { policy } = await commandConfig(options);
 	const cut = cutOfCall(policy, options);
 	const shortened = await withArchive(options, policy, (archive) =>
 		shortenStream({

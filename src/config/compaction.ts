@@ -9,7 +9,7 @@ import type { OpenAiCompatibleOptions } from "../summariser/endpoint.ts";
 import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser } from "../summariser/summariser.ts";
 import type { CheckedStrategy } from "./external-strategy.ts";
 
-/** What compacting takes from the configuration: the model that the environment names, and the user's own strategies. */
+/** The model and the strategies of the configuration. */
 export interface CompactionSource {
 	/** One client for all calls; absent where the environment names no model. */
 	readonly endpoint: Summariser | undefined;

@@ -7,7 +7,7 @@ import { parseStrategyName } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { findPolicyFile, type PolicyFileSearch, policyFileName, readPolicyFile } from "./policy-file.ts";
 
-/** What a configuration is made from. */
+/** The sources of a configuration. */
 export interface ConfigSources extends PolicyFileSearch {
 	/** The `--set key=value` arguments, in order. */
 	readonly settings?: readonly string[] | undefined;
@@ -141,8 +141,8 @@ const missing = "missing";
 
 /**
  * Watches a file, which may be missing, by looking at it every `intervalMilliseconds` (default 500): this also notices
- * editors that replace it by a rename, and works on network drives. `onChange` is called once a changed file has rested
- * for one interval, `onError` once when it is gone. Never keeps the process alive. Returns a function that ends the watch.
+ * editors that replace it by a rename, and works on network drives. `onChange` is called when a changed file has rested
+ * for one interval, `onError` when it was deleted. Never keeps the process alive. Returns a function that ends the watch.
  */
 export function watchPolicyFile(watch: {
 	readonly path: string;

@@ -40,7 +40,7 @@ export async function checkStrategy(name: string, folder: string): Promise<Check
 	}
 	const found = exportsNamed(namespace, exportName);
 	if (found.length === 0) throw refused(name, missing(namespace, exportName));
-	const create = found.map(creatorOf).find((one) => one !== undefined);
+	const create = found.map(findCreator).find((one) => one !== undefined);
 	if (create) return { name, create };
 	throw refused(
 		name,
@@ -71,7 +71,7 @@ function exportsNamed(namespace: JsonObject, name: string): unknown[] {
 	return hasMembers(whole) && Object.hasOwn(whole, name) ? [...own, whole[name]] : own;
 }
 
-function creatorOf(value: unknown): CheckedStrategy["create"] | undefined {
+function findCreator(value: unknown): CheckedStrategy["create"] | undefined {
 	if (typeof value === "function" && isStrategy(value.prototype)) {
 		return (dependencies) => Reflect.construct(value, [dependencies]);
 	}
@@ -158,20 +158,20 @@ function existing(url: URL): URL | undefined {
 export function packageTarget(exports: unknown, subpath: string): string | undefined {
 	const isBySubpath = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	const bySubpath: JsonObject = isBySubpath ? exports : { ".": exports };
-	if (Object.hasOwn(bySubpath, subpath)) return targetOf(bySubpath[subpath], "");
+	if (Object.hasOwn(bySubpath, subpath)) return chooseTarget(bySubpath[subpath], "");
 	const [best] = Object.keys(bySubpath)
 		.filter((key) => key.includes("*"))
 		.map((key) => ({ key, start: key.slice(0, key.indexOf("*")), end: key.slice(key.indexOf("*") + 1) }))
 		.filter(({ start, end }) => subpath.startsWith(start) && subpath.endsWith(end))
 		.filter(({ start, end }) => subpath.length > start.length + end.length)
 		.toSorted((a, b) => b.start.length - a.start.length || b.key.length - a.key.length);
-	return best && targetOf(bySubpath[best.key], subpath.slice(best.start.length, subpath.length - best.end.length));
+	return best && chooseTarget(bySubpath[best.key], subpath.slice(best.start.length, subpath.length - best.end.length));
 }
 
 /** Conditions of an `exports` field that hold for `import` in Node.js. */
 const conditions = new Set(["node", "node-addons", "import", "module-sync", "default"]);
 
-function targetOf(target: unknown, star: string): string | undefined {
+function chooseTarget(target: unknown, star: string): string | undefined {
 	if (typeof target === "string") {
 		const isWithin = target.startsWith("./") && !target.split(/[\\/]/).includes("..");
 		return isWithin ? target.replaceAll("*", star) : undefined;
@@ -180,7 +180,7 @@ function targetOf(target: unknown, star: string): string | undefined {
 		? target
 		: Object.entries(target ?? {}).flatMap(([condition, value]) => (conditions.has(condition) ? [value] : []));
 	for (const option of options) {
-		const found = targetOf(option, star);
+		const found = chooseTarget(option, star);
 		if (found !== undefined) return found;
 	}
 	return undefined;

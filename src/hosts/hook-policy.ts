@@ -34,7 +34,7 @@ export async function hookPolicy(named: {
 	const { policyFile, locale, host } = named;
 	const { env } = process;
 	const here = { environment: env, workingDirectory: process.cwd() };
-	const ofServer = await languageOfServer(host);
+	const ofServer = await serverLanguage(host);
 	const wholePolicy = async () => {
 		const { loadConfig } = await import("../config/config.ts");
 		const settings = locale === undefined ? [] : [`locale=${locale}`];
@@ -97,10 +97,10 @@ const projectVariables: Readonly<Record<string, string>> = {
 };
 
 /**
- * The preset and the locale with which a host starts the server: as its entry in the project says, else the user's.
+ * The preset and the locale with which a host starts the server, from its entry in the project, else the user's.
  * Empty where there is no entry, or no file that can be read: a hook never fails for it.
  */
-async function languageOfServer(hostName: string): Promise<LanguageVariables> {
+async function serverLanguage(hostName: string): Promise<LanguageVariables> {
 	const { platform, env: environment } = process;
 	const host = hosts.find(({ name }) => name === hostName);
 	if (host === undefined) return {};

@@ -8,7 +8,7 @@ import { ownCommand, shellArgument } from "./own-command.ts";
 /** The hosts that a hook can be installed in. */
 export type InstallHost = "claude-code" | "gemini-cli" | "opencode";
 
-/** What is installed: an entry in a settings file, or a file of its own. */
+/** The part that is installed: an entry in a settings file, or a file of its own. */
 export type HookTarget =
 	| { readonly kind: "entry"; readonly file: string; readonly entry: HookEntry }
 	| { readonly kind: "file"; readonly file: string; readonly text: string };
@@ -25,8 +25,8 @@ interface HookEntry {
 }
 
 /**
- * What a hook's installation writes, and where. The matchers name the tools whose results are text that may be long; what
- * is read of a file is asked for line by line.
+ * The text or entry that installs a hook, and its file. The matchers name the tools whose results are text that may be
+ * long; file reads are not among them, since models ask for them line by line.
  *
  * Sources: https://code.claude.com/docs/en/settings, https://geminicli.com/docs/hooks/reference#configuration-schema,
  * https://opencode.ai/docs/plugins.

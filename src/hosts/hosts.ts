@@ -1,6 +1,6 @@
 import path from "node:path";
 
-/** A program that can use an MCP server, and how it is told of one. */
+/** A program that can use an MCP server, and how it is configured. */
 export interface Host {
 	/** As `palimpsest install` takes it, such as `claude-code`. */
 	readonly name: string;
@@ -14,7 +14,7 @@ export interface Host {
 	/** Its programs, where it has several with a file each; `file` is that of the first. */
 	readonly programs?: (where: HostSurroundings) => readonly HostProgram[];
 	readonly entry: (start: ServerStart) => unknown;
-	/** What the user does so that the host starts the server. */
+	/** Tells the user how the host starts the server. */
 	readonly afterwards: string;
 	/** The page of its documentation. */
 	readonly source: string;
@@ -44,7 +44,7 @@ export interface ServerStart {
 	readonly env: Readonly<Record<string, string>>;
 }
 
-/** How a host is told to start the server: by npx, which on Windows is a script that only a shell can run. */
+/** The command by which a host starts the server: npx, which on Windows is a script that only a shell can run. */
 export function serverStart(choices: {
 	readonly preset?: string | undefined;
 	readonly locale?: string | undefined;
@@ -79,7 +79,7 @@ const inBoth = (...segments: string[]) => ofProject(segments, ({ homeFolder }) =
 const ofUser = (file: (where: HostSurroundings) => string) => (where: HostSurroundings) =>
 	where.projectFolder === undefined ? file(where) : undefined;
 
-/** The hosts that can be told of the server, in the order of the documentation. */
+/** The hosts that the server can be entered in, in the order of the documentation. */
 export const hosts: readonly Host[] = [
 	{
 		...usual,

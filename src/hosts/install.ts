@@ -37,14 +37,14 @@ export function hasServer(text: string, { format, key }: WritableHost): boolean 
 
 /** The lines that a user puts into a YAML configuration, the server's entry with the keys above it. */
 export function entryByHand({ key, entry }: Host, start: ServerStart): string {
-	return yamlOf(below(key, entry(start)), "");
+	return toYaml(below(key, entry(start)), "");
 }
 
 /** Scalars and lists as JSON, which YAML takes. */
-function yamlOf(value: JsonObject, indent: string): string {
+function toYaml(value: JsonObject, indent: string): string {
 	const lines = Object.entries(value).map(([name, inner]) =>
 		isJsonObject(inner) && Object.keys(inner).length > 0
-			? `${indent}${name}:\n${yamlOf(inner, `${indent}  `)}`
+			? `${indent}${name}:\n${toYaml(inner, `${indent}  `)}`
 			: `${indent}${name}: ${JSON.stringify(inner)}\n`,
 	);
 	return lines.join("");
@@ -74,10 +74,10 @@ export function hostStates(
 	host: Host,
 	where: HostSurroundings,
 ): Promise<readonly { readonly file: string; readonly state: HostState }[]> {
-	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, state: await stateOf(host, file) })));
+	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, state: await findState(host, file) })));
 }
 
-async function stateOf(host: Host, file: string): Promise<HostState> {
+async function findState(host: Host, file: string): Promise<HostState> {
 	try {
 		const text = (await readIfThere(file))?.toString("utf8");
 		if (text === undefined) return "no file";

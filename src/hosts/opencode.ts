@@ -3,7 +3,7 @@ import { ownCommands, ownTools } from "./tool-event.ts";
 
 /**
  * The text of a plugin file for opencode: after each tool call, `command` shortens a large output, which it reads from
- * standard input; whatever goes wrong, the output stays as it is.
+ * standard input; after any error, the output stays as it is.
  *
  * Sources: https://opencode.ai/docs/plugins (`tool.execute.after`; the output is changed in place) and opencode's
  * `tool/truncate.ts` and `tool/shell.ts` (`metadata.outputPath`).
@@ -60,7 +60,7 @@ export const Palimpsest = async ({ directory: cwd } = {}) => ({
 			if (typeof output.output === "string" && output.output.length > mostChars) {
 				const whole = output.output;
 				output.output = await shorten(whole, { cwd, savedIn: output.metadata?.outputPath });
-				// What the user is shown.
+				// opencode shows this copy to the user.
 				if (output.metadata?.output === whole) output.metadata.output = output.output;
 			}
 			for (const block of Array.isArray(output.content) ? output.content : []) {

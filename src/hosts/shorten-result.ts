@@ -9,7 +9,7 @@ import { excerptWordings } from "../policy/wordings.ts";
 import type { HookPolicy } from "./hook-policy.ts";
 import type { HookContext, ToolEvent } from "./tool-event.ts";
 
-/** What a hook shortens with. */
+/** The parts of the program that a hook shortens with. */
 export interface HookShell extends HookPolicy {
 	readonly archive: Archive | undefined;
 	/** How a shell calls this program. */
@@ -90,8 +90,8 @@ export async function openSavedOutput(file: string): Promise<FileHandle | undefi
 }
 
 /**
- * Whether a saved output is the whole of the text that a host shows: the text has to be the beginning of the file, its
- * end, or both, but for the host's own notice. Metadata alone proves nothing, since a tool may put any path there.
+ * Whether a file holds the whole of the text that a host shows: the text has to be the beginning of the file, its
+ * end, or both, except the host's own notice. Metadata alone proves nothing, since a tool may put any path there.
  */
 export async function isWholeOf(handle: FileHandle, shown: { readonly text: string; readonly file: string }) {
 	const text = Buffer.from(shown.text);
@@ -103,7 +103,7 @@ export async function isWholeOf(handle: FileHandle, shown: { readonly text: stri
 	return same >= text.length - mostNoticeChars - Buffer.byteLength(shown.file) && same >= text.length / 2;
 }
 
-/** The note of opencode's shell about how a command ended, such as a time-out. It stands behind the output, in no file. */
+/** The note of opencode's shell on how a command ended, such as a time-out: behind the output, and in no file. */
 export function shellNoteOf(text: string): string {
 	const from = text.lastIndexOf("\n\n<shell_metadata>\n");
 	const isNote = from !== -1 && text.endsWith("\n</shell_metadata>") && text.length - from <= mostNoticeChars;

@@ -12,7 +12,7 @@ export interface ToolEvent {
 	readonly response: unknown;
 }
 
-/** What a hook works with. */
+/** The functions that a hook shortens with. */
 export interface HookContext {
 	/** Characters up to which a result is left whole. */
 	readonly mostChars: number;
@@ -39,7 +39,7 @@ export function readToolEvent(json: string, eventName: string): ToolEvent | unde
 /** The names of our tools. */
 export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
 
-/** Our commands that print what a tool printed. */
+/** Our commands that print tool results. */
 export const ownCommands =
 	/\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 

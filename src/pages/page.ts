@@ -101,7 +101,7 @@ const entities: Readonly<Record<string, string>> = {
 	"'": "&#39;",
 };
 
-/** A text as it stands in HTML, between tags or in a quoted attribute. */
+/** A text for HTML, between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
 	return text.replace(/[&<>"']/g, (character) => entities[character] as string);
 }

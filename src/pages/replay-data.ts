@@ -31,7 +31,7 @@ interface DrawnFile {
 	readonly series: readonly (Readonly<Record<keyof ContextParts | "billed", number>> & { readonly policy: string })[];
 }
 
-/** Packs the series: what is the same under several policies stands once, and numbers as small differences. */
+/** Packs the series: each column is kept once, also where several policies share it, as small differences. */
 export function replayPageData(
 	{ policies }: ReplayReport,
 	{ series, billedIn }: { readonly series: readonly ReplaySeries[]; readonly billedIn: BilledUnit },

@@ -1,5 +1,5 @@
 /**
- * An element with attributes and children; texts among them stand as texts, whatever they hold.
+ * An element with attributes and children; strings among the children become texts, never markup.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -14,7 +14,7 @@ export function element(tag, attributes = {}, children = []) {
 }
 
 /**
- * The same for what stands inside an `svg`.
+ * The same inside an `svg`.
  *
  * @param {string} tag
  * @param {Readonly<Record<string, string | number>>} attributes
@@ -41,7 +41,7 @@ export function byId(id) {
 }
 
 /**
- * An item of a legend: a swatch as it is drawn in the plot, a name, and a value that changes.
+ * An item of a legend: a swatch like the mark in the plot, a name, and a value that changes.
  *
  * @param {{ readonly property: string, readonly filled?: boolean, readonly dash?: readonly number[], readonly strong?: boolean }} mark
  * @param {string} name

@@ -4,7 +4,7 @@ import { byId, dataTable, element, legendItem } from "./elements.js";
 
 /** @import { BilledUnit, ReplayPageData } from "../replay-data.ts" */
 
-/** Parts of a context from the bottom of the stack to its top: what they are called, and their colour. */
+/** Parts of a context from the bottom of the stack to its top, with their names and colours. */
 const parts = /** @type {const} */ ([
 	{ key: "system", name: "system", property: "--part-system" },
 	{ key: "user", name: "user", property: "--part-user" },
@@ -52,7 +52,7 @@ const drawOrder = /** @type {import("uplot").DrawOrderKey[]} */ (/** @type {unkn
 /**
  * The context of each call, its parts stacked.
  *
- * @param {(index: number) => void} onPoint told which of the drawn calls somebody points at
+ * @param {(index: number) => void} onPoint called with the drawn call under the pointer
  */
 export function contextPlot(onPoint) {
 	/** @type {{ conversation: Unpacked, series: UnpackedSeries } | undefined} */
@@ -135,7 +135,7 @@ export function contextPlot(onPoint) {
 const rawDash = [5, 4];
 
 /**
- * What would have been sent had nothing been masked, where that is another policy than the one shown.
+ * The series without masking, where another policy is shown.
  *
  * @param {Unpacked} conversation
  * @param {UnpackedSeries} shown
@@ -159,10 +159,10 @@ function contextInWords({ file, at, calls }, { policy, total, tokens }) {
 }
 
 /**
- * What each policy has cost until each call.
+ * The cost of each policy until each call.
  *
  * @param {ReplayPageData} data
- * @param {(index: number) => void} onPoint told which of the drawn calls somebody points at
+ * @param {(index: number) => void} onPoint called with the drawn call under the pointer
  */
 export function costPlot({ billedIn, policies }, onPoint) {
 	const names = policies.map(({ policy }) => policy);
@@ -334,7 +334,7 @@ export function plotIn(container, heightFor = (width) => Math.round(Math.min(380
 			draw();
 		},
 		redraw: () => draw?.(),
-		/** @param {number} index of the call that the cursor stands at */
+		/** @param {number} index of the call for the cursor */
 		pointAt(index) {
 			pointed = index;
 			point();
@@ -359,7 +359,7 @@ const dashes = [[], [8, 4], [2, 3], [10, 3, 2, 3]];
 let probe;
 
 /**
- * What a custom property of the style sheet is now, in the scheme that is shown, as a canvas understands it.
+ * The present value of a custom property of the style sheet, as a canvas understands it.
  *
  * @param {string} property
  */
@@ -385,7 +385,7 @@ export function lineOfPolicy(policies, policy) {
 }
 
 /**
- * Calls back when the scheme changes, be it by the system or by what embeds the page (`data-theme` of the root).
+ * Calls `redraw` when the scheme changes: that of the system, or `data-theme` of the root, which the host sets.
  *
  * @param {() => void} redraw
  */
@@ -398,7 +398,7 @@ const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFracti
 const money = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 2 });
 
 /**
- * `12.3K`, as it stands at an axis.
+ * `12.3K`, for an axis.
  *
  * @param {number} value
  */

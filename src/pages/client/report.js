@@ -44,7 +44,7 @@ function reportIn(answer) {
 /** @typedef {{ fits: boolean | null, tokens: { before: number, after: number }, budget_tokens: number | null }} Outcome */
 
 /**
- * What `guard_context` did where it was asked for something else: a host shows the page with each of its answers.
+ * The outcome of `guard_context` in words, for an answer without a report: a host shows the page with every answer.
  *
  * @param {unknown} answer
  * @returns {string}
@@ -189,7 +189,7 @@ function paysAfter({ freed_tokens, calls_to_break_even }) {
 }
 
 /**
- * The context window as one bar: what each role fills, what is free, and where the budget ends.
+ * The context window as one bar: the part of each role, the free part, and the end of the budget.
  *
  * @param {ContextReport} report
  */
@@ -269,12 +269,12 @@ function tableBlock({ heading, note, headings, rows, empty }) {
 }
 
 /**
- * A name with a bar under it. The number that it shows stands in the next cell, so readers of the page need not be told.
+ * A name with a bar under it. The bar is hidden from screen readers, since the next cell holds its number.
  *
  * @param {string} name
  * @param {number} part from 0 to 1
  * @param {string | undefined} property the custom property of its colour
- * @param {string | null} detail what stands under the name
+ * @param {string | null} detail a line under the name
  */
 function barCell(name, part, property = "--part-other", detail = null) {
 	const bar = element("span", { class: "bar", "aria-hidden": "true" }, [element("span")]);
@@ -289,7 +289,7 @@ function barCell(name, part, property = "--part-other", detail = null) {
 }
 
 /**
- * A word that stands out by more than its colour.
+ * A word in a style that differs by more than its colour.
  *
  * @param {boolean} value
  * @param {"plain" | "judged"} tone
@@ -300,7 +300,7 @@ function yesOrNo(value, tone = "plain") {
 }
 
 /**
- * Speaks with the host of an MCP App, in whose frame the page stands: JSON-RPC over `postMessage`. Only what a page needs
+ * Speaks with the host of an MCP App, in whose frame the page is: JSON-RPC over `postMessage`. Only the parts that a page needs
  * that shows the result of a tool: the package of the protocol would make the page ten times as large.
  *
  * @param {string} version
