@@ -23,9 +23,7 @@ import { refuseUsage } from "./usage.ts";
 export interface CompactCommandOptions extends EditOptions, WindowOptions {
 	readonly strategy?: BuiltInStrategy;
 	readonly force?: boolean;
-	/** Prints the request for a summary instead of asking a model. */
 	readonly request?: boolean;
-	/** File with the summary. */
 	readonly summary?: string;
 	readonly summaryToken?: string;
 }

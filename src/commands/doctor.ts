@@ -14,12 +14,6 @@ import { loadCounter } from "../tokens/counter.ts";
 import { version } from "../version.ts";
 import { type ArchiveCommandOptions, commandConfig, printJson, show } from "./input-output.ts";
 
-interface DoctorOptions extends ArchiveCommandOptions {
-	readonly json?: boolean;
-	/** `HOST:PORT` that `serve --http` is to have. */
-	readonly http?: string;
-}
-
 /** The result of one check. */
 export interface Finding {
 	/** What was checked, such as `archive`. */
@@ -32,7 +26,9 @@ export interface Finding {
 }
 
 /** `palimpsest doctor`: checks everything that has to work, and says what to do about what does not. */
-export async function doctor(options: DoctorOptions): Promise<void> {
+export async function doctor(
+	options: ArchiveCommandOptions & { readonly json?: boolean; readonly http?: string },
+): Promise<void> {
 	const { policy, finding } = await checkPolicy(options);
 	const findings: readonly Finding[] = [
 		checkNode(process.versions.node),
@@ -64,7 +60,7 @@ export function checkNode(version: string): Finding {
 	return { name: "node", state: "failed", found, advice: `Install Node.js ${oldest} or later.` };
 }
 
-async function checkPolicy(options: DoctorOptions): Promise<{ finding: Finding; policy: Policy }> {
+async function checkPolicy(options: ArchiveCommandOptions): Promise<{ finding: Finding; policy: Policy }> {
 	try {
 		const { policy, file } = await commandConfig(options);
 		const found = `${file ?? "no file, so the defaults and the environment"}: ${describePolicy(policy)}`;
@@ -79,7 +75,7 @@ async function checkPolicy(options: DoctorOptions): Promise<{ finding: Finding; 
 const probe = { text: "Written by palimpsest doctor, and thrown away again.", kind: "result" } as const;
 
 /** Whether the archive keeps an original and gives it back: tried in a namespace of its own, which is emptied again. */
-async function checkArchive(options: DoctorOptions, policy: Policy): Promise<Finding> {
+async function checkArchive(options: ArchiveCommandOptions, policy: Policy): Promise<Finding> {
 	const name = "archive";
 	let advice: { readonly advice?: string } = { advice: "Correct --archive or PALIMPSEST_ARCHIVE." };
 	try {

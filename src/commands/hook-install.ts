@@ -6,13 +6,9 @@ import { changeFiles } from "./install.ts";
 import { checkLocale } from "./usage.ts";
 
 interface HookInstallOptions {
-	/** For this project alone. */
 	readonly project?: boolean;
-	/** Shows what would change and writes nothing. */
 	readonly dryRun?: boolean;
-	/** Characters up to which a result is left whole. */
 	readonly maxChars?: number;
-	/** Language of the notices, if not that of the host's server entry. */
 	readonly locale?: string;
 }
 

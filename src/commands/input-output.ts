@@ -44,13 +44,8 @@ export interface WindowOptions {
 }
 
 /** Where the configuration of a command is looked for. */
-export function configSources(options: CommonOptions): ConfigSources {
-	return {
-		policyFile: options.policy,
-		settings: options.set ?? [],
-		environment: process.env,
-		workingDirectory: process.cwd(),
-	};
+export function configSources({ policy: policyFile, set: settings }: CommonOptions): ConfigSources {
+	return { policyFile, settings, environment: process.env, workingDirectory: process.cwd() };
 }
 
 /** The configuration of a command. */

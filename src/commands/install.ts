@@ -11,15 +11,11 @@ import { say, show, shownName } from "./input-output.ts";
 import { checkLocale, refuseUnknown, refuseUsage } from "./usage.ts";
 
 interface InstallOptions {
-	/** For this project alone. */
 	readonly project?: boolean;
-	/** Shows what would change and writes nothing. */
 	readonly dryRun?: boolean;
 	readonly preset?: string;
 	readonly locale?: string;
-	/** Where originals are kept, as `--archive` of the other commands. */
 	readonly archive?: string;
-	/** Starts this very program, in place of the one that npm brings. */
 	readonly local?: boolean;
 }
 

@@ -5,6 +5,7 @@ import { nearestName } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
+import type { ArchiveCommand } from "./archive.ts";
 import { complain, say } from "./input-output.ts";
 import { exitCodes } from "./usage.ts";
 
@@ -302,19 +303,14 @@ function addSetupCommands(program: Command): void {
 
 function addArchiveCommands(program: Command): void {
 	const archive = program.command("archive").description("Look after what was taken out and kept.");
-	const commands = () => import("./archive.ts");
-	addArchiving(archive, "stats", "Print where it is and what it holds.").action(async (options) =>
-		(await commands()).showArchive(options),
-	);
-	addArchiving(archive, "sweep", "Throw away what the retention says, now.").action(async (options) =>
-		(await commands()).sweepArchive(options),
-	);
-	addArchiving(archive, "export", "Print every original as a line of JSON.").action(async (options) =>
-		(await commands()).exportArchive(options),
-	);
-	addArchiving(archive, "clear", "Throw away all of it.")
-		.requiredOption("--yes", "say that this is meant")
-		.action(async (options) => (await commands()).clearArchive(options));
+	const command = (name: ArchiveCommand, description: string) =>
+		addArchiving(archive, name, description).action(async (options) =>
+			(await import("./archive.ts")).runOnArchive(name, options),
+		);
+	command("stats", "Print where it is and what it holds.");
+	command("sweep", "Throw away what the retention says, now.");
+	command("export", "Print every original as a line of JSON.");
+	command("clear", "Throw away all of it.").requiredOption("--yes", "say that this is meant");
 }
 
 function addPolicyCommands(program: Command): void {

@@ -15,7 +15,6 @@ import { refuseUsage } from "./usage.ts";
 
 interface RecallOptions extends ArchiveCommandOptions, PartRequest {
 	readonly toolCallId?: string;
-	/** Prints all of it, whatever its size. */
 	readonly all?: boolean;
 	readonly json?: boolean;
 }

@@ -12,20 +12,14 @@ import { writePage } from "./report.ts";
 
 /** The options of `palimpsest replay`. */
 interface ReplayOptions extends CommonOptions {
-	/** Names with commas between. */
 	readonly policies?: string;
-	/** `READ,WRITE`, multiples of the input price. */
 	readonly prices?: string;
 	readonly model?: string;
-	/** Tokens. */
 	readonly contextWindow?: number;
-	/** Tool turns. */
 	readonly minTurns?: number;
 	readonly files?: boolean;
-	/** Where to write the page. */
 	readonly html?: string;
 	readonly json?: boolean;
-	/** Tool turns, in place of the policy's. */
 	readonly windowTurns?: number;
 }
 
@@ -106,17 +100,12 @@ async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Pol
 		const { value } = await readDocument(file, policy.limits.max_file_bytes);
 		return (await replay.add({ file, conversation: value }).catch(inFile(file))) ? "replayed" : "short";
 	} catch (error) {
-		if (!isNamed && error instanceof PalimpsestError && unreadableCodes.has(error.code)) return "unreadable";
+		if (!isNamed && error instanceof PalimpsestError && unreadableCodes.includes(error.code)) return "unreadable";
 		throw error;
 	}
 }
 
-const unreadableCodes: ReadonlySet<string> = new Set([
-	"invalid_json",
-	"not_a_conversation",
-	"payload_too_large",
-	"unreadable_file",
-]);
+const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
 
 /** Names the file in an error, since there may be many. */
 function inFile(file: string): (error: unknown) => never {

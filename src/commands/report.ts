@@ -12,15 +12,11 @@ import {
 	writeOut,
 } from "./input-output.ts";
 
-/** The options of `palimpsest report`. */
-interface ReportOptions extends CommonOptions, WindowOptions {
-	readonly json?: boolean;
-	/** Where to write the page. */
-	readonly html?: string;
-}
-
 /** `palimpsest report FILE`: prints what fills the context window, and what each preset would free and cost. */
-export async function report(file: string, options: ReportOptions): Promise<void> {
+export async function report(
+	file: string,
+	options: CommonOptions & WindowOptions & { readonly json?: boolean; readonly html?: string },
+): Promise<void> {
 	const { policy, layers } = await commandConfig(options);
 	const { value: conversation } = await readDocument(file, policy.limits.max_file_bytes);
 	const { model, contextWindow, reserveTokens, json, html } = options;

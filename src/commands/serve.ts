@@ -11,9 +11,7 @@ import { refuseUsage } from "./usage.ts";
 
 /** The options of `palimpsest serve`. */
 interface ServeOptions extends ArchiveCommandOptions, HttpServeOptions {
-	/** Folders whose files a call may name by path. */
 	readonly allowPath?: readonly string[];
-	/** Largest message taken from a client, in bytes; over HTTP, the largest body. */
 	readonly maxMessageBytes?: number;
 }
 

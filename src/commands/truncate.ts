@@ -19,20 +19,14 @@ export interface LimitOptions {
 	readonly maxTokens?: number;
 }
 
-/** In place of the policy's. */
-interface StrategyOptions {
-	readonly strategy?: TruncatePolicy["strategy"];
-	/** What the reader looks for in the text. */
-	readonly focus?: string;
-}
-
 /**
  * `palimpsest truncate FILE`: prints a text of any length cut to its head and tail, or by a strategy to what matters in it;
  * what is short enough passes byte for byte.
  */
 export async function truncate(
 	file: string,
-	options: ArchiveCommandOptions & LimitOptions & StrategyOptions,
+	options: ArchiveCommandOptions &
+		LimitOptions & { readonly strategy?: TruncatePolicy["strategy"]; readonly focus?: string },
 ): Promise<void> {
 	const { policy } = await commandConfig(options);
 	const cut = cutOfCall(policy, options);

@@ -49,13 +49,7 @@ export async function hookPolicy(named: {
 export const usualPolicy: UsualPolicy = {
 	locale: "fr",
 	on_archive_failure: "refuse",
-	archive: {
-		max_age_days: 30,
-		max_bytes: 1_000_000_000,
-		recall_hint: true,
-		redact: [],
-		redact_credentials: false,
-	},
+	archive: { max_age_days: 30, max_bytes: 1_000_000_000, recall_hint: true, redact: [], redact_credentials: false },
 };
 
 /**

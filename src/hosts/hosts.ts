@@ -65,8 +65,6 @@ export function serverStart(choices: {
 const plain = ({ command, args, env }: ServerStart) => ({ command, args, env });
 const typed = (start: ServerStart) => ({ type: "stdio", ...plain(start) });
 
-const usual = { format: "json", key: ["mcpServers", "palimpsest"], entry: plain } as const;
-
 /** A file below the project where there is one, else a file of the user. */
 const ofProject =
 	(segments: readonly string[], file: (where: HostSurroundings) => string) => (where: HostSurroundings) =>
@@ -79,28 +77,23 @@ const inBoth = (...segments: string[]) => ofProject(segments, ({ homeFolder }) =
 const ofUser = (file: (where: HostSurroundings) => string) => (where: HostSurroundings) =>
 	where.projectFolder === undefined ? file(where) : undefined;
 
-/** The hosts that the server can be entered in, in the order of the documentation. */
-export const hosts: readonly Host[] = [
-	{
-		...usual,
-		name: "claude-desktop",
+type HostRow = Omit<Host, "name" | "format" | "key" | "entry"> & Partial<Pick<Host, "format" | "key" | "entry">>;
+
+const rows: Readonly<Record<string, HostRow>> = {
+	"claude-desktop": {
 		title: "Claude Desktop",
 		file: ofUser((where) => path.join(settingsFolder(where), "Claude", "claude_desktop_config.json")),
 		afterwards: "Quit Claude Desktop and start it again.",
 		source: "https://modelcontextprotocol.io/docs/develop/connect-local-servers",
 	},
-	{
-		...usual,
-		name: "claude-code",
+	"claude-code": {
 		title: "Claude Code",
 		file: ofProject([".mcp.json"], ({ homeFolder }) => path.join(homeFolder, ".claude.json")),
 		entry: typed,
 		afterwards: "Start a new session; /mcp shows it.",
 		source: "https://code.claude.com/docs/en/mcp",
 	},
-	{
-		...usual,
-		name: "vscode",
+	vscode: {
 		title: "VS Code",
 		key: ["servers", "palimpsest"],
 		file: ofProject([".vscode", "mcp.json"], (where) => path.join(codeFolder(where), "mcp.json")),
@@ -108,17 +101,13 @@ export const hosts: readonly Host[] = [
 		afterwards: "Press Start above the entry, or run MCP: List Servers.",
 		source: "https://code.visualstudio.com/docs/copilot/customization/mcp-servers",
 	},
-	{
-		...usual,
-		name: "cursor",
+	cursor: {
 		title: "Cursor",
 		file: inBoth(".cursor", "mcp.json"),
 		afterwards: "Switch it on in Settings, Tools & MCP.",
 		source: "https://cursor.com/docs/context/mcp",
 	},
-	{
-		...usual,
-		name: "zed",
+	zed: {
 		title: "Zed",
 		key: ["context_servers", "palimpsest"],
 		file: ofProject([".zed", "settings.json"], (where) =>
@@ -129,25 +118,19 @@ export const hosts: readonly Host[] = [
 		afterwards: "Zed starts it at once; the Agent Panel's settings show a green dot.",
 		source: "https://zed.dev/docs/ai/mcp",
 	},
-	{
-		...usual,
-		name: "jetbrains",
+	jetbrains: {
 		title: "JetBrains (Junie)",
 		file: inBoth(".junie", "mcp", "mcp.json"),
 		afterwards: "Switch it on in Settings, Tools, Junie, MCP Settings.",
 		source: "https://www.jetbrains.com/help/junie/model-context-protocol-mcp.html",
 	},
-	{
-		...usual,
-		name: "windsurf",
+	windsurf: {
 		title: "Windsurf",
 		file: ofUser(({ homeFolder }) => path.join(homeFolder, ".codeium", "windsurf", "mcp_config.json")),
 		afterwards: "Press Refresh in the MCP panel of Cascade.",
 		source: "https://docs.windsurf.com/windsurf/cascade/mcp",
 	},
-	{
-		...usual,
-		name: "cline",
+	cline: {
 		title: "Cline",
 		file: ofUser((where) => clineExtension(where).file),
 		programs: (where) => (where.projectFolder === undefined ? [clineExtension(where), clineCommand(where)] : []),
@@ -155,17 +138,13 @@ export const hosts: readonly Host[] = [
 		afterwards: "The extension starts it at once, and its MCP Servers panel shows it; start the Cline CLI again.",
 		source: "https://docs.cline.bot/mcp/adding-and-configuring-servers",
 	},
-	{
-		...usual,
-		name: "gemini-cli",
+	"gemini-cli": {
 		title: "Gemini CLI",
 		file: inBoth(".gemini", "settings.json"),
 		afterwards: "Start Gemini CLI again; /mcp shows it.",
 		source: "https://geminicli.com/docs/tools/mcp-server",
 	},
-	{
-		...usual,
-		name: "codex",
+	codex: {
 		title: "Codex",
 		format: "toml",
 		key: ["mcp_servers", "palimpsest"],
@@ -175,9 +154,7 @@ export const hosts: readonly Host[] = [
 		afterwards: "Start Codex again; /mcp shows it.",
 		source: "https://developers.openai.com/codex/mcp",
 	},
-	{
-		...usual,
-		name: "opencode",
+	opencode: {
 		title: "opencode",
 		key: ["mcp", "palimpsest"],
 		file: ofProject(["opencode.json"], (where) => path.join(configFolder(where), "opencode", "opencode.json")),
@@ -187,9 +164,7 @@ export const hosts: readonly Host[] = [
 		afterwards: "Start opencode again.",
 		source: "https://opencode.ai/docs/mcp-servers",
 	},
-	{
-		...usual,
-		name: "copilot-cli",
+	"copilot-cli": {
 		title: "Copilot CLI",
 		file: ofUser(({ homeFolder, environment }) =>
 			path.join(environment.COPILOT_HOME || path.join(homeFolder, ".copilot"), "mcp-config.json"),
@@ -198,8 +173,7 @@ export const hosts: readonly Host[] = [
 		afterwards: "Start Copilot CLI again; /mcp show lists it.",
 		source: "https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot/add-mcp-servers",
 	},
-	{
-		name: "goose",
+	goose: {
 		title: "Goose",
 		format: "yaml",
 		key: ["extensions", "palimpsest"],
@@ -214,7 +188,12 @@ export const hosts: readonly Host[] = [
 		afterwards: "Start a new Goose session.",
 		source: "https://block.github.io/goose/docs/getting-started/using-extensions",
 	},
-];
+};
+
+/** The hosts that the server can be entered in, in the order of the documentation. */
+export const hosts: readonly Host[] = Object.entries(rows).map(([name, row]) => {
+	return { name, format: "json", key: ["mcpServers", "palimpsest"], entry: plain, ...row };
+});
 
 /** The folder of a user's configuration files on Linux, which some programs use on macOS too. */
 function configFolder({ homeFolder, environment }: Pick<HostSurroundings, "homeFolder" | "environment">): string {

@@ -32,7 +32,8 @@ export function removeServer(text: string, host: WritableHost): string {
 /** Whether the server is entered there. */
 export function hasServer(text: string, { format, key }: WritableHost): boolean {
 	if (format === "json") return entryInJson(text, key) !== undefined;
-	return key.reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), readToml(text)) !== undefined;
+	const table: unknown = readToml(text, "it is not valid TOML");
+	return key.reduce((at, name) => (isJsonObject(at) ? at[name] : undefined), table) !== undefined;
 }
 
 /** The lines that a user puts into a YAML configuration, the server's entry with the keys above it. */
@@ -96,19 +97,17 @@ async function findState(host: Host, file: string): Promise<HostState> {
  * @throws PalimpsestError `invalid_json` for a text that is no TOML, or that holds the table without a header of its own.
  */
 function changeToml(text: string, key: readonly string[], value: unknown): string {
-	const wanted = withValue(readToml(text), key, value);
+	const wanted = withValue(readToml(text, "it is not valid TOML"), key, value);
 	const without = withoutTable(text, key);
 	const eol = text.includes("\r\n") ? "\r\n" : "\n";
 	const table = value === undefined ? "" : stringify(below(key, value)).trimEnd().replaceAll("\n", eol);
 	const kept = without.trimEnd();
 	const after = value === undefined ? without : `${kept}${kept === "" ? "" : eol + eol}${table}${eol}`;
-	const made = parseToml(after);
-	if (made !== undefined && isDeepStrictEqual(comparable(made), comparable(wanted))) return after;
 	// An inline table takes no further members, and has no lines of its own that could be taken out.
 	const [outer = "", ...inner] = key;
-	throw refusedSettings(
-		`\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`,
-	);
+	const problem = `\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`;
+	if (isDeepStrictEqual(comparable(readToml(after, problem)), comparable(wanted))) return after;
+	throw refusedSettings(problem);
 }
 
 /**
@@ -141,17 +140,10 @@ function comparable(value: unknown): unknown {
 	return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, comparable(inner)]));
 }
 
-function readToml(text: string): JsonObject {
-	const table = parseToml(text);
-	if (table === undefined) throw refusedSettings("it is not valid TOML");
-	return table;
-}
-
-function parseToml(text: string): JsonObject | undefined {
+function readToml(text: string, problem: string): JsonObject {
 	try {
 		return parse(text);
 	} catch (error) {
-		if (error instanceof TomlError) return undefined;
-		throw error;
+		throw error instanceof TomlError ? refusedSettings(problem) : error;
 	}
 }

@@ -93,15 +93,9 @@ export function embedJson(value: unknown): string {
 	);
 }
 
-const entities: Readonly<Record<string, string>> = {
-	"&": "&amp;",
-	"<": "&lt;",
-	">": "&gt;",
-	'"': "&quot;",
-	"'": "&#39;",
-};
+const entities: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };
 
 /** A text for HTML, between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
-	return text.replace(/[&<>"']/g, (character) => entities[character] as string);
+	return text.replace(/[&<>"']/g, (character) => `&${entities[character]};`);
 }

@@ -9,9 +9,7 @@ export interface ReplayPageData {
 	/** Decimals that `billed` was multiplied away by. */
 	readonly billedDecimals: number;
 	/** Over all files, in the order of the report: the place of a policy gives it its colour. */
-	readonly policies: readonly (Pick<PolicyFigures, "policy" | "average_context_ratio" | "recall"> & {
-		readonly ratio_to_raw: number;
-	})[];
+	readonly policies: readonly Pick<PolicyFigures, "policy" | "average_context_ratio" | "ratio_to_raw" | "recall">[];
 	readonly files: readonly DrawnFile[];
 	/** Each a list of whole numbers as differences from one to the next; many calls and policies share one. */
 	readonly columns: readonly (readonly number[])[];

@@ -137,60 +137,41 @@ function reading(unit: BilledUnit): string {
 </section>`;
 }
 
-interface Group {
-	readonly heading: string;
-	readonly columns: readonly {
-		readonly heading: string;
-		readonly cell: (figures: PolicyFigures, unit: BilledUnit) => string;
-		/** Says something only of several conversations. */
-		readonly ofSeveral?: boolean;
-	}[];
-}
+type Columns = Readonly<Record<string, (figures: PolicyFigures, unit: BilledUnit) => string>>;
 
-const recallGroup = (kind: "identifiers" | "lines"): Group => ({
-	heading: `Recall of ${kind}`,
-	columns: [
-		{ heading: "In view", cell: ({ recall }) => formatShare(recall[kind]) },
-		{ heading: "In digests", cell: ({ recall_in_digests }) => formatShare(recall_in_digests[kind]) },
-		{ heading: "At best", cell: ({ recall_bound }) => formatShare(recall_bound[kind]) },
-	],
+const recallColumns = (kind: "identifiers" | "lines"): Columns => ({
+	"In view": ({ recall }) => formatShare(recall[kind]),
+	"In digests": ({ recall_in_digests }) => formatShare(recall_in_digests[kind]),
+	"At best": ({ recall_bound }) => formatShare(recall_bound[kind]),
 });
 
-const groups: readonly Group[] = [
-	{
-		heading: "Cost",
-		columns: [
-			{ heading: "Billed", cell: ({ billed }, unit) => formatCost(billed, unit) },
-			{ heading: "× raw", cell: ({ ratio_to_raw }) => formatRatio(ratio_to_raw) },
-			{ heading: "× raw, worst", cell: ({ worst_ratio_to_raw }) => formatRatio(worst_ratio_to_raw), ofSeveral: true },
-			{ heading: "× optimum", cell: ({ ratio_to_optimum }) => formatRatio(ratio_to_optimum) },
-		],
+/** The columns of a table, by their headings and those of their groups. */
+const groups: Readonly<Record<string, Columns>> = {
+	Cost: {
+		Billed: ({ billed }, unit) => formatCost(billed, unit),
+		"× raw": ({ ratio_to_raw }) => formatRatio(ratio_to_raw),
+		"× raw, worst": ({ worst_ratio_to_raw }) => formatRatio(worst_ratio_to_raw),
+		"× optimum": ({ ratio_to_optimum }) => formatRatio(ratio_to_optimum),
 	},
-	recallGroup("identifiers"),
-	recallGroup("lines"),
-	{
-		heading: "Context",
-		columns: [
-			{ heading: "Of raw", cell: ({ average_context_ratio }) => formatShare(average_context_ratio) },
-			{ heading: "Peak tokens", cell: ({ peak_context_tokens }) => formatCount(peak_context_tokens) },
-			{
-				heading: "Over window",
-				cell: ({ calls_over_window, calls_of_known_window }) =>
-					calls_of_known_window === 0 ? "–" : formatCount(calls_over_window),
-			},
-			{ heading: "Masked", cell: ({ masked_tool_results }) => formatCount(masked_tool_results) },
-		],
+	"Recall of identifiers": recallColumns("identifiers"),
+	"Recall of lines": recallColumns("lines"),
+	Context: {
+		"Of raw": ({ average_context_ratio }) => formatShare(average_context_ratio),
+		"Peak tokens": ({ peak_context_tokens }) => formatCount(peak_context_tokens),
+		"Over window": ({ calls_over_window, calls_of_known_window }) =>
+			calls_of_known_window === 0 ? "–" : formatCount(calls_over_window),
+		Masked: ({ masked_tool_results }) => formatCount(masked_tool_results),
 	},
-	{
-		heading: "Sent",
-		columns: [
-			{ heading: "Conversations", cell: ({ conversations }) => formatCount(conversations), ofSeveral: true },
-			{ heading: "Calls", cell: ({ llm_calls }) => formatCount(llm_calls) },
-			{ heading: "Input tokens", cell: ({ input_tokens }) => formatCount(input_tokens) },
-			{ heading: "From cache", cell: ({ cached_tokens }) => formatCount(cached_tokens) },
-		],
+	Sent: {
+		Conversations: ({ conversations }) => formatCount(conversations),
+		Calls: ({ llm_calls }) => formatCount(llm_calls),
+		"Input tokens": ({ input_tokens }) => formatCount(input_tokens),
+		"From cache": ({ cached_tokens }) => formatCount(cached_tokens),
 	},
-];
+};
+
+/** Columns that say something only of several conversations. */
+const ofSeveral: ReadonlySet<string> = new Set(["× raw, worst", "Conversations"]);
 
 /** `0.857`. */
 function formatRatio(value: number | null): string {
@@ -206,19 +187,20 @@ function figuresTable(table: {
 	readonly several: boolean;
 }): string {
 	const { policies, caption, unit, several } = table;
-	const shown = groups.map(({ heading, columns }) => {
-		return { heading, columns: columns.filter(({ ofSeveral }) => several || !ofSeveral) };
+	const shown = Object.entries(groups).map(([group, all]) => {
+		const columns = Object.entries(all).filter(([heading]) => several || !ofSeveral.has(heading));
+		return { group, columns };
 	});
 	const over = shown.map(
-		({ heading, columns }) => `<th scope="colgroup" colspan="${columns.length}">${escapeHtml(heading)}</th>`,
+		({ group, columns }) => `<th scope="colgroup" colspan="${columns.length}">${escapeHtml(group)}</th>`,
 	);
 	const under = shown.flatMap(({ columns }) =>
-		columns.map(({ heading }, index) => `<th scope="col"${first(index)}>${escapeHtml(heading)}</th>`),
+		columns.map(([heading], index) => `<th scope="col"${first(index)}>${escapeHtml(heading)}</th>`),
 	);
 	const spans = shown.map(({ columns }) => `<colgroup span="${columns.length}"></colgroup>`);
 	const rows = policies.map((figures) => {
 		const cells = shown.flatMap(({ columns }) =>
-			columns.map(({ cell }, index) => `<td${first(index)}>${escapeHtml(cell(figures, unit))}</td>`),
+			columns.map(([, cell], index) => `<td${first(index)}>${escapeHtml(cell(figures, unit))}</td>`),
 		);
 		return `<tr><th scope="row"><bdi>${escapeHtml(figures.policy)}</bdi></th>${cells.join("")}</tr>`;
 	});
