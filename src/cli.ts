@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { dropUnfilledSettings } from "./config/config.ts";
+import { dropUnfilledSettings } from "./config/environment.ts";
 
 dropUnfilledSettings(process.env);
 const parameters = process.argv.slice(2);

@@ -16,7 +16,7 @@ import { wrongArgument } from "./policy/errors.ts";
 import { resolvePolicy } from "./policy/layers.ts";
 import { truncationStrategies } from "./policy/names.ts";
 import { checkOptions, choice, type OptionSchemas, optionsSchema, optionTypes, wholeNumber } from "./policy/options.ts";
-import type { Policy, PolicyLayer } from "./policy/schema.ts";
+import type { PolicyLayer } from "./policy/schema.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 
 /** The options of every library call. */
@@ -264,9 +264,10 @@ async function call<Value, Given>(
 	const { name, options, given } = what;
 	try {
 		checkOptions(options, name, optionSchemas[name]);
-		const { archive, log, tools, usage, lastResponse }: GuardOptions = options;
+		const { policy: layer, archive, log, tools, usage, lastResponse }: GuardOptions = options;
 		if (name !== "truncate" && name !== "count") requireJson([given, tools, usage, lastResponse]);
-		const policy = resolveOption(options);
+		requireJson(layer);
+		const policy = resolvePolicy(layer === undefined ? [] : [checkPolicyLayer(layer, "the `policy` option")]);
 		const shared = { policy, archive, ...(log && { log: withoutThrowing("log", log) }) };
 		return (await work(shared)) as Answer<Value, Given>;
 	} catch (error) {
@@ -283,17 +284,6 @@ async function call<Value, Given>(
 			cause: error,
 		});
 	}
-}
-
-let standard: Policy | undefined;
-
-function resolveOption({ policy }: CallOptions): Policy {
-	if (policy === undefined) {
-		standard ??= resolvePolicy([]);
-		return standard;
-	}
-	requireJson(policy);
-	return resolvePolicy([checkPolicyLayer(policy, "the `policy` option")]);
 }
 
 /** A callback whose errors name it, so that they do not look like defects of ours. */

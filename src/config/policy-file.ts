@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { invalidPolicy } from "../policy/errors.ts";
-import { type Environment, parsePolicyText } from "../policy/layers.ts";
+import type { Environment } from "../policy/layers.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
 
 /** Where a policy file is looked for. */
@@ -62,6 +62,8 @@ export async function readPolicyFile(file: string): Promise<PolicyLayer> {
 	} catch {
 		throw invalidPolicy(file, ["not UTF-8 text"]);
 	}
+	// Hooks look for a policy file and mostly find none; they do without the parser and the schema.
+	const { parsePolicyText } = await import("../policy/layers.ts");
 	return parsePolicyText(text, file);
 }
 

@@ -7,7 +7,7 @@ import { readRegularFile, writeNewFile } from "../files/access.ts";
 const byteOrderMark = "\uFEFF";
 
 /** A change of a user's file. */
-export interface FileChange {
+interface FileChange {
 	/** `undefined` where there is no file. */
 	readonly before: string | undefined;
 	/** `undefined` where there is to be none. */

@@ -70,7 +70,7 @@ export async function shortenBlocks(
 }
 
 /** How much of a budget each of several texts gets: those that need less than an equal share leave the rest to the others. */
-export function fairShares(lengths: readonly number[], budget: number): number[] {
+function fairShares(lengths: readonly number[], budget: number): number[] {
 	const shares = lengths.map(() => 0);
 	let left = budget;
 	const rising = lengths.map((length, index) => ({ length, index })).sort((a, b) => a.length - b.length);

@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
 	type ConfigSources,
 	createPolicySource,
-	dropUnfilledSettings,
 	loadConfig,
 	type PolicySource,
 	watchPolicyFile,
 } from "../../src/config/config.ts";
+import { dropUnfilledSettings } from "../../src/config/environment.ts";
 import { findPolicyFile } from "../../src/config/policy-file.ts";
 import type { PalimpsestError } from "../../src/errors.ts";
 import { patience } from "../support/patience.ts";
