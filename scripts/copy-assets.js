@@ -11,7 +11,7 @@ const copied = {
 	"uplot.css": "node_modules/uplot/dist/uPlot.min.css",
 	"uplot-license.txt": "node_modules/uplot/LICENSE",
 };
-const bundled = ["replay-page.js", "report-app.js", "report-page.js"];
+const bundled = ["replay.js", "report.js"];
 
 rmSync(here("../assets"), { recursive: true, force: true });
 mkdirSync(here("../assets"));

@@ -1,14 +1,11 @@
 #!/usr/bin/env node
-import { dropUnfilledSettings } from "./config/config.ts";
+import { dropUnfilledSettings } from "./config/environment.ts";
 
 dropUnfilledSettings(process.env);
 const parameters = process.argv.slice(2);
 // A host waits for its hooks with every tool call, and for a server with every start: neither loads what the other needs.
 const isAnswered = parameters[0] === "hook" && (await (await import("./commands/hook.ts")).answerHookCall(parameters));
 if (!isAnswered) {
-	const [{ createProgram }, { runProgram }] = await Promise.all([
-		import("./commands/program.ts"),
-		import("./commands/program.ts"),
-	]);
+	const { createProgram, runProgram } = await import("./commands/program.ts");
 	await runProgram(createProgram(), process.argv);
 }

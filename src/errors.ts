@@ -18,9 +18,9 @@
  * - `archive_unavailable`: the archive cannot be written or read now; nothing was taken out of the conversation.
  * - `original_not_found`: no original is kept under that reference: altered, shortened, expired, or of another namespace.
  * - `ambiguous_reference`: a reference that stands for more than one original.
- * - `summary_refused`: a summary that may not stand in a conversation: empty, no smaller than what it would replace, too
- *   large, or with the markup of a tool call; the conversation was left as it was.
- * - `strategy_failed`: a compaction strategy of the user's own failed, or returned what is no conversation.
+ * - `summary_refused`: a summary that is empty, too large, no smaller than the messages that it would replace, or has the
+ *   markup of a tool call; the conversation was left as it was.
+ * - `strategy_failed`: an external compaction strategy failed, or did not return a conversation.
  * - `rate_limit` … `unknown`: a model could not be asked; see {@link SummariserErrorCode}. Over HTTP `timeout` and
  *   `rate_limit` are also a call past its time, and too many calls at once.
  * - `internal`: a defect of ours.
@@ -49,7 +49,7 @@ export type ErrorCode =
 	| "internal";
 
 /**
- * Why a model could not be asked for a summary (docs/specs/robustness.md#typed-errors).
+ * The reasons for which a model gave no summary (docs/specs/robustness.md#typed-errors).
  *
  * - `rate_limit`: it was asked too often, or a quota is used up (HTTP 429).
  * - `context_too_long`: the prompt does not fit the model's context window; a shorter one may.
@@ -69,16 +69,16 @@ export type SummariserErrorCode =
 	| "unknown";
 
 /**
- * A text as a terminal may show it: without control characters, which could move the cursor or rewrite what stands there,
- * and without those that turn the direction of writing around. Line breaks and tabs stay.
+ * A text that is safe to show in a terminal: without control characters, which could move the cursor or overwrite text, and
+ * without those that change the direction of writing. Line breaks and tabs stay.
  */
 export function withoutControls(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
 }
 
 /**
- * An error for the person who reads it: what was expected, what came, what to do. It never quotes conversation text. File
- * names and other values in its message are cleaned of control characters here, for every face of the product.
+ * An error for the person who reads it: what was expected, what came, what to do. It never quotes conversation text. Control
+ * characters of file names and other values are removed from its message.
  */
 export class PalimpsestError extends Error {
 	override readonly name = "PalimpsestError";
@@ -93,40 +93,19 @@ export class PalimpsestError extends Error {
 /** A face of the product that spells the arguments of a call in its own way. */
 export type Face = "command" | "library";
 
-/** Arguments as the tools spell them, with the command's spelling. */
-const spellings = {
-	chars: "--chars",
-	context: "--context",
-	context_window: "--context-window",
-	encoding: "--encoding",
-	focus: "--focus",
-	grep: "--grep",
-	head: "--head",
-	last_response: "--last-response",
-	lines: "--lines",
-	max_chars: "--max-chars",
-	max_tokens: "--max-tokens",
-	model: "--model",
-	ref: "REF",
-	reserve_tokens: "--reserve-tokens",
-	strategy: "--strategy",
-	summary: "--summary",
-	summary_token: "--summary-token",
-	tail: "--tail",
-	tool_call_id: "--tool-call-id",
-} as const;
+/** Arguments in backquotes, as the tools spell them. */
+const namedArgument =
+	/`(chars|context|context_window|encoding|focus|grep|head|last_response|lines|max_chars|max_tokens|model|ref|reserve_tokens|strategy|summary|summary_token|tail|tool_call_id)`/g;
 
 /**
- * An error's message with arguments spelled as a face spells them. Below the faces, messages name arguments as the tools do,
- * in backquotes: `context_window` is the command's --context-window and the library's `contextWindow`. Messages on the
- * content of a conversation are left alone, since their words in backquotes are its members.
+ * An error's message with arguments spelled as a face spells them: `context_window` is the command's --context-window and
+ * the library's `contextWindow`. In messages on the content of a conversation, words in backquotes are its members and stay.
  */
 export function spelledFor(face: Face, { code, message }: PalimpsestError): string {
 	if (code !== "invalid_argument" && code !== "context_window_unknown" && code !== "no_budget") return message;
-	return message.replace(/`([a-z_]+)`/g, (quoted, name: string) => {
-		if (!Object.hasOwn(spellings, name)) return quoted;
-		if (face === "command") return spellings[name as keyof typeof spellings];
-		return `\`${name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())}\``;
+	return message.replace(namedArgument, (_, name: string) => {
+		if (face === "library") return `\`${name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())}\``;
+		return name === "ref" ? "REF" : `--${name.replaceAll("_", "-")}`;
 	});
 }
 
@@ -134,7 +113,7 @@ const retryable: ReadonlySet<SummariserErrorCode> = new Set(["rate_limit", "time
 
 /**
  * A model could not be asked for a summary. Programs act on `code`, `status_code` and `is_retryable`, never on the
- * message. It carries no cause: what a client or an endpoint says may hold the key or the conversation.
+ * message. It has no cause: the words of a client or an endpoint may hold the key or the conversation.
  */
 export class SummariserError extends PalimpsestError {
 	declare readonly code: SummariserErrorCode;

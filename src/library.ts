@@ -8,7 +8,7 @@ import type { Outcome } from "./operations/conversation.ts";
 import { countText, type TextCount } from "./operations/count.ts";
 import type { Log } from "./operations/edit-record.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
-import { type MaskReport, maskConversation } from "./operations/mask.ts";
+import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
 import { type RestoreReport, restoreWhole } from "./operations/restore.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
@@ -16,28 +16,25 @@ import { wrongArgument } from "./policy/errors.ts";
 import { resolvePolicy } from "./policy/layers.ts";
 import { truncationStrategies } from "./policy/names.ts";
 import { checkOptions, choice, type OptionSchemas, optionsSchema, optionTypes, wholeNumber } from "./policy/options.ts";
-import type { Policy, PolicyLayer } from "./policy/schema.ts";
+import type { PolicyLayer } from "./policy/schema.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 import type { TruncationStrategy } from "./truncation/draft.ts";
 
-/** What every library call takes. */
+/** The options of every library call. */
 export interface CallOptions {
 	/** Fields of the policy that differ from its preset's: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */
 	readonly policy?: PolicyLayer | undefined;
-	/**
-	 * Keeps what is taken out, opened by `openArchive`; placeholders then name it. Without one nothing is kept beside the
-	 * conversation that was passed in.
-	 */
+	/** Keeps what is taken out, opened by `openArchive`; placeholders then name it. Without one nothing is kept. */
 	readonly archive?: Archive | undefined;
 	/** Takes the log events of the call; without it nothing is logged. */
 	readonly log?: Log | undefined;
 }
 
-/** What `guard` takes beside the conversation. */
+/** The options of `guard`. */
 export interface GuardOptions extends CallOptions, CompactionOptions {
 	/** Model whose context window and token encoding count; by default the request body's own `model`. */
 	readonly model?: string | undefined;
-	/** Context window in tokens, where the model's own is not meant or not known. */
+	/** Context window in tokens, in place of the model's own. */
 	readonly contextWindow?: number | undefined;
 	/** Tokens of the window left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number | undefined;
@@ -49,32 +46,32 @@ export interface GuardOptions extends CallOptions, CompactionOptions {
 	 */
 	readonly usage?: unknown;
 	/**
-	 * What the provider answered to the conversation's last call, whole. Where it was cut off with no usable call, the
-	 * answer as far as it came and a request for a more concise one are appended.
+	 * The provider's answer to the conversation's last call, whole. Where it was cut off with no usable call, the answer so
+	 * far and a request for a more concise one are appended.
 	 */
 	readonly lastResponse?: unknown;
 }
 
-/** What `compact` takes beside the conversation. */
+/** The options of `compact`. */
 export interface CompactOptions extends Omit<GuardOptions, "lastResponse"> {
-	/** Compact also where it is not due. Without a window and a policy's `at_messages` there is nothing to decide by, and it is. */
+	/** Compact also where it is not due. Without a window and the policy's `at_messages`, it always is. */
 	readonly force?: boolean | undefined;
-	/** The summary, where the caller brings one; it is put in whether or not compaction is due. */
+	/** The caller's own summary; it is put in whether or not compaction is due. */
 	readonly summary?: string | undefined;
-	/** The token of the request that the summary answers; without it the summary is of what would be summarised now. */
+	/** The token of the request that the summary answers; without it the summary replaces the present range. */
 	readonly summaryToken?: string | undefined;
 }
 
-/** What `restore` takes beside the conversation and the archive. */
+/** The options of `restore`. */
 export interface RestoreOptions extends Pick<CallOptions, "policy"> {
 	/**
-	 * Also look up what names no reference by the id of its call, where the archive keeps one original of it. By default it
-	 * is left as it is, since another conversation may have used the same id; `report.restored_by_call_id` counts them.
+	 * Also look up placeholders without a reference by the id of their call, where the archive keeps one original of it. By
+	 * default they stay, since another conversation may have used the same id; `report.restored_by_call_id` counts them.
 	 */
 	readonly byCallId?: boolean | undefined;
 }
 
-/** What `count` takes beside the text. */
+/** The options of `count`. */
 export interface CountOptions extends Pick<CallOptions, "policy"> {
 	/** Model whose tokenizer counts; without one, numbers are in o200k_base. */
 	readonly model?: string | undefined;
@@ -82,15 +79,15 @@ export interface CountOptions extends Pick<CallOptions, "policy"> {
 	readonly encoding?: EncodingName | undefined;
 }
 
-/** What `truncate` takes beside the text. */
+/** The options of `truncate`. */
 export interface TruncateOptions extends CallOptions {
 	/** Characters (UTF-16 code units) up to which the text is left whole; by default the policy's. */
 	readonly maxChars?: number | undefined;
-	/** Tokens up to which it is left whole, and that what is left of it has at most, notices included. */
+	/** Tokens up to which it is left whole, and of the result at most, notices included. */
 	readonly maxTokens?: number | undefined;
 	/** How it is cut; by default as the policy says, and with `maxTokens` by `auto` where that says `head_tail`. */
 	readonly strategy?: TruncationStrategy | undefined;
-	/** What whoever reads it is after, in any words; names and identifiers count most. */
+	/** What the reader looks for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
 }
 
@@ -98,19 +95,16 @@ export interface TruncateOptions extends CallOptions {
  * Masks the old tool results of a conversation: a list of messages, or any object that holds `messages`, in a format of
  * `docs/formats.md`. The input is never changed; parts without edits are shared with it.
  *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument` for options that are none and for
- * values that JSON can't hold.
+ * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument` for unusable options and for values
+ * that JSON can't hold.
  */
-export async function mask<Conversation>(
+export function mask<Conversation>(
 	conversation: Conversation,
 	options: CallOptions = {},
 ): Promise<Outcome<MaskReport> & { readonly conversation: Conversation }> {
-	const outcome = await inLibraryWords({ options, given: conversation }, async () => {
-		check("mask", options);
-		requireJson(conversation);
-		return maskConversation({ conversation, policy: policyOf(options), ...shellOf(options) });
-	});
-	return outcome as typeof outcome & { conversation: Conversation };
+	return call({ name: "mask", options, given: conversation }, (shared) =>
+		maskConversation({ conversation, ...shared }),
+	);
 }
 
 /**
@@ -119,21 +113,15 @@ export async function mask<Conversation>(
  *
  * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `context_window_unknown`, `no_budget`, `invalid_argument`.
  */
-export async function guard<Conversation>(
+export function guard<Conversation>(
 	conversation: Conversation,
 	options: GuardOptions = {},
 ): Promise<Outcome<GuardWithCompactionReport> & { readonly conversation: Conversation }> {
-	const outcome = await inLibraryWords({ options, given: conversation }, async () => {
-		check("guard", options);
-		const { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal } = options;
-		const onProgress = options.onProgress && withoutThrowing("onProgress", options.onProgress);
-		requireJson([conversation, tools, usage, lastResponse]);
-		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse, signal, onProgress };
-		const policy = policyOf(options);
-		const compaction = async () => compactionOfOptions(options, policy);
-		return guardWithCompaction({ conversation, policy, ...given, ...shellOf(options), compaction });
+	return call({ name: "guard", options, given: conversation }, async (shared) => {
+		const { lastResponse } = options;
+		const compaction = async () => compactionOfOptions(options, shared.policy);
+		return guardWithCompaction({ conversation, ...windowOptions(options), lastResponse, ...shared, compaction });
 	});
-	return outcome as typeof outcome & { conversation: Conversation };
 }
 
 /**
@@ -144,46 +132,43 @@ export async function guard<Conversation>(
  * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument`, `summary_refused`, `stale_edit`,
  * `strategy_failed`; SummariserError where the model could not be asked. The conversation is never half done.
  */
-export async function compact<Conversation>(
+export function compact<Conversation>(
 	conversation: Conversation,
 	options: CompactOptions = {},
 ): Promise<CompactOutcome & { readonly conversation: Conversation }> {
-	const outcome = await inLibraryWords({ options, given: conversation }, async () => {
-		check("compact", options);
-		const { model, contextWindow, reserveTokens, tools, usage, force, signal } = options;
-		const onProgress = options.onProgress && withoutThrowing("onProgress", options.onProgress);
-		requireJson([conversation, tools, usage]);
-		// Who brings a summary was asked for one, or has decided by itself.
-		const isForced = force === true || options.summary !== undefined;
-		const given = { model, contextWindow, reserveTokens, tools, usage, force: isForced, signal, onProgress };
-		const policy = policyOf(options);
-		const how = compactionOfOptions(options, policy);
-		return compactConversation({ conversation, policy, ...given, ...shellOf(options), ...how });
+	return call({ name: "compact", options, given: conversation }, async (shared) => {
+		// A caller with a summary was asked for one, or has decided already.
+		const force = options.force === true || options.summary !== undefined;
+		const how = compactionOfOptions(options, shared.policy);
+		return compactConversation({ conversation, ...windowOptions(options), force, ...shared, ...how });
 	});
-	return outcome as typeof outcome & { conversation: Conversation };
+}
+
+function windowOptions(options: CompactOptions) {
+	const { model, contextWindow, reserveTokens, tools, usage, signal } = options;
+	const onProgress = options.onProgress && withoutThrowing("onProgress", options.onProgress);
+	return { model, contextWindow, reserveTokens, tools, usage, signal, onProgress };
 }
 
 /**
- * Puts what an archive keeps back in the place of placeholders and cut results: `restore(mask(x))` is `x`. The report names
- * what stays cut or masked: what is missing, ambiguous, or names no reference (see `byCallId`). Dropped groups stay dropped; `report.dropped_groups` of the guarding names where each can be read.
+ * Puts the originals of an archive back in the place of placeholders and cut results: `restore(mask(x))` is `x`. The report
+ * names everything that stays cut or masked: missing, ambiguous, or without a reference (see `byCallId`). Dropped groups
+ * stay dropped; `report.dropped_groups` of the guarding names where each can be read.
  *
  * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`, `invalid_policy`, `invalid_argument` for values that
  * JSON can't hold.
  */
-export async function restore<Conversation>(
+export function restore<Conversation>(
 	conversation: Conversation,
 	archive: Archive,
 	options: RestoreOptions = {},
 ): Promise<{ readonly conversation: Conversation; readonly report: RestoreReport }> {
-	const restored = await inLibraryWords({ options, given: conversation }, async () => {
+	return call({ name: "restore", options, given: conversation }, async ({ policy }) => {
 		if (!optionTypes.archive.safeParse(archive).success) {
 			throw wrongArgument("the archive of `restore`", `${optionTypes.archive.description}`, archive);
 		}
-		check("restore", options);
-		requireJson(conversation);
-		return restoreWhole({ conversation, archive, policy: policyOf(options), byCallId: options.byCallId });
+		return restoreWhole({ conversation, archive, policy, byCallId: options.byCallId });
 	});
-	return restored as typeof restored & { conversation: Conversation };
 }
 
 /**
@@ -191,15 +176,13 @@ export async function restore<Conversation>(
  *
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
-export async function truncate(
+export function truncate(
 	text: string,
 	options: TruncateOptions = {},
 ): Promise<{ readonly text: string; readonly report: TruncateReport }> {
-	return inLibraryWords({ options, given: text }, async () => {
-		check("truncate", options);
+	return call({ name: "truncate", options, given: text }, (shared) => {
 		const { maxChars, maxTokens, strategy, focus } = options;
-		const asked = { maxChars, maxTokens, strategy, focus };
-		return truncateText({ text, policy: policyOf(options), ...asked, ...shellOf(options) });
+		return truncateText({ text, maxChars, maxTokens, strategy, focus, ...shared });
 	});
 }
 
@@ -208,11 +191,10 @@ export async function truncate(
  *
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
-export async function count(text: string, options: CountOptions = {}): Promise<TextCount> {
-	return inLibraryWords({ options, given: text }, async () => {
-		check("count", options);
+export function count(text: string, options: CountOptions = {}): Promise<TextCount> {
+	return call({ name: "count", options, given: text }, ({ policy }) => {
 		const { model, encoding } = options;
-		return countText({ text, policy: policyOf(options), model, encoding });
+		return countText({ text, policy, model, encoding });
 	});
 }
 
@@ -224,7 +206,7 @@ export async function count(text: string, options: CountOptions = {}): Promise<T
  * asked for and not installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
-	check("openArchive", options);
+	checkOptions(options, "openArchive", optionSchemas.openArchive);
 	return open(options);
 }
 
@@ -238,14 +220,14 @@ const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse">> = {
 	contextWindow: wholeNumber(1, "tokens"),
 	reserveTokens: wholeNumber(0, "tokens"),
 	tools,
-	// Providers report usage in many forms; the reader of them refuses others by name.
+	// Providers report usage in many forms; their reader refuses others by name.
 	usage: anything,
 	strategy,
 	summariser,
 	signal,
 	onProgress: callback,
 };
-const optionsOf = {
+const optionSchemas = {
 	mask: optionsSchema<CallOptions>(callSchemas),
 	guard: optionsSchema<GuardOptions>({ ...windowSchemas, lastResponse: anything }),
 	compact: optionsSchema<CompactOptions>({ ...windowSchemas, force: flag, summary: string, summaryToken: string }),
@@ -270,64 +252,51 @@ const optionsOf = {
 	}),
 };
 
-function check(name: keyof typeof optionsOf, options: unknown): void {
-	checkOptions(options, name, optionsOf[name]);
-}
+/** The value of a call, with the conversation in the caller's type. */
+type Answer<Value, Given> = Value extends { readonly conversation: unknown }
+	? Value & { readonly conversation: Given }
+	: Value;
 
-let standard: Policy | undefined;
-
-function policyOf({ policy }: CallOptions): Policy {
-	if (policy !== undefined) {
-		requireJson(policy);
-		return resolvePolicy([checkPolicyLayer(policy, "the `policy` option")]);
-	}
-	standard ??= resolvePolicy([]);
-	return standard;
-}
-
-function shellOf({ archive, log }: CallOptions) {
-	return { archive, ...(log === undefined ? {} : { log: withoutThrowing("log", log) }) };
-}
-
-/** A callback of the caller's, of which an error is told as such: it would else be taken for one of ours. */
-function withoutThrowing<Given>(name: string, callback: (given: Given) => void): (given: Given) => void {
-	return (given) => {
-		try {
-			callback(given);
-		} catch (cause) {
-			throw new PalimpsestError("invalid_argument", `The option \`${name}\` threw an error, which stopped the call.`, {
-				cause,
-			});
-		}
-	};
-}
-
-/**
- * Runs a call so that whatever goes wrong is a typed error in the library's words: options have the library's names, values
- * that JSON can't hold are told as such, and a defect of ours is `internal`. The reason of an aborted signal is thrown as it
- * is, as everywhere.
- */
-async function inLibraryWords<Value>(
-	{ options, given }: { readonly options: CallOptions; readonly given: unknown },
-	work: () => Promise<Value>,
-): Promise<Value> {
+/** Checks the options of a call and runs it. Errors are typed and name the options as the library does. */
+async function call<Value, Given>(
+	what: { readonly name: keyof typeof optionSchemas; readonly options: CallOptions; readonly given: Given },
+	work: (shared: Pick<MaskRequest, "policy" | "archive" | "log">) => Promise<Value>,
+): Promise<Answer<Value, Given>> {
+	const { name, options, given } = what;
 	try {
-		return await work();
+		checkOptions(options, name, optionSchemas[name]);
+		const { policy: layer, archive, log, tools, usage, lastResponse }: GuardOptions = options;
+		if (name !== "truncate" && name !== "count") requireJson([given, tools, usage, lastResponse]);
+		requireJson(layer);
+		const policy = resolvePolicy(layer === undefined ? [] : [checkPolicyLayer(layer, "the `policy` option")]);
+		const shared = { policy, archive, ...(log && { log: withoutThrowing("log", log) }) };
+		return (await work(shared)) as Answer<Value, Given>;
 	} catch (error) {
 		if (error instanceof PalimpsestError) {
 			error.message = spelledFor("library", error);
 			throw error;
 		}
-		if (error instanceof NotJsonError) throw new PalimpsestError("invalid_argument", error.message, { cause: error });
 		if (isAbortReason(error, options)) throw error;
-		// Holes, accessors and instances may read otherwise each time, which nothing could be prepared for.
-		if (!isPlainJson(given)) {
+		// Holes, accessors and instances may give another value with each reading, so anything may fail on them.
+		if (error instanceof NotJsonError || !isPlainJson(given)) {
 			throw new PalimpsestError("invalid_argument", new NotJsonError().message, { cause: error });
 		}
 		throw new PalimpsestError("internal", "The call failed by a defect of Palimpsest; its cause is beside.", {
 			cause: error,
 		});
 	}
+}
+
+/** A callback whose errors name it, so that they do not look like defects of ours. */
+function withoutThrowing<Given>(name: string, callback: (given: Given) => void): (given: Given) => void {
+	return (given) => {
+		try {
+			callback(given);
+		} catch (cause) {
+			const message = `The option \`${name}\` threw an error, which stopped the call.`;
+			throw new PalimpsestError("invalid_argument", message, { cause });
+		}
+	};
 }
 
 function isAbortReason(error: unknown, options: unknown): boolean {

@@ -45,7 +45,7 @@ describe("the packed tarball", () => {
 			/^(assets\/[\w.-]+|dist\/[\w./-]+\.(js|d\.ts)|docs\/[\w./-]+\.md|examples\/([\w-]+\.js|package\.json)|README\.md|LICENSE|CHANGELOG\.md|mcp\.json\.example|package\.json)$/;
 		expect(paths.filter((path) => !allowed.test(path))).toEqual([]);
 		const needed = [
-			"assets/replay-page.js",
+			"assets/replay.js",
 			"assets/page.css",
 			"dist/cli.js",
 			"dist/index.js",

@@ -1,79 +1,57 @@
 import { type CompactionSource, createCompactionSource } from "../config/compaction.ts";
 import type { Config } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
-import { spellingsOf } from "../json-text/edit.ts";
 import { compactConversation } from "../operations/compact.ts";
 import { strategyOfCall } from "../operations/compact-by-strategy.ts";
-import type { CompactRequest, SummarySource } from "../operations/compaction-request.ts";
-import type { Log } from "../operations/edit-record.ts";
+import type { SummarySource } from "../operations/compaction-request.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { Summariser } from "../summariser/summariser.ts";
 import {
-	type ArchiveCommandOptions,
-	type CommonOptions,
-	configOf,
+	commandConfig,
+	type EditOptions,
+	editConversation,
 	logToStderr,
 	printJson,
-	printOutcome,
-	type RespondWith,
-	readDocument,
 	readInput,
 	say,
 	sayProgress,
-	textOf,
-	withArchive,
+	type WindowOptions,
 } from "./input-output.ts";
 import { refuseUsage } from "./usage.ts";
 
 /** The options of `palimpsest compact`. */
-export interface CompactCommandOptions extends CommonOptions, ArchiveCommandOptions {
-	readonly respondWith: RespondWith;
+export interface CompactCommandOptions extends EditOptions, WindowOptions {
 	readonly strategy?: BuiltInStrategy;
 	readonly force?: boolean;
-	readonly model?: string;
-	/** Tokens. */
-	readonly contextWindow?: number;
-	/** Tokens. */
-	readonly reserveTokens?: number;
-	/** Print what a summary is to be written from, in place of asking a model. */
 	readonly request?: boolean;
-	/** File with the summary. */
 	readonly summary?: string;
 	readonly summaryToken?: string;
 }
 
 /** `palimpsest compact FILE`: prints the conversation with old results hidden, or a summary in the place of old messages. */
 export async function compact(file: string, options: CompactCommandOptions): Promise<void> {
-	checkUsage(options);
-	const config = await configOf(options);
+	const { request, strategy, summary, summaryToken, model, contextWindow, reserveTokens } = options;
+	if (summaryToken !== undefined && summary === undefined) {
+		refuseUsage("expected --summary-token only together with --summary");
+	}
+	if (request && strategy === "tool-result-hiding") {
+		refuseUsage(`expected --request only with a strategy that summarises, got ${strategy}`);
+	}
+	const config = await commandConfig(options);
 	const { policy } = config;
-	const document = await readDocument(file, policy.limits.max_file_bytes);
-	const log = logToStderr(() => policy.log_level);
-	const compaction = compactionOfCommand(config, log);
+	const compaction = commandCompaction(config);
 	try {
-		const answer = await broughtOf(options, policy);
-		const how = await compaction.open({ named: options.request ? "llm-summary" : options.strategy, answer });
-		const { model, contextWindow, reserveTokens, force } = options;
-		const outcome = await withArchive(options, policy, (archive) =>
-			compactConversation({
-				conversation: document.value,
-				// A command ends with its answer, so there is no next turn.
-				policy,
-				...how,
-				archive,
-				spellingsOf: (paths) => spellingsOf(document, paths),
-				model,
-				contextWindow,
-				reserveTokens,
-				force: force === true || answer !== undefined,
-				onProgress: sayProgress,
-				log,
-			}),
-		);
-		if (options.request) return printJson(outcome.request ?? refuse(nothingToSummarise), 2);
-		if (outcome.request) refuse(nobodyToAsk);
-		printOutcome(document, outcome, options.respondWith);
+		const outcome = await editConversation({ file, options, policy }, async (call) => {
+			const answer = await readSummary(options, policy);
+			const how = await compaction.open({ named: request ? "llm-summary" : strategy, answer });
+			const force = options.force === true || answer !== undefined;
+			const given = { model, contextWindow, reserveTokens, force, onProgress: sayProgress };
+			const compacted = await compactConversation({ ...call, ...how, ...given });
+			if (!request) return compacted.request ? refuse(nobodyToAsk) : compacted;
+			printJson(compacted.request ?? refuse(nothingToSummarise), 2);
+			return undefined;
+		});
+		if (outcome === undefined) return;
 		const { result, trigger, tokens } = outcome.report;
 		const what = trigger === "not_due" ? "not due, so nothing was changed (--force does it all the same)" : result;
 		say(`${what}: ${tokens.before} → ${tokens.after} tokens`);
@@ -82,25 +60,14 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 	}
 }
 
-function checkUsage({ request, strategy, summary, summaryToken }: CompactCommandOptions): void {
-	if (summaryToken !== undefined && summary === undefined) {
-		refuseUsage("expected --summary-token only together with --summary");
-	}
-	if (request && strategy === "tool-result-hiding") {
-		refuseUsage(`expected --request only with a strategy that summarises, got ${strategy}`);
-	}
-}
-
-/** Where a summary comes from that no model is asked for; `undefined` where one is. */
-async function broughtOf(
-	{ request, summary, summaryToken }: CompactCommandOptions,
+/** The source of a summary for which no model is asked; `undefined` where one is. */
+async function readSummary(
+	{ request, summary, summaryToken: token }: CompactCommandOptions,
 	policy: Policy,
 ): Promise<SummarySource | undefined> {
-	if (summary !== undefined) {
-		const text = textOf(await readInput(summary, policy.limits.max_file_bytes));
-		return { kind: "given", summary: text, token: summaryToken };
-	}
-	return request ? { kind: "caller" } : undefined;
+	if (summary === undefined) return request ? { kind: "caller" } : undefined;
+	const text = (await readInput(summary, policy.limits.max_file_bytes)).toString("utf8");
+	return { kind: "given", summary: text, token };
 }
 
 const nobodyToAsk =
@@ -113,44 +80,31 @@ function refuse(message: string): never {
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/** How a command compacts. */
-export interface CommandCompaction {
-	/**
-	 * By which strategy, and who is asked for a summary: by default the endpoint that the environment names. Nothing is
-	 * read or loaded before.
-	 *
-	 * @throws PalimpsestError `invalid_policy` where the environment's endpoint or an external strategy cannot be used.
-	 */
-	readonly open: (given?: {
-		readonly named?: BuiltInStrategy | undefined;
-		readonly answer?: SummarySource | undefined;
-	}) => Promise<Pick<CompactRequest, "strategy" | "answer">>;
-	/** Lets the connections to the endpoint go. */
-	readonly close: () => Promise<void>;
-}
-
-/** Prepares what a command that compacts needs of its configuration. */
-export function compactionOfCommand({ policy, file }: Config, log: Log): CommandCompaction {
+/**
+ * Prepares the compaction of a command. `open` decides on the strategy and who is asked for a summary, by default the
+ * endpoint that the environment names, and reads and loads nothing before; `close` closes the connections to it. `open`
+ * throws PalimpsestError `invalid_policy` where the endpoint or an external strategy cannot be used.
+ */
+export function commandCompaction({ policy, file }: Config) {
 	let source: CompactionSource | undefined;
 	return {
-		async open({ named, answer } = {}) {
+		async open(given: { named?: BuiltInStrategy | undefined; answer?: SummarySource | undefined } = {}) {
 			source ??= createCompactionSource({
 				environment: process.env,
-				policyFile: () => file?.path ?? null,
+				policyFile: () => file,
 				workingDirectory: process.cwd(),
 			});
 			const { endpoint, loadStrategy: load } = source;
-			const asked = answer ?? askedOf(policy, endpoint);
-			return { answer: asked, strategy: await strategyOfCall({ named, policy, answer: asked, load, log }) };
+			const { answered_by: ways } = policy.compaction;
+			// A command has no client whose model could be asked, and its caller is asked only by --request.
+			const byDefault: SummarySource =
+				endpoint && ways.includes("openai-compatible")
+					? { kind: "summariser", summariser: endpoint }
+					: { kind: ways.includes("none") ? "none" : "caller" };
+			const { named, answer = byDefault } = given;
+			const log = logToStderr(() => policy.log_level);
+			return { answer, strategy: await strategyOfCall({ named, policy, answer, load, log }) };
 		},
-		async close() {
-			await source?.close();
-		},
+		close: async () => source?.close(),
 	};
-}
-
-/** A command has no client whose model could be asked, and its caller is asked only where it says so. */
-function askedOf({ compaction: { answered_by: ways } }: Policy, endpoint: Summariser | undefined): SummarySource {
-	if (endpoint && ways.includes("openai-compatible")) return { kind: "summariser", summariser: endpoint };
-	return { kind: ways.includes("none") ? "none" : "caller" };
 }

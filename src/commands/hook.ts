@@ -1,235 +1,151 @@
-import { homedir } from "node:os";
 import { parseArgs } from "node:util";
 import { PalimpsestError } from "../errors.ts";
-import {
-	answerHook,
-	enterHook,
-	type HookHost,
-	type HookTarget,
-	hookHosts,
-	hookTarget,
-	type InstallHost,
-	removeHook,
-} from "../hosts/hooks.ts";
-import { opencodePlugin } from "../hosts/opencode.ts";
-import { planChange } from "../hosts/settings-file.ts";
-import type { HookContext, HookShell, ToolEvent } from "../hosts/tool-event.ts";
-import { ownCommand, ownCommandLine, showChange } from "./input-output.ts";
-import { checkLocale } from "./usage.ts";
+import { answerClaudeCode } from "../hosts/claude-code.ts";
+import { answerGeminiCli } from "../hosts/gemini-cli.ts";
+import { ownCommandLine } from "../hosts/own-command.ts";
+import type { HookShell } from "../hosts/shorten-result.ts";
+import { isOwnResult, readToolEvent } from "../hosts/tool-event.ts";
 
-/**
- * Answers where the command line is the call of a hook; `false` where it is anything else. A host waits for its hooks with
- * every tool call, so that they are told apart before anything else is loaded; and it takes whatever its settings say: an
- * error of usage would be shown to the model.
- */
-export async function answerHookCall(parameters: readonly string[]): Promise<boolean> {
-	const [command, name, ...rest] = parameters;
-	if (command !== "hook" || !isHook(name) || rest.includes("--help") || rest.includes("-h")) return false;
-	await hook(name, optionsIn(rest));
-	return true;
-}
+// A host waits for its hooks after every tool call: this file loads only what a small result needs.
 
-function optionsIn(args: string[]): HookOptions {
-	const text = { type: "string" } as const;
-	const ofAll = { "max-chars": text, policy: text, archive: text, namespace: text, locale: text };
-	const options = { ...ofAll, host: text, "saved-in": text };
-	const parsed = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
-	const unknown = parsed.tokens.find((token) => token.kind !== "option" || !Object.hasOwn(options, token.name));
-	return { ...parsed.values, ...(unknown && { unknown: unknown.kind === "option" ? unknown.rawName : "an argument" }) };
-}
+/** The hosts whose hooks are commands. */
+const hostHooks = {
+	"claude-code": { eventName: "PostToolUse", answer: answerClaudeCode },
+	"gemini-cli": { eventName: "AfterTool", answer: answerGeminiCli },
+};
 
-function isHook(name: string | undefined): name is HookName {
-	return name === "shorten" || hookHosts.some((host) => host === name);
-}
+type HookHost = keyof typeof hostHooks;
 
-/** The options of `palimpsest hook install` and `hook uninstall`. */
-export interface InstallOptions {
-	/** For this project alone. */
-	readonly project?: boolean;
-	/** Shows what would change and writes nothing. */
-	readonly dryRun?: boolean;
-	/** Characters up to which a result is left whole. */
-	readonly maxChars?: number;
-	/** Language of the notices, if not that of the host's server entry. */
-	readonly locale?: string;
-}
-
-/** `palimpsest hook install HOST`: enters the hook in the host's settings and prints what changed. */
-export async function installHook(host: InstallHost, options: InstallOptions): Promise<void> {
-	const target = targetOf(host, options);
-	const { file } = target;
-	const change = await planChange(file, (text) =>
-		target.kind === "file" ? target.text : enterHook(text ?? "", target.entry),
-	);
-	await showChange({ file, change, dryRun: options.dryRun, done: "installed" });
-}
-
-/** `palimpsest hook uninstall HOST`: takes the hook out again and prints what changed. */
-export async function uninstallHook(host: InstallHost, options: InstallOptions): Promise<void> {
-	const target = targetOf(host, options);
-	const { file } = target;
-	const change = await planChange(file, (text) => {
-		if (text === undefined) return undefined;
-		if (target.kind === "entry") return removeHook(text, target.entry);
-		return text.includes("Written by palimpsest") ? undefined : text;
-	});
-	await showChange({ file, change, dryRun: options.dryRun, done: "uninstalled" });
-}
-
-/** `palimpsest hook opencode`: prints the plugin file. */
-export function printOpencodePlugin({ maxChars = usualHookChars, locale }: InstallOptions): void {
-	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
-}
-
-function targetOf(host: InstallHost, { project, maxChars = usualHookChars, locale }: InstallOptions): HookTarget {
-	return hookTarget(host, {
-		homeFolder: homedir(),
-		projectFolder: project ? process.cwd() : undefined,
-		environment: process.env,
-		command: ownCommand(),
-		mostChars: maxChars,
-		locale: checkLocale(locale),
-	});
-}
-
-/** Characters of a tool's result that is left whole, where nothing else is said: some 4 000 tokens. */
+/** Characters up to which a tool's result is left whole by default: some 4 000 tokens. */
 export const usualHookChars = 16_000;
 
-/** How long a hook may take before its result is let through, in ms. */
+/** After this time the result passes unchanged, in ms. */
 const timeLimitMs = 8_000;
 
 /** Bytes of an event that is read at most. */
 const mostEventBytes = 64 * 1024 * 1024;
 
-/** The options of a hook, unchecked: a mistake in a host's settings must not fail the host. */
-export type HookOptions = Readonly<
-	Partial<Record<"max-chars" | "policy" | "archive" | "namespace" | "locale" | "host" | "saved-in", string | boolean>>
-> & {
-	/** The first parameter that means nothing here. */
-	readonly unknown?: string | undefined;
-};
+const optionNames = ["max-chars", "policy", "archive", "namespace", "locale", "host", "saved-in"] as const;
 
-/** Which hook is meant: of a host, or of a plugin that has a text to shorten. */
-export type HookName = HookHost | "shorten";
+/** The options of a hook, unchecked: a mistake in a host's settings must not fail the host. */
+type HookOptions = Readonly<Partial<Record<(typeof optionNames)[number], string | boolean>>>;
+
+/**
+ * Answers a command line that calls a hook, before anything else is loaded; returns `false` for any other. A host shows
+ * errors of usage to the model, so no option fails a hook.
+ */
+export async function answerHookCall(parameters: readonly string[]): Promise<boolean> {
+	const [command, name = "", ...args] = parameters;
+	if (command !== "hook" || args.includes("--help") || args.includes("-h")) return false;
+	if (name !== "shorten" && !Object.hasOwn(hostHooks, name)) return false;
+	const options = Object.fromEntries(optionNames.map((option) => [option, { type: "string" as const }]));
+	const { values, tokens } = parseArgs({ args, options, strict: false, allowPositionals: true, tokens: true });
+	const unknown = tokens.find((token) => token.kind !== "option" || !Object.hasOwn(options, token.name));
+	const problem = unknown && (unknown.kind === "option" ? unknown.rawName : "an argument");
+	await answerHook(name as HookHost | "shorten", values, problem);
+	return true;
+}
 
 /**
  * `palimpsest hook claude-code`, `hook gemini-cli`: reads an event on standard input and answers with the shortened result.
- * `hook shorten` does so with a text, and prints nothing where it stays. Whatever goes wrong, the result passes as it is:
- * no answer, one line on standard error, exit code 0.
+ * `hook shorten` does so with a text, and prints nothing where it stays. After any error the result passes unchanged: no
+ * answer, one line on standard error, exit code 0.
  */
-export async function hook(name: HookName, options: HookOptions): Promise<void> {
-	// Gemini CLI takes standard error for the answer where there is none.
+async function answerHook(name: HookHost | "shorten", values: HookOptions, unknown: string | undefined): Promise<void> {
+	// Without an answer, Gemini CLI takes standard error for one.
 	const nothing = name === "gemini-cli" ? "{}\n" : "";
 	const late = setTimeout(() => {
 		process.stderr.write("palimpsest: the result is as it was: the hook took too long\n");
 		process.stdout.write(nothing, () => process.exit(0));
 	}, timeLimitMs);
-	// A host that is gone, or a defect of ours: neither is told by the exit code.
+	// The host closed the pipe, or we have a defect: neither may fail the host.
 	process.on("uncaughtException", () => process.exit(0));
 	let answer: string | undefined;
 	try {
-		if (options.unknown !== undefined) {
-			throw new PalimpsestError("invalid_argument", `Expected options of palimpsest hook; got ${options.unknown}.`);
+		if (unknown !== undefined) {
+			throw new PalimpsestError("invalid_argument", `Expected options of palimpsest hook; got ${unknown}.`);
 		}
-		const mostChars = charsOf(options);
-		const input = await readStandardInput();
-		// Most events are small, and then nothing need be loaded. A character is a byte or more.
+		const mostChars = readMaxChars(values);
+		const input = await readEvent();
+		// Most events are small, and then nothing more is loaded. A character takes a byte or more.
 		if (input.length > mostChars || input.includes("persistedOutputPath")) {
-			answer = await (name === "shorten" ? shortenInput : answerEvent(name))(
-				input.toString("utf8"),
-				mostChars,
-				options,
-			);
+			answer = await shortened({ name, input: input.toString("utf8"), mostChars, values });
 		}
 	} catch (error) {
-		process.stderr.write(`palimpsest: the result is as it was: ${reasonOf(error)}\n`);
+		process.stderr.write(`palimpsest: the result is as it was: ${describeError(error)}\n`);
 	}
 	clearTimeout(late);
 	process.stdout.write(answer ?? nothing);
 }
 
-function answerEvent(host: HookHost) {
-	return (json: string, mostChars: number, options: HookOptions): Promise<string | undefined> =>
-		withShell({ ...options, host }, async (shell) => {
-			const contextOf = (event: ToolEvent): HookContext => {
-				const loaded = async () => (await import("../hosts/tool-event.ts")).hookContext({ event, ...(await shell()) });
-				return {
-					mostChars,
-					shorten: async (text, most) => (text.length <= most ? undefined : (await loaded()).shorten(text, most)),
-					shortenFile: async (file, most) => (await loaded()).shortenFile(file, most),
-					wordings: async () => (await loaded()).wordings(),
-				};
-			};
-			const answer = await answerHook({ host, json, contextOf });
-			return answer === undefined ? undefined : `${JSON.stringify(answer)}\n`;
-		});
-}
-
-function shortenInput(text: string, most: number, options: HookOptions): Promise<string | undefined> {
-	const { "saved-in": file } = options;
-	const savedIn = typeof file === "string" ? file : undefined;
-	return withShell(options, async (shell) => {
-		const { shortenPassed } = await import("../hosts/tool-event.ts");
-		return shortenPassed({ ...(await shell()), text, most, savedIn });
-	});
-}
-
-/** Does something with policy and archive, which are loaded once they are asked for, and closes the archive. */
-async function withShell<T>(options: HookOptions, work: (shell: () => Promise<HookShell>) => Promise<T>): Promise<T> {
+/** The shortened text, or the answer to an event; `undefined` where the result stays. Loads policy and archive if needed. */
+async function shortened(what: {
+	readonly name: HookHost | "shorten";
+	readonly input: string;
+	readonly mostChars: number;
+	readonly values: HookOptions;
+}): Promise<string | undefined> {
+	const { name, input, mostChars, values } = what;
 	let opening: Promise<HookShell> | undefined;
-	const shell = () => {
-		opening ??= openShell(options);
-		return opening;
+	const load = async () => {
+		opening ??= openShell(name === "shorten" ? values : { ...values, host: name });
+		return { shell: await opening, ...(await import("../hosts/shorten-result.ts")) };
 	};
 	try {
-		return await work(shell);
+		if (name === "shorten") {
+			const { shell, shortenPassed } = await load();
+			return await shortenPassed({ ...shell, text: input, most: mostChars, savedIn: asText(values["saved-in"]) });
+		}
+		const { eventName, answer } = hostHooks[name];
+		const event = readToolEvent(input, eventName);
+		if (event === undefined || isOwnResult(event)) return undefined;
+		const context = async () => {
+			const { shell, hookContext } = await load();
+			return hookContext({ event, ...shell });
+		};
+		const answered = await answer(event, {
+			mostChars,
+			shorten: async (text, most) => (text.length <= most ? undefined : (await context()).shorten(text, most)),
+			shortenFile: async (file, most) => (await context()).shortenFile(file, most),
+			wordings: async () => (await context()).wordings(),
+		});
+		return answered && `${JSON.stringify(answered)}\n`;
 	} finally {
 		await (await opening?.catch(() => undefined))?.archive?.close();
 	}
 }
 
-async function openShell(options: HookOptions): Promise<HookShell> {
-	const [{ isPolicyUsual, usualPolicyIn }, { languageOfServer }, { archiveLocation }, { openArchiveOfPolicy }] =
-		await Promise.all([
-			import("../hosts/tool-event.ts"),
-			import("../hosts/hooks.ts"),
-			import("../config/archive.ts"),
-			import("../archive/open.ts"),
-		]);
-	const named = (name: "policy" | "archive" | "namespace" | "locale" | "host") => {
-		const value = options[name];
-		return typeof value === "string" ? value : undefined;
-	};
-	const [policyFile, locale, hostName = ""] = [named("policy"), named("locale"), named("host")];
-	const { env, platform } = process;
-	const here = { environment: env, workingDirectory: process.cwd() };
-	const ofServer = await languageOfServer({ ...here, hostName, platform, homeFolder: homedir() });
-	const wholePolicy = async () => {
-		const { loadConfig } = await import("../config/config.ts");
-		const settings = locale === undefined ? [] : [`locale=${locale}`];
-		return (await loadConfig({ ...here, policyFile, settings, environment: { ...env, ...ofServer } })).policy;
-	};
-	const isUsual = policyFile === undefined && (await isPolicyUsual(here));
-	const usual = isUsual ? usualPolicyIn({ ...ofServer, ...(locale && { PALIMPSEST_LOCALE: locale }) }) : undefined;
-	const policy = usual ?? (await wholePolicy());
-	const location = archiveLocation({ archive: named("archive"), namespace: named("namespace"), environment: env });
-	return { command: ownCommandLine(), policy, wholePolicy, archive: await openArchiveOfPolicy(location, policy) };
+async function openShell({ policy, locale, host, archive, namespace }: HookOptions): Promise<HookShell> {
+	const [{ hookPolicy }, { archiveLocation }, { openArchiveOfPolicy }] = await Promise.all([
+		import("../hosts/hook-policy.ts"),
+		import("../config/archive.ts"),
+		import("../archive/open.ts"),
+	]);
+	const named = { policyFile: asText(policy), locale: asText(locale), host: asText(host) ?? "" };
+	const inForce = await hookPolicy(named);
+	const where = { archive: asText(archive), namespace: asText(namespace), environment: process.env };
+	const opened = await openArchiveOfPolicy(archiveLocation(where), inForce.policy);
+	return { ...inForce, command: ownCommandLine(), archive: opened };
 }
 
-/** Messages of others may quote what they stumbled over. */
-function reasonOf(error: unknown): string {
+function asText(value: string | boolean | undefined): string | undefined {
+	return typeof value === "string" ? value : undefined;
+}
+
+/** Errors of other code may quote the result. */
+function describeError(error: unknown): string {
 	if (error instanceof PalimpsestError) return error.message.replace(/\s+/g, " ");
 	if (error instanceof SyntaxError) return "the event is not valid JSON.";
 	return error instanceof Error ? error.name : "for an unknown reason";
 }
 
-function charsOf({ "max-chars": given }: HookOptions): number {
+function readMaxChars({ "max-chars": given }: HookOptions): number {
 	const most = given === undefined ? usualHookChars : typeof given === "string" ? Number(given) : Number.NaN;
 	if (Number.isSafeInteger(most) && most > 0) return most;
 	throw new PalimpsestError("invalid_argument", "Expected --max-chars to be a whole number above 0.");
 }
 
-async function readStandardInput(): Promise<Buffer> {
+async function readEvent(): Promise<Buffer> {
 	const pieces: Buffer[] = [];
 	let bytes = 0;
 	for await (const piece of process.stdin) {

@@ -1,29 +1,26 @@
 import { homedir } from "node:os";
 import path from "node:path";
+import { structuredPatch } from "diff";
 import { archivePlace } from "../archive/open.ts";
 import { type Host, hosts, serverStart } from "../hosts/hosts.ts";
 import { enterServer, entryByHand, hostStates, isWritable, presentFiles, removeServer } from "../hosts/install.ts";
-import { planChange } from "../hosts/settings-file.ts";
+import { ownCommand } from "../hosts/own-command.ts";
+import { carryOutChange, planChange } from "../hosts/settings-file.ts";
 import { presetNames } from "../policy/names.ts";
-import { ownCommand, say, show, showChange, shownName } from "./input-output.ts";
+import { say, show, shownName } from "./input-output.ts";
 import { checkLocale, refuseUnknown, refuseUsage } from "./usage.ts";
 
-/** The options of `palimpsest install` and `palimpsest uninstall`. */
-export interface InstallServerOptions {
-	/** For this project alone. */
+interface InstallOptions {
 	readonly project?: boolean;
-	/** Shows what would change and writes nothing. */
 	readonly dryRun?: boolean;
 	readonly preset?: string;
 	readonly locale?: string;
-	/** Where originals are kept, as `--archive` of the other commands. */
 	readonly archive?: string;
-	/** Starts this very program, in place of the one that npm brings. */
 	readonly local?: boolean;
 }
 
 /** `palimpsest install [HOST]`: enters the server in a host's configuration, or lists the hosts. */
-export async function install(name: string | undefined, options: InstallServerOptions): Promise<void> {
+export async function install(name: string | undefined, options: InstallOptions): Promise<void> {
 	if (name === undefined) return list(options);
 	const { preset = "balanced", locale } = options;
 	if (!presetNames.some((known) => known === preset)) refuseUnknown("--preset", preset, presetNames);
@@ -31,32 +28,35 @@ export async function install(name: string | undefined, options: InstallServerOp
 	const archive = options.archive === undefined ? undefined : archiveFor(options.archive, options);
 	const { platform } = process;
 	const start = serverStart({ preset, locale, archive, platform, command: options.local ? ownCommand() : undefined });
-	const host = hostOf(name);
-	const files = filesOf(host, options);
+	const host = findHost(name);
+	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
 		show(entryByHand(host, start));
 		say(`put these lines into ${files.join(", ")}: its comments would be lost if we did. ${host.afterwards}`);
 		return;
 	}
-	const enter = (text: string | undefined) => enterServer(text ?? "", host, start);
-	const isNew = await changeFiles({ files, change: enter, dryRun: options.dryRun, done: "installed" });
+	const change = (text = "") => enterServer(text, host, start);
+	const isNew = await changeFiles({ files, change, dryRun: options.dryRun, done: "installed" });
 	if (isNew && !options.dryRun) say(host.afterwards);
 }
 
 /** `palimpsest uninstall HOST`: takes the server out again. */
-export async function uninstall(name: string, options: InstallServerOptions): Promise<void> {
-	const host = hostOf(name);
-	const files = filesOf(host, options);
+export async function uninstall(name: string, options: InstallOptions): Promise<void> {
+	const host = findHost(name);
+	const files = configurationFiles(host, options);
 	if (!isWritable(host)) {
 		say(`take the lines below ${host.key.join(": ")}: out of ${files.join(", ")}`);
 		return;
 	}
-	const remove = (text: string | undefined) => (text === undefined ? undefined : removeServer(text, host));
-	await changeFiles({ files, change: remove, dryRun: options.dryRun, done: "uninstalled" });
+	const change = (text: string | undefined) => (text === undefined ? undefined : removeServer(text, host));
+	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
-/** Changes files and prints the changes; answers with whether there are any. Where one cannot be changed, none is. */
-async function changeFiles(what: {
+/**
+ * Prints the changes of a user's files, then makes them unless that is a dry run. Returns whether there are any. Where one
+ * file cannot be changed, none is.
+ */
+export async function changeFiles(what: {
 	readonly files: readonly string[];
 	readonly change: (text: string | undefined) => string | undefined;
 	readonly dryRun: boolean | undefined;
@@ -65,15 +65,29 @@ async function changeFiles(what: {
 }): Promise<boolean> {
 	const { files, dryRun, done } = what;
 	const planned = await Promise.all(files.map(async (file) => ({ file, change: await planChange(file, what.change) })));
-	let isNew = false;
-	for (const one of planned) {
-		const isChanged = await showChange({ ...one, dryRun, done: files.length > 1 ? `${done} in ${one.file}` : done });
-		isNew ||= isChanged;
+	for (const { file, change } of planned) {
+		const { before, after } = change;
+		if (before === after) say(`${file}: nothing to change`);
+		else {
+			show(`${shownName(file)}\n${lineDifference(before, after)}`);
+			const backup = dryRun ? undefined : await carryOutChange(file, change);
+			const kept = backup === undefined ? "" : `; what the file was: ${backup}`;
+			if (dryRun) say("nothing was written (--dry-run)");
+			else say(`${done}${files.length > 1 ? ` in ${file}` : ""}${kept}`);
+		}
 	}
-	return isNew;
+	return planned.some(({ change: { before, after } }) => before !== after);
 }
 
-async function list(options: InstallServerOptions): Promise<void> {
+/** The lines that change, with `-` and `+` before them and up to three lines around. */
+export function lineDifference(before = "", after = ""): string {
+	// A missing line break at the end of the file, or one of Windows, is no change that a reader cares about.
+	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
+	const { hunks } = structuredPatch("", "", old, changed, "", "", { context: 3, stripTrailingCr: true });
+	return hunks.map(({ lines }) => lines.map((line) => `${line[0]} ${line.slice(1)}\n`).join("")).join("  …\n");
+}
+
+async function list(options: InstallOptions): Promise<void> {
 	const width = Math.max(...hosts.map(({ name }) => name.length));
 	for (const host of hosts) {
 		for (const { file, state } of await hostStates(host, surroundings(options))) {
@@ -83,33 +97,28 @@ async function list(options: InstallServerOptions): Promise<void> {
 	say("palimpsest install HOST [--project] [--dry-run] enters the server there");
 }
 
-function hostOf(name: string): Host {
-	const host = hosts.find((one) => one.name === name);
-	if (host) return host;
-	return refuseUnknown(
-		"host",
-		name,
-		hosts.map((one) => one.name),
-	);
+function findHost(name: string): Host {
+	const names = hosts.map((host) => host.name);
+	return hosts[names.indexOf(name)] ?? refuseUnknown("host", name, names);
 }
 
-function filesOf(host: Host, options: InstallServerOptions): readonly string[] {
+function configurationFiles(host: Host, options: InstallOptions): readonly string[] {
 	const files = presentFiles(host, surroundings(options));
 	if (files.length > 0) return files;
 	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);
 }
 
 /**
- * The archive as a host is to name it. The folder that it starts a server in is of its choice, so that a relative path would
- * lead elsewhere; but for a project, which others have in another place.
+ * The archive as a host names it. A host starts a server in a folder of its choice, so a relative path is made absolute,
+ * except for a project, which others have in another place.
  *
  * @throws PalimpsestError `invalid_argument` for an archive that no server would take.
  */
-function archiveFor(where: string, { project }: InstallServerOptions): string {
+function archiveFor(where: string, { project }: InstallOptions): string {
 	return archivePlace(where) === "folder" && !project ? path.resolve(where) : where;
 }
 
-function surroundings({ project }: InstallServerOptions) {
+function surroundings({ project }: InstallOptions) {
 	const { platform, env: environment } = process;
 	return { platform, environment, homeFolder: homedir(), projectFolder: project ? process.cwd() : undefined };
 }

@@ -4,13 +4,13 @@ import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import { policyReference } from "../policy/reference.ts";
-import { type CommonOptions, configOf, printJson, say } from "./input-output.ts";
+import { type CommonOptions, commandConfig, printJson, say } from "./input-output.ts";
 import { refuseUnknown } from "./usage.ts";
 
 /** `palimpsest policy show`: the policy in force and the file it came from. */
 export async function showPolicy(options: CommonOptions): Promise<void> {
-	const { policy, file } = await configOf(options);
-	printJson({ policy, file: file?.path ?? null }, 2);
+	const { policy, file } = await commandConfig(options);
+	printJson({ policy, file }, 2);
 }
 
 /** `palimpsest policy presets [NAME]`: every preset in a line, or one in full. */
@@ -34,7 +34,7 @@ export function showPolicySchema(): void {
 /** `palimpsest policy check [FILE]`: whether a policy file, or the whole configuration, is valid. */
 export async function checkPolicy(file: string | undefined, options: CommonOptions): Promise<void> {
 	if (file !== undefined) resolvePolicy([await readPolicyFile(file)]);
-	else await configOf(options);
+	else await commandConfig(options);
 	say(`${file ?? "the configuration"} is valid`);
 }
 

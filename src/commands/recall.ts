@@ -1,12 +1,10 @@
-import type { Archive } from "../archive/archive.ts";
 import type { PartRequest } from "../archive/part.ts";
 import { encodeText } from "../archive/text-bytes.ts";
+import { ownCommandLine } from "../hosts/own-command.ts";
 import { type NextPart, type RecalledListing, type RecalledPart, recallOriginal } from "../operations/recall.ts";
 import {
 	type ArchiveCommandOptions,
-	type CommonOptions,
-	configOf,
-	ownCommandLine,
+	commandConfig,
 	printJson,
 	say,
 	show,
@@ -15,52 +13,48 @@ import {
 } from "./input-output.ts";
 import { refuseUsage } from "./usage.ts";
 
-/** The options of `palimpsest recall`. */
-export interface RecallOptions extends CommonOptions, ArchiveCommandOptions, PartRequest {
+interface RecallOptions extends ArchiveCommandOptions, PartRequest {
 	readonly toolCallId?: string;
-	/** Prints all of it, whatever its size. */
 	readonly all?: boolean;
 	readonly json?: boolean;
 }
 
 /**
- * `palimpsest recall REF`: prints an archived original, or the part of it that is asked for; on standard error, what it is
- * and how to ask for the rest.
+ * `palimpsest recall REF`: prints an archived original, or a part of it; on standard error, a line about it and how to ask
+ * for the rest.
  */
 export async function recall(ref: string | undefined, options: RecallOptions): Promise<void> {
-	const { toolCallId, lines, chars, grep, context, head, tail, maxTokens, all, json } = options;
+	const { toolCallId, lines, chars, grep, context, head, tail, maxTokens, all = false, json } = options;
 	if ((ref === undefined) === (toolCallId === undefined)) {
 		refuseUsage("expected either REF or --tool-call-id, and not both");
 	}
-	const { policy } = await configOf(options);
+	const { policy } = await commandConfig(options);
 	const part = { lines, chars, grep, context, head, tail, maxTokens };
 	await withOwnArchive(options, policy, async (archive) => {
 		const recalled = await recallOriginal({ archive, policy, ref, toolCallId, ...part });
 		if (recalled.kind === "several") {
 			if (json) printJson({ originals: recalled.originals }, 2);
-			else show(recalled.originals.map((one) => `${row(one)}\n`).join(""));
+			else show(recalled.originals.map(row).join(""));
 			say(`${recalled.originals.length} originals have this tool call id; recall one by its ref`);
 		} else if (recalled.kind === "part") {
 			const { part: found } = recalled;
-			if (json) printJson(found, 2);
-			else if (all) await writeWhole(archive, found);
-			else process.stdout.write(found.text);
-			if (!json) say(describe(found, all === true));
+			if (json) return printJson(found, 2);
+			if (!all) process.stdout.write(found.text);
+			else {
+				await archive.read(found.ref, async (pieces) => {
+					for await (const piece of pieces) for (const bytes of encodeText(piece)) await writeOut(bytes);
+				});
+			}
+			say(described(found, all));
 		}
 	});
 }
 
-async function writeWhole(archive: Archive, { ref }: RecalledPart): Promise<void> {
-	await archive.read(ref, async (pieces) => {
-		for await (const piece of pieces) for (const bytes of encodeText(piece)) await writeOut(bytes);
-	});
-}
-
 function row({ ref, kind, tool_name, chars, archived_at }: RecalledListing): string {
-	return [ref, kind, tool_name ?? "-", `${chars} chars`, archived_at].join("\t");
+	return `${[ref, kind, tool_name ?? "-", `${chars} chars`, archived_at].join("\t")}\n`;
 }
 
-function describe(part: RecalledPart, isWhole: boolean): string {
+function described(part: RecalledPart, isWhole: boolean): string {
 	const { kind, tool_name, total, shown, matches, redactions, next } = part;
 	const lines = shown
 		? `lines ${shown.lines.first}-${shown.lines.last} of ${total.lines}`

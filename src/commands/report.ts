@@ -3,35 +3,26 @@ import { PalimpsestError } from "../errors.ts";
 import { writeNewFile } from "../files/access.ts";
 import { reportContext } from "../operations/report.ts";
 import { type ContextTextStyle, contextText } from "../operations/report-text.ts";
-import { type CommonOptions, configOf, printJson, readDocument, writeOut } from "./input-output.ts";
-
-/** The options of `palimpsest report`. */
-export interface ReportCommandOptions extends CommonOptions {
-	readonly model?: string;
-	/** Tokens. */
-	readonly contextWindow?: number;
-	/** Tokens. */
-	readonly reserveTokens?: number;
-	readonly json?: boolean;
-	/** Where to write the page. */
-	readonly html?: string;
-}
+import {
+	type CommonOptions,
+	commandConfig,
+	printJson,
+	readDocument,
+	type WindowOptions,
+	writeOut,
+} from "./input-output.ts";
 
 /** `palimpsest report FILE`: prints what fills the context window, and what each preset would free and cost. */
-export async function report(file: string, options: ReportCommandOptions): Promise<void> {
-	const { policy, layers } = await configOf(options);
-	const document = await readDocument(file, policy.limits.max_file_bytes);
+export async function report(
+	file: string,
+	options: CommonOptions & WindowOptions & { readonly json?: boolean; readonly html?: string },
+): Promise<void> {
+	const { policy, layers } = await commandConfig(options);
+	const { value: conversation } = await readDocument(file, policy.limits.max_file_bytes);
 	const { model, contextWindow, reserveTokens, json, html } = options;
 	const { where } = archiveLocation({ environment: process.env });
-	const report = await reportContext({
-		conversation: document.value,
-		// A command ends with its answer, so there is no next turn.
-		layers,
-		originals: where === "none" ? "not_archived" : "archived",
-		model,
-		contextWindow,
-		reserveTokens,
-	});
+	const originals = where === "none" ? "not_archived" : "archived";
+	const report = await reportContext({ conversation, layers, originals, model, contextWindow, reserveTokens });
 	if (html !== undefined) {
 		const { reportPage } = await import("../pages/report-page.ts");
 		await writePage(html, await reportPage({ report }));
@@ -40,35 +31,28 @@ export async function report(file: string, options: ReportCommandOptions): Promi
 	else await writeOut(contextText(report, styleOfStream(process.stdout, process.env)));
 }
 
-/** Where a report is written. */
-export interface ReportStream {
-	readonly isTTY?: boolean | undefined;
-	/** Characters of a line; a terminal that does not know its width says 0. */
-	readonly columns?: number | undefined;
-}
-
 const columnsOfFiles = 100;
-
-const widest = 140;
+const mostColumns = 140;
 
 /**
- * How a report is written to a stream: in a terminal as wide as it is, up to 140 columns, with bars of Unicode blocks;
+ * The style of a report on a stream: in a terminal of its width, up to 140 columns, with bars of Unicode blocks;
  * elsewhere, and where `NO_COLOR` asks for plain output (https://no-color.org) or the terminal is `dumb`, in ASCII, and
  * 100 columns wide where there is no terminal.
  */
 export function styleOfStream(
-	{ isTTY, columns }: ReportStream,
+	{ isTTY, columns }: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
 	{ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>,
 ): ContextTextStyle {
 	const isPlain = isTTY !== true || (NO_COLOR ?? "") !== "" || TERM === "dumb";
 	return {
-		columns: isTTY === true ? Math.min(widest, columns || columnsOfFiles) : columnsOfFiles,
+		// A terminal that does not know its width says 0.
+		columns: isTTY === true ? Math.min(mostColumns, columns || columnsOfFiles) : columnsOfFiles,
 		bars: isPlain ? "ascii" : "blocks",
 	};
 }
 
 /**
- * Writes a page where the caller wants it, over what was there.
+ * Writes a page to a file, which it replaces.
  *
  * @throws PalimpsestError `unwritable_file`.
  */

@@ -2,8 +2,8 @@ import { decodeText } from "../files/access.ts";
 import { restoreText } from "../operations/restore.ts";
 import {
 	type ArchiveCommandOptions,
-	type CommonOptions,
-	configOf,
+	commandConfig,
+	inputName,
 	readInput,
 	say,
 	withOwnArchive,
@@ -13,19 +13,17 @@ import { exitCodes } from "./usage.ts";
 /** Names shown of those that could not be restored. */
 const mostNamed = 10;
 
-/** The options of `palimpsest restore`. */
-export interface RestoreCommandOptions extends CommonOptions, ArchiveCommandOptions {
-	/** Looks up what names no reference by the id of its call. */
-	readonly byCallId?: boolean;
-}
-
 /**
- * `palimpsest restore FILE`: prints the conversation with every archived original back in its place. Where something
- * stays cut, masked or summarised, the rest is printed all the same, standard error names it, and the exit code is 1.
+ * `palimpsest restore FILE`: prints the conversation with every archived original back in its place. `byCallId` looks up
+ * placeholders without a reference by the id of their call. Where something stays cut, masked or summarised, the rest is
+ * printed all the same, standard error names it, and the exit code is 1.
  */
-export async function restore(file: string, options: RestoreCommandOptions): Promise<void> {
-	const { policy } = await configOf(options);
-	const name = file === "-" ? "standard input" : file;
+export async function restore(
+	file: string,
+	options: ArchiveCommandOptions & { readonly byCallId?: boolean },
+): Promise<void> {
+	const { policy } = await commandConfig(options);
+	const name = inputName(file);
 	const text = decodeText(await readInput(file, policy.limits.max_file_bytes), name);
 	const { byCallId } = options;
 	const restored = await withOwnArchive(options, policy, (archive) =>
@@ -34,22 +32,15 @@ export async function restore(file: string, options: RestoreCommandOptions): Pro
 	process.stdout.write(restored.text);
 	const { restored: count, restored_by_call_id: byId, redacted, ...left } = restored.report;
 	say(`restored ${count}${byId > 0 ? `, ${byId} of them by the tool_call_id alone` : ""}`);
-	if (left.missing.length > 0) say(`not in the archive: ${named(left.missing)}`);
-	if (left.ambiguous.length > 0) {
-		say(`ambiguous, left as they are (a tool may have printed them): ${named(left.ambiguous)}`);
-	}
-	if (left.without_reference.length > 0) {
-		const hint = byCallId ? "" : "; --by-call-id looks these up by their tool_call_id";
-		say(`cut or masked without a reference, left as they are: ${named(left.without_reference)}${hint}`);
-	}
-	if (left.summaries.length > 0) {
-		say(`summaries, left as they are; recall what they stand for: ${named(left.summaries)}`);
-	}
-	if (redacted.length > 0) say(`redacted before they were kept, so not as they were: ${named(redacted)}`);
+	const tell = (what: string, names: readonly string[], hint = "") => {
+		const more = names.length > mostNamed ? ` and ${names.length - mostNamed} more` : "";
+		if (names.length > 0) say(`${what}: ${names.slice(0, mostNamed).join(", ")}${more}${hint}`);
+	};
+	tell("not in the archive", left.missing);
+	tell("ambiguous, left as they are (a tool may have printed them)", left.ambiguous);
+	const hint = byCallId ? "" : "; --by-call-id looks these up by their tool_call_id";
+	tell("cut or masked without a reference, left as they are", left.without_reference, hint);
+	tell("summaries, left as they are; recall what they stand for", left.summaries);
+	tell("redacted before they were kept, so not as they were", redacted);
 	if (Object.values(left).some((names) => names.length > 0)) process.exitCode = exitCodes.refusedInput;
-}
-
-function named(names: readonly string[]): string {
-	const rest = names.length - mostNamed;
-	return `${names.slice(0, mostNamed).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

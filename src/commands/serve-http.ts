@@ -1,4 +1,5 @@
 import { isIPv6 } from "node:net";
+import { constants } from "node:os";
 import type { ArchiveLocation } from "../archive/open.ts";
 import type { CompactionSource } from "../config/compaction.ts";
 import { createPrincipalArchives } from "../mcp/archives.ts";
@@ -10,9 +11,8 @@ import { createReadiness, probeArchive } from "../mcp/http/readiness.ts";
 import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/server.ts";
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { Log } from "../operations/edit-record.ts";
-import { endBySignal } from "./usage.ts";
 
-/** The options that `palimpsest serve` has for HTTP, as commander hands them over. */
+/** The options of `palimpsest serve` for HTTP. */
 export interface HttpServeOptions {
 	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
 	readonly http?: string | true;
@@ -36,22 +36,20 @@ export interface HttpServeOptions {
 	readonly log?: LogKind;
 }
 
-/** What the command line says. */
-export interface HttpCommandOptions extends HttpServeOptions {
-	readonly http: string | true;
-	/** The operator's archive, within whose namespace each principal has one. */
-	readonly location: ArchiveLocation;
-	/** Takes what is told whatever the level. */
-	readonly announce: Log;
-}
-
-type Server = Omit<HttpOptions, "address"> & { readonly compaction?: CompactionSource | undefined };
-
-/** Where metrics have an address of their own, unless told: the port that OpenTelemetry's exporter for Prometheus takes. */
+/** The port of metrics with an address of their own, as of OpenTelemetry's exporter for Prometheus. */
 const metricsPort = 9464;
 
 /** `palimpsest serve --http`: serves until a signal ends it. Loaded on demand, so that stdio starts without Express. */
-export async function serveOverHttp(server: Server, options: HttpCommandOptions): Promise<void> {
+export async function serveOverHttp(
+	server: Omit<HttpOptions, "address"> & { readonly compaction?: CompactionSource | undefined },
+	options: HttpServeOptions & {
+		readonly http: string | true;
+		/** The operator's archive, within whose namespace each principal has one. */
+		readonly location: ArchiveLocation;
+		/** Writes an event whatever its level. */
+		readonly announce: Log;
+	},
+): Promise<void> {
 	const { policySource, log, archive, compaction } = server;
 	const { location, announce, callSeconds, shutdownSeconds } = options;
 	const address = parseAddress(options.http);
@@ -116,7 +114,7 @@ export async function serveOverHttp(server: Server, options: HttpCommandOptions)
 		await close();
 		throw error;
 	}
-	// Before anybody is told that it serves: who is told may end it.
+	// Before the announcement, whose readers may end the server.
 	endBySignal(async (signal) => {
 		announce({ level: "notice", message: "shutting down", data: { event: "shutting_down", signal } });
 		await service.close();
@@ -133,4 +131,19 @@ export async function serveOverHttp(server: Server, options: HttpCommandOptions)
 function metricsAddressOf(text: string): Address {
 	const address = parseAddress(text);
 	return !isIPv6(text) && /(?:^|:)\d+$/.test(text) ? address : { ...address, port: metricsPort };
+}
+
+/**
+ * Ends the process when a signal comes: with code 0 once `end` has run, successful or not; at a second signal at once,
+ * with 128 and the signal's number, as if it had not been caught.
+ */
+function endBySignal(end: (signal: string) => Promise<void>): void {
+	let isEnding = false;
+	for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+		process.on(signal, () => {
+			if (isEnding) process.exit(128 + constants.signals[signal]);
+			isEnding = true;
+			void end(signal).finally(() => process.exit(0));
+		});
+	}
 }

@@ -5,15 +5,13 @@ import { createPolicySource } from "../config/config.ts";
 import { captureStandardError, createOperatorLog } from "../mcp/http/logs.ts";
 import { serveStdio } from "../mcp/stdio.ts";
 import { type LogLevel, logLevels } from "../policy/names.ts";
-import { type ArchiveCommandOptions, type CommonOptions, configSources, logToStderr, say } from "./input-output.ts";
+import { type ArchiveCommandOptions, configSources, logToStderr, say } from "./input-output.ts";
 import type { HttpServeOptions } from "./serve-http.ts";
 import { refuseUsage } from "./usage.ts";
 
 /** The options of `palimpsest serve`. */
-export interface ServeOptions extends CommonOptions, ArchiveCommandOptions, HttpServeOptions {
-	/** Folders whose files a call may name by path. */
+interface ServeOptions extends ArchiveCommandOptions, HttpServeOptions {
 	readonly allowPath?: readonly string[];
-	/** Largest message taken from a client, in bytes; over HTTP, the largest body. */
 	readonly maxMessageBytes?: number;
 }
 
@@ -23,13 +21,15 @@ export async function serve(options: ServeOptions): Promise<void> {
 	const location = archiveLocation({ ...options, environment: process.env });
 	let level: () => LogLevel = () => "warning";
 	const kind = options.log ?? "text";
-	const write = kind === "json" ? captureStandardError((event) => announce(event)) : writeToStderr;
 	const { log, onCallEnd, announce } = createOperatorLog({
 		kind,
 		isWanted: (of) => logLevels.indexOf(of) >= logLevels.indexOf(level()),
-		inWords: (event) => logToStderr(level)(event),
+		inWords: logToStderr(() => level()),
 		say,
-		write,
+		write:
+			kind === "json"
+				? captureStandardError((event) => announce(event))
+				: (line) => void process.stderr.write(`${line}\n`),
 	});
 	const policySource = await createPolicySource({
 		...configSources(options),
@@ -49,39 +49,33 @@ export async function serve(options: ServeOptions): Promise<void> {
 		workingDirectory: process.cwd(),
 	});
 	await compaction.check(policySource.current());
-	if (options.http === undefined) {
+	const server = { policySource, log, onCallEnd, archive, compaction };
+	const { http, allowPath, maxMessageBytes } = options;
+	if (http === undefined) {
 		if (process.stdin.isTTY) say("serving MCP on standard input and output; see palimpsest --help for the commands");
-		const allowedPaths = [...ownFolder(), ...(options.allowPath ?? [])];
-		const largestMessage = options.maxMessageBytes;
-		const server = { policySource, log, onCallEnd, archive, compaction, allowedPaths, sharesFiles: true };
-		await serveStdio({ ...server, largestMessage });
+		const allowedPaths = [...ownFolder(), ...(allowPath ?? [])];
+		await serveStdio({ ...server, allowedPaths, sharesFiles: true, largestMessage: maxMessageBytes });
 		return;
 	}
 	const { serveOverHttp } = await import("./serve-http.ts");
-	const { http, allowPath: allowedPaths, maxMessageBytes: bodyLimitBytes } = options;
 	await serveOverHttp(
-		{ policySource, log, onCallEnd, archive, compaction, allowedPaths, bodyLimitBytes },
+		{ ...server, allowedPaths: allowPath, bodyLimitBytes: maxMessageBytes },
 		{ ...options, http, location, announce },
 	);
 }
 
-function writeToStderr(line: string): void {
-	process.stderr.write(`${line}\n`);
-}
-
 /**
- * The working directory: a client starts this process in a folder of its choice. Some hosts start it in the root of the
- * file system, which is nobody's choice and would allow every file.
+ * The working directory, in which a client starts this process. Some hosts start it in the root of the file system, which
+ * would allow every file.
  */
 function ownFolder(): string[] {
 	const folder = process.cwd();
 	return folder === path.parse(folder).root ? [] : [folder];
 }
 
-/** Whoever asks for authentication must not be served without any. */
+/** A user who asks for authentication must not get a server without any. */
 function refuseHttpOptions(options: HttpServeOptions): void {
 	const { publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics } = options;
 	const given = [publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics];
-	if (given.every((one) => one === undefined)) return;
-	refuseUsage("expected --http beside the options for serving over HTTP");
+	if (given.some((one) => one !== undefined)) refuseUsage("expected --http beside the options for serving over HTTP");
 }

@@ -1,13 +1,12 @@
+import { ownCommandLine } from "../hosts/own-command.ts";
 import { shortenStream } from "../operations/truncate-stream.ts";
 import { cutOfCall, nameOfLimit } from "../operations/truncation-limit.ts";
 import type { TruncatePolicy } from "../policy/schema.ts";
 import {
 	type ArchiveCommandOptions,
-	type CommonOptions,
-	configOf,
+	commandConfig,
 	logToStderr,
 	outputPieces,
-	ownCommandLine,
 	say,
 	withArchive,
 } from "./input-output.ts";
@@ -20,37 +19,36 @@ export interface LimitOptions {
 	readonly maxTokens?: number;
 }
 
-/** How a text is shortened where the policy is not to decide. */
-export interface StrategyOptions {
-	readonly strategy?: TruncatePolicy["strategy"];
-	/** What whoever reads it is after. */
-	readonly focus?: string;
-}
-
 /**
- * `palimpsest truncate FILE`: prints a text cut to its head and tail, or by a strategy to what matters in it; what is short
- * enough passes byte for byte. It may be of any length.
+ * `palimpsest truncate FILE`: prints a text of any length cut to its head and tail, or by a strategy to what matters in it;
+ * what is short enough passes byte for byte.
  */
 export async function truncate(
 	file: string,
-	options: CommonOptions & ArchiveCommandOptions & LimitOptions & StrategyOptions,
+	options: ArchiveCommandOptions &
+		LimitOptions & { readonly strategy?: TruncatePolicy["strategy"]; readonly focus?: string },
 ): Promise<void> {
-	const { focus } = options;
-	const { policy } = await configOf(options);
-	const log = logToStderr(() => policy.log_level);
+	const { policy } = await commandConfig(options);
 	const cut = cutOfCall(policy, options);
-	const limitName = nameOfLimit(cut, options);
-	const shortened = await withArchive(options, policy, (archive) => {
-		const command = ownCommandLine();
-		return shortenStream({ pieces: outputPieces(file), policy, ...cut, focus, archive, command, log, limitName });
-	});
+	const shortened = await withArchive(options, policy, (archive) =>
+		shortenStream({
+			...cut,
+			pieces: outputPieces(file),
+			policy,
+			focus: options.focus,
+			archive,
+			command: ownCommandLine(),
+			log: logToStderr(() => policy.log_level),
+			limitName: nameOfLimit(cut, options),
+		}),
+	);
 	if (shortened.kind === "whole") {
 		process.stdout.write(shortened.bytes);
 		return;
 	}
 	const { text, failure } = shortened;
 	if (failure !== undefined && policy.on_archive_failure === "refuse") {
-		// A file is still there; what came through a pipe is not, so that its excerpt is better than nothing.
+		// A file can be read again; a pipe cannot, so that its excerpt is better than nothing.
 		if (file !== "-") throw failure;
 		say(`[${failure.code}] ${failure.message} Shown without a reference.`);
 		process.exitCode = 1;

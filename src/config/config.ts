@@ -1,17 +1,55 @@
 import { statSync } from "node:fs";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
+import { invalidPolicy } from "../policy/errors.ts";
 import { environmentLayer, resolvePolicy, settingsLayer } from "../policy/layers.ts";
+import { parseStrategyName } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
-import { refuseFoundCode } from "./external-strategy.ts";
 import { findPolicyFile, type PolicyFileSearch, policyFileName, readPolicyFile } from "./policy-file.ts";
 
-/** What a policy source is made from, and whom it tells of trouble. */
-export interface PolicySourceOptions extends ConfigSources {
-	/** Told why a changed file was not taken: it is invalid or gone. The policy in force stays. */
-	readonly onError?: ((error: PalimpsestError) => void) | undefined;
-	/** Time between two looks at the file, in milliseconds. Default 500. */
-	readonly intervalMilliseconds?: number | undefined;
+/** The sources of a configuration. */
+export interface ConfigSources extends PolicyFileSearch {
+	/** The `--set key=value` arguments, in order. */
+	readonly settings?: readonly string[] | undefined;
+}
+
+/** A complete policy with its sources. */
+export interface Config {
+	readonly policy: Policy;
+	/** File, environment and `--set`, in order of precedence. A tool call's own policy is laid over them. */
+	readonly layers: readonly PolicyLayer[];
+	/** Path of the policy file that was read; null where there is none. */
+	readonly file: string | null;
+}
+
+/**
+ * Makes the configuration from policy file, environment and settings.
+ *
+ * @throws PalimpsestError `unreadable_file` for a named file that cannot be read, `invalid_policy` for any of the
+ * sources.
+ */
+export async function loadConfig(sources: ConfigSources): Promise<Config> {
+	return loadConfigOf(await findPolicyFile(sources), sources);
+}
+
+async function loadConfigOf(file: string | null, sources: ConfigSources): Promise<Config> {
+	const ofFile = file === null ? [] : [await readPolicyFile(file)];
+	if (file !== null) refuseFoundCode(ofFile[0]?.compaction?.strategy, file, sources);
+	const layers = [...ofFile, environmentLayer(sources.environment), settingsLayer(sources.settings ?? [])];
+	return { policy: resolvePolicy(layers), layers, file };
+}
+
+/**
+ * Refuses a policy file that names code where nobody named the file: a host starts its server in the folder of a project,
+ * and opening somebody else's project must not run code from it.
+ */
+function refuseFoundCode(strategy: string | undefined, file: string, search: PolicyFileSearch): void {
+	if (strategy === undefined || parseStrategyName(strategy).kind !== "external") return;
+	const isNamed = search.policyFile !== undefined || Boolean(search.environment.PALIMPSEST_POLICY);
+	if (isNamed || path.dirname(file) !== path.resolve(search.workingDirectory)) return;
+	throw invalidPolicy(file, [
+		"compaction.strategy: module#Export and module:Class are code, and this file was found in the working directory, not named. Trust it by --policy FILE or PALIMPSEST_POLICY.",
+	]);
 }
 
 /** The policy in force, which follows its file. */
@@ -21,7 +59,7 @@ export interface PolicySource {
 	layers(): readonly PolicyLayer[];
 	/** Path of the policy file in force; null where there is none. */
 	file(): string | null;
-	/** Has a listener called after each change of the policy. Answers with a function that ends this. */
+	/** Calls a listener after each change of the policy, until the returned function is called. */
 	onChange(listener: (policy: Policy) => void): () => void;
 	/** Ends the watch. The policy in force stays readable. */
 	close(): void;
@@ -33,7 +71,13 @@ export interface PolicySource {
  *
  * @throws PalimpsestError as `loadConfig`, at the start only.
  */
-export async function createPolicySource(options: PolicySourceOptions): Promise<PolicySource> {
+export async function createPolicySource(
+	options: ConfigSources & {
+		/** Told why a changed file was not taken: it is invalid or was deleted. The policy in force stays. */
+		readonly onError?: ((error: PalimpsestError) => void) | undefined;
+		readonly intervalMilliseconds?: number | undefined;
+	},
+): Promise<PolicySource> {
 	const found = await findPolicyFile(options);
 	const watched = found ?? path.resolve(options.workingDirectory, policyFileName);
 	const listeners = new Set<(policy: Policy) => void>();
@@ -44,14 +88,6 @@ export async function createPolicySource(options: PolicySourceOptions): Promise<
 		options.onError?.(typed ? error : new PalimpsestError("internal", String(error), { cause: error }));
 	};
 
-	const tell = (listener: (policy: Policy) => void, policy: Policy): void => {
-		try {
-			listener(policy);
-		} catch (error) {
-			report(error);
-		}
-	};
-
 	let config: Config;
 	let latest = 0;
 	const reload = async (): Promise<void> => {
@@ -60,12 +96,18 @@ export async function createPolicySource(options: PolicySourceOptions): Promise<
 		await first;
 		const next = await loadConfigOf(watched, options);
 		if (closed || turn !== latest) return;
-		const changed = JSON.stringify(next.layers) !== JSON.stringify(config.layers);
+		const isChanged = JSON.stringify(next.layers) !== JSON.stringify(config.layers);
 		config = next;
-		if (changed) for (const listener of [...listeners]) tell(listener, next.policy);
+		for (const listener of isChanged ? [...listeners] : []) {
+			try {
+				listener(next.policy);
+			} catch (error) {
+				report(error);
+			}
+		}
 	};
 
-	// Watching starts before the first read, so that no change falls between the two.
+	// Watching starts before the first read, so that no change between the two is missed.
 	const endWatch = watchPolicyFile({
 		path: watched,
 		onChange: () => void reload().catch(report),
@@ -86,7 +128,7 @@ export async function createPolicySource(options: PolicySourceOptions): Promise<
 	return {
 		current: () => config.policy,
 		layers: () => config.layers,
-		file: () => config.file?.path ?? null,
+		file: () => config.file,
 		onChange(listener) {
 			listeners.add(listener);
 			return () => listeners.delete(listener);
@@ -95,81 +137,24 @@ export async function createPolicySource(options: PolicySourceOptions): Promise<
 	};
 }
 
-/** What a configuration is made from. */
-export interface ConfigSources extends PolicyFileSearch {
-	/** The `--set key=value` arguments, in order. */
-	readonly settings?: readonly string[] | undefined;
-}
-
-/** A complete policy, and what it was made of. */
-export interface Config {
-	readonly policy: Policy;
-	/** File, environment and `--set`, in order of precedence. A tool call's own policy is laid over them. */
-	readonly layers: readonly PolicyLayer[];
-	/** The policy file that was read; null where there is none. */
-	readonly file: { readonly path: string } | null;
-}
-
-/**
- * Makes the configuration from policy file, environment and settings.
- *
- * @throws PalimpsestError `unreadable_file` for a named file that cannot be read, `invalid_policy` for any of the
- * sources.
- */
-export async function loadConfig(sources: ConfigSources): Promise<Config> {
-	return loadConfigOf(await findPolicyFile(sources), sources);
-}
-
-/**
- * The same with a policy file that was looked for before; null where there is none.
- *
- * @throws PalimpsestError as `loadConfig`.
- */
-export async function loadConfigOf(path: string | null, sources: ConfigSources): Promise<Config> {
-	const ofFile = path === null ? undefined : await readPolicyFile(path);
-	if (path !== null && ofFile) refuseFoundCode(ofFile, path, sources);
-	const layers = [
-		...(ofFile ? [ofFile] : []),
-		environmentLayer(sources.environment),
-		settingsLayer(sources.settings ?? []),
-	];
-	return { policy: resolvePolicy(layers), layers, file: path === null ? null : { path } };
-}
-
-/**
- * Takes those variables out of an environment that a host left as the name of a setting: Claude Desktop starts a bundle
- * with `PALIMPSEST_ARCHIVE=${user_config.archive_folder}`, to the letter, where its user left that setting empty.
- */
-export function dropUnfilledSettings(environment: NodeJS.ProcessEnv): void {
-	for (const [name, value] of Object.entries(environment)) {
-		if (name.startsWith("PALIMPSEST_") && /^\$\{[^{}]*\}$/.test(value ?? "")) delete environment[name];
-	}
-}
-
-/** What to watch, and whom to tell. */
-export interface PolicyFileWatch {
-	readonly path: string;
-	/** Called when the file has changed, appeared or been replaced, once it has rested for one interval. */
-	readonly onChange: () => void;
-	/** Called once when the file has gone or can no longer be looked at. */
-	readonly onError: (error: PalimpsestError) => void;
-	/** Time between two looks, in milliseconds. Default 500. */
-	readonly intervalMilliseconds?: number | undefined;
-}
-
 const missing = "missing";
 
 /**
- * Watches a file by looking at it again and again: that sees replacement by rename, which editors do, and works on
- * network drives. A file may be missing at the start. Never keeps the process alive. Answers with a function that ends
- * the watch.
+ * Watches a file, which may be missing, by looking at it every `intervalMilliseconds` (default 500): this also notices
+ * editors that replace it by a rename, and works on network drives. `onChange` is called when a changed file has rested
+ * for one interval, `onError` when it was deleted. Never keeps the process alive. Returns a function that ends the watch.
  */
-export function watchPolicyFile(watch: PolicyFileWatch): () => void {
+export function watchPolicyFile(watch: {
+	readonly path: string;
+	readonly onChange: () => void;
+	readonly onError: (error: PalimpsestError) => void;
+	readonly intervalMilliseconds?: number | undefined;
+}): () => void {
 	let told = fingerprint(watch.path);
 	let last = told;
 	const timer = setInterval(() => {
 		const now = fingerprint(watch.path);
-		// Waiting until two looks agree passes over files half written and the moment between delete and rename.
+		// Two equal looks in a row: neither half written, nor between a delete and a rename.
 		const rested = now === last;
 		last = now;
 		if (!rested || now === told) return;
@@ -183,8 +168,8 @@ export function watchPolicyFile(watch: PolicyFileWatch): () => void {
 
 function fingerprint(path: string): string {
 	try {
-		const about = statSync(path, { bigint: true });
-		return [about.dev, about.ino, about.size, about.mtimeNs, about.ctimeNs].join(":");
+		const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
+		return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 	} catch (error) {
 		return `${missing}: ${(error as NodeJS.ErrnoException).code}`;
 	}

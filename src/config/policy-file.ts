@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { invalidPolicy } from "../policy/errors.ts";
-import { type Environment, parsePolicyText } from "../policy/layers.ts";
+import type { Environment } from "../policy/layers.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
 
 /** Where a policy file is looked for. */
@@ -12,7 +12,7 @@ export interface PolicyFileSearch {
 	readonly policyFile?: string | undefined;
 	readonly environment: Environment;
 	readonly workingDirectory: string;
-	/** The home folder; the user's own by default. */
+	/** By default the user's own. */
 	readonly home?: string | undefined;
 	readonly platform?: NodeJS.Platform | undefined;
 }
@@ -27,35 +27,24 @@ export const policyFileName = "palimpsest.toml";
  * @throws PalimpsestError `unreadable_file` where a file's existence cannot be told.
  */
 export async function findPolicyFile(search: PolicyFileSearch): Promise<string | null> {
-	const home = search.home ?? homedir();
-	const named = search.policyFile ?? (search.environment.PALIMPSEST_POLICY || undefined);
+	const { environment, workingDirectory, home = homedir(), platform = process.platform } = search;
+	const named = search.policyFile ?? (environment.PALIMPSEST_POLICY || undefined);
 	if (named !== undefined) {
-		const expanded = /^~[/\\]/.test(named) ? path.join(home, named.slice(2)) : named;
-		return path.resolve(search.workingDirectory, expanded);
+		return path.resolve(workingDirectory, /^~[/\\]/.test(named) ? path.join(home, named.slice(2)) : named);
 	}
-	const places = [search.workingDirectory, path.join(configurationFolder({ ...search, home }), "palimpsest")];
-	for (const folder of places) {
+	const ofUser = (platform === "win32" ? environment.APPDATA : environment.XDG_CONFIG_HOME) ?? "";
+	// The XDG specification says to ignore relative paths.
+	const configuration = path.isAbsolute(ofUser) ? ofUser : path.join(home, ".config");
+	for (const folder of [workingDirectory, path.join(configuration, "palimpsest")]) {
 		const candidate = path.resolve(folder, policyFileName);
-		if (await exists(candidate)) return candidate;
+		try {
+			await stat(candidate);
+			return candidate;
+		} catch (error) {
+			if (!isMissing(error)) throw unreadable(candidate, String((error as NodeJS.ErrnoException).code), error);
+		}
 	}
 	return null;
-}
-
-function configurationFolder({ environment, home, platform }: PolicyFileSearch & { readonly home: string }): string {
-	const named = (platform ?? process.platform) === "win32" ? [environment.APPDATA] : [environment.XDG_CONFIG_HOME];
-	// The XDG specification has relative paths ignored.
-	return named.find((folder) => folder !== undefined && path.isAbsolute(folder)) ?? path.join(home, ".config");
-}
-
-async function exists(file: string): Promise<boolean> {
-	try {
-		await stat(file);
-		return true;
-	} catch (error) {
-		const { code } = error as NodeJS.ErrnoException;
-		if (code === "ENOENT" || code === "ENOTDIR") return false;
-		throw new PalimpsestError("unreadable_file", `Cannot read the policy file ${file}: ${code}`, { cause: error });
-	}
 }
 
 const mostBytes = 1_000_000;
@@ -73,6 +62,8 @@ export async function readPolicyFile(file: string): Promise<PolicyLayer> {
 	} catch {
 		throw invalidPolicy(file, ["not UTF-8 text"]);
 	}
+	// Hooks look for a policy file and mostly find none; they do without the parser and the schema.
+	const { parsePolicyText } = await import("../policy/layers.ts");
 	return parsePolicyText(text, file);
 }
 
@@ -84,9 +75,13 @@ async function readBytes(file: string): Promise<Uint8Array> {
 		return await readFile(file);
 	} catch (error) {
 		if (error instanceof PalimpsestError) throw error;
-		const { code } = error as NodeJS.ErrnoException;
-		throw unreadable(file, code === "ENOENT" || code === "ENOTDIR" ? "there is no such file" : String(code), error);
+		const reason = isMissing(error) ? "there is no such file" : String((error as NodeJS.ErrnoException).code);
+		throw unreadable(file, reason, error);
 	}
+}
+
+function isMissing(error: unknown): boolean {
+	return ["ENOENT", "ENOTDIR"].includes(String((error as NodeJS.ErrnoException).code));
 }
 
 function unreadable(file: string, reason: string, cause?: unknown): PalimpsestError {

@@ -1,10 +1,10 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { fillTemplate } from "../masking/template.ts";
-import { fairShares, type HookContext, shortenBlocks, type ToolEvent } from "./tool-event.ts";
+import { type HookContext, shortenBlocks, type ToolEvent } from "./tool-event.ts";
 
 /**
- * What Claude Code's `PostToolUse` hook answers: the tool's result with its large texts shortened, in the tool's own
- * shape, since a result of another shape is ignored; `undefined` where it stays as it is.
+ * The answer of Claude Code's `PostToolUse` hook: the tool's result with its large texts shortened, in the tool's own
+ * shape, since Claude Code ignores a result of another shape; `undefined` where it stays as it is.
  *
  * Source: https://code.claude.com/docs/en/hooks#posttooluse-decision-control (`updatedToolOutput`, from 2.1.121 on).
  */
@@ -34,25 +34,19 @@ function shortenResponse(toolName: string, response: unknown, context: HookConte
 
 /** `{stdout, stderr, interrupted, isImage, …}`. */
 async function shortenCommand(response: JsonObject, context: HookContext): Promise<unknown> {
-	const { stdout, stderr = "", isImage, persistedOutputPath } = response;
+	const { stdout, stderr = "", isImage, persistedOutputPath: file } = response;
 	if (typeof stdout !== "string" || typeof stderr !== "string" || isImage === true) return undefined;
-	if (typeof persistedOutputPath === "string") return shortenPersisted(response, persistedOutputPath, context);
-	const [forStdout = 0, forStderr = 0] = fairShares([stdout.length, stderr.length], context.mostChars);
-	const shorterStdout = stdout.length > forStdout ? await context.shorten(stdout, forStdout) : undefined;
-	const shorterStderr = stderr.length > forStderr ? await context.shorten(stderr, forStderr) : undefined;
-	if (shorterStdout === undefined && shorterStderr === undefined) return undefined;
-	return { ...response, stdout: shorterStdout ?? stdout, stderr: shorterStderr ?? stderr };
-}
-
-/**
- * Of an output over some 30 000 characters, the host shows the first 2 000 and names the file that holds it all. The
- * excerpt comes in their place; the file stays.
- */
-async function shortenPersisted(response: JsonObject, file: string, context: HookContext): Promise<unknown> {
-	const stdout = await context.shortenFile(file, context.mostChars);
-	if (stdout === undefined) return undefined;
-	const { persistedOutputPath: _path, persistedOutputSize: _size, ...rest } = response;
-	return { ...rest, stdout };
+	if (typeof file === "string") {
+		// Of an output over some 30 000 characters, the host shows the first 2 000 and names the file that holds it all. The
+		// excerpt of the whole replaces both; the file stays.
+		const { persistedOutputPath: _path, persistedOutputSize: _size, ...rest } = response;
+		const shorter = await context.shortenFile(file, context.mostChars);
+		return shorter === undefined ? undefined : { ...rest, stdout: shorter };
+	}
+	const blocks = await shortenBlocks([{ text: stdout }, { text: stderr }], context);
+	if (blocks === undefined) return undefined;
+	const [{ text: shorterStdout }, { text: shorterStderr }] = blocks as [{ text: string }, { text: string }];
+	return { ...response, stdout: shorterStdout, stderr: shorterStderr };
 }
 
 async function shortenMember(response: JsonObject, name: string, context: HookContext): Promise<unknown> {
@@ -91,7 +85,7 @@ async function shortenRead(response: JsonObject, { mostChars, wordings }: HookCo
 async function shortenMcp(response: unknown, context: HookContext): Promise<unknown> {
 	if (typeof response === "string") return context.shorten(response, context.mostChars);
 	if (Array.isArray(response)) return shortenBlocks(response, context);
-	// As the server sent it. The model is shown the structured content then, and no text beside it.
+	// Of a result as the server sent it, the model is shown the structured content and no text beside it.
 	if (!isJsonObject(response) || !Array.isArray(response.content) || "structuredContent" in response) return undefined;
 	const content = await shortenBlocks(response.content, context);
 	return content === undefined ? undefined : { ...response, content };

@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { HookContext, ToolEvent } from "./tool-event.ts";
 
 /**
- * What Gemini CLI's `AfterTool` hook answers; `undefined` where the result stays as it is. Up to 0.61 a result is only
- * replaced where the hook denies it, and then shown as an error of which the reason is the text: it says that it is none.
+ * The answer of Gemini CLI's `AfterTool` hook; `undefined` where the result stays as it is. Up to 0.61 a result is only
+ * replaced where the hook denies it, and the model then sees the reason as an error: the text says that it is none.
  * A result that is an error already, or not all text, stays.
  *
  * Source: https://geminicli.com/docs/hooks/reference#aftertool.

@@ -1,28 +1,59 @@
 import { existsSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { parse, stringify, TomlError } from "smol-toml";
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { enterJson, entryInJson, refusedSettings, removeFromJson, withValue } from "../json-text/settings.ts";
 import type { Host, HostSurroundings, ServerStart } from "./hosts.ts";
 import { readIfThere } from "./settings-file.ts";
 
+/** A host whose configuration we can change without harm; YAML would lose its comments. */
+export type WritableHost = Host & { readonly format: "json" | "toml" };
+
+export function isWritable(host: Host): host is WritableHost {
+	return host.format !== "yaml";
+}
+
+/**
+ * The text of a host's configuration with the server entered, in the place of an entry of ours that is there; all else
+ * stays as it is.
+ *
+ * @throws PalimpsestError `invalid_json` for a text that is not what the host reads.
+ */
+export function enterServer(text: string, host: WritableHost, start: ServerStart): string {
+	const entry = host.entry(start);
+	return host.format === "json" ? enterJson(text, host.key, entry) : changeToml(text, host.key, entry);
+}
+
+/** The text without our entry. */
+export function removeServer(text: string, host: WritableHost): string {
+	return host.format === "json" ? removeFromJson(text, host.key) : changeToml(text, host.key, undefined);
+}
+
+/** Whether the server is entered there. */
+export function hasServer(text: string, { format, key }: WritableHost): boolean {
+	if (format === "json") return entryInJson(text, key) !== undefined;
+	const table: unknown = readToml(text, "it is not valid TOML");
+	return key.reduce((at, name) => (isJsonObject(at) ? at[name] : undefined), table) !== undefined;
+}
+
 /** The lines that a user puts into a YAML configuration, the server's entry with the keys above it. */
 export function entryByHand({ key, entry }: Host, start: ServerStart): string {
-	const nested = key.reduceRight<unknown>((inner, name) => ({ [name]: inner }), entry(start));
-	return yamlOf(nested as Readonly<Record<string, unknown>>, "");
+	return toYaml(below(key, entry(start)), "");
 }
 
 /** Scalars and lists as JSON, which YAML takes. */
-function yamlOf(value: Readonly<Record<string, unknown>>, indent: string): string {
+function toYaml(value: JsonObject, indent: string): string {
 	const lines = Object.entries(value).map(([name, inner]) =>
-		typeof inner === "object" && inner !== null && !Array.isArray(inner) && Object.keys(inner).length > 0
-			? `${indent}${name}:\n${yamlOf(inner as Readonly<Record<string, unknown>>, `${indent}  `)}`
+		isJsonObject(inner) && Object.keys(inner).length > 0
+			? `${indent}${name}:\n${toYaml(inner, `${indent}  `)}`
 			: `${indent}${name}: ${JSON.stringify(inner)}\n`,
 	);
 	return lines.join("");
 }
 
-/** Whether a host knows the server by one of its files; `no file` where the host is not on this machine. */
-export type HostState = "no file" | "installed" | "not installed" | "unreadable";
+function below(key: readonly string[], value: unknown): JsonObject {
+	return key.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
+}
 
 /**
  * The configuration files of a host's programs that are on this machine. Where none is known to be there, the first file:
@@ -36,15 +67,18 @@ export function presentFiles(host: Host, where: HostSurroundings): readonly stri
 	return file === undefined ? [] : [file];
 }
 
+/** Whether a host knows the server by one of its files; `no file` where the host is not on this machine. */
+type HostState = "no file" | "installed" | "not installed" | "unreadable";
+
 /** Looks into each configuration file of a host's programs that are on this machine. */
 export function hostStates(
 	host: Host,
 	where: HostSurroundings,
 ): Promise<readonly { readonly file: string; readonly state: HostState }[]> {
-	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, state: await stateOf(host, file) })));
+	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, state: await findState(host, file) })));
 }
 
-async function stateOf(host: Host, file: string): Promise<HostState> {
+async function findState(host: Host, file: string): Promise<HostState> {
 	try {
 		const text = (await readIfThere(file))?.toString("utf8");
 		if (text === undefined) return "no file";
@@ -55,76 +89,30 @@ async function stateOf(host: Host, file: string): Promise<HostState> {
 	}
 }
 
-/** Whether a host's configuration is one that we can change without harm; YAML would lose its comments. */
-export function isWritable(host: Host): host is WritableHost {
-	return host.format !== "yaml";
-}
-
-/** A host whose configuration can be written to. */
-export type WritableHost = Host & { readonly format: "json" | "toml" };
-
 /**
- * The text of a host's configuration with the server entered, in the place of an entry of ours that is there; all else
- * stays as it is.
+ * The text of a TOML file with a table at a key, or without it where the value is `undefined`. The table is written at the
+ * end, under its own header; all other lines stay as they are, comments too. Lines are moved without a parser that knows
+ * them, so the result is read again and compared.
  *
- * @throws PalimpsestError `invalid_json` for a text that is not what the host reads.
+ * @throws PalimpsestError `invalid_json` for a text that is no TOML, or that holds the table without a header of its own.
  */
-export function enterServer(text: string, host: WritableHost, start: ServerStart): string {
-	const entry = host.entry(start);
-	return host.format === "json"
-		? enterJson(text, host.key, entry)
-		: enterToml(text, host.key, entry as Readonly<Record<string, unknown>>);
-}
-
-/** The text without our entry. */
-export function removeServer(text: string, host: WritableHost): string {
-	return host.format === "json" ? removeFromJson(text, host.key) : enterToml(text, host.key, undefined);
-}
-
-/** Whether the server is entered there. */
-export function hasServer(text: string, host: WritableHost): boolean {
-	return (host.format === "json" ? entryInJson(text, host.key) : entryInToml(text, host.key)) !== undefined;
-}
-
-type Table = Readonly<Record<string, unknown>>;
-
-/**
- * The text of a TOML file with a table at a key, or without it where the value is `undefined`. The table is written at
- * the end, under its own header; all other lines stay as they are, comments too. What comes out is read again and
- * compared, since lines are moved that no parser kept track of.
- *
- * @throws PalimpsestError `invalid_json` for a text that is no TOML, or that holds the table in a form without headers
- * of its own.
- */
-export function enterToml(text: string, key: readonly string[], value: Table | undefined): string {
-	const before = read(text);
+function changeToml(text: string, key: readonly string[], value: unknown): string {
+	const wanted = withValue(readToml(text, "it is not valid TOML"), key, value);
 	const without = withoutTable(text, key);
 	const eol = text.includes("\r\n") ? "\r\n" : "\n";
-	const table = value === undefined ? "" : stringify(nested(key, value)).trimEnd().replaceAll("\n", eol);
+	const table = value === undefined ? "" : stringify(below(key, value)).trimEnd().replaceAll("\n", eol);
 	const kept = without.trimEnd();
 	const after = value === undefined ? without : `${kept}${kept === "" ? "" : eol + eol}${table}${eol}`;
-	const made = tableOf(after);
-	if (made === undefined || JSON.stringify(sorted(made)) !== JSON.stringify(sorted(withValue(before, key, value)))) {
-		throw refusedSettings(unfitForm(key));
-	}
-	return after;
-}
-
-/** Why valid TOML cannot be changed: an inline table takes no further members, and is no block of lines to take out. */
-function unfitForm(key: readonly string[]): string {
+	// An inline table takes no further members, and has no lines of its own that could be taken out.
 	const [outer = "", ...inner] = key;
-	const name = key.join(".");
-	return `\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${name}\` by hand`;
-}
-
-/** What stands at a key of a TOML text; `undefined` where nothing does. */
-export function entryInToml(text: string, key: readonly string[]): unknown {
-	return key.reduce<unknown>((at, name) => (isJsonObject(at) ? at[name] : undefined), read(text));
+	const problem = `\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`;
+	if (isDeepStrictEqual(comparable(readToml(after, problem)), comparable(wanted))) return after;
+	throw refusedSettings(problem);
 }
 
 /**
  * Without the lines from a header of the table, or of one within it, to the next other header. Comments behind its last
- * key stay: they stand before what follows.
+ * key stay: they belong to what follows.
  */
 function withoutTable(text: string, key: readonly string[]): string {
 	const own = key.map((name) => `(?:${name}|"${name}")`).join("\\s*\\.\\s*");
@@ -145,31 +133,17 @@ function withoutTable(text: string, key: readonly string[]): string {
 	return [...kept, ...comments].join("");
 }
 
-function nested(key: readonly string[], value: Table): Table {
-	return key.reduceRight<Table>((inner, name) => ({ [name]: inner }), value);
-}
-
-function sorted(value: unknown): unknown {
-	if (Array.isArray(value)) return value.map(sorted);
+/** Scalars as texts, since numbers may be bigints and dates are classes of the parser. */
+function comparable(value: unknown): unknown {
+	if (Array.isArray(value)) return value.map(comparable);
 	if (value instanceof Date || !isJsonObject(value)) return String(value);
-	return Object.fromEntries(
-		Object.keys(value)
-			.sort()
-			.map((name) => [name, sorted(value[name])]),
-	);
+	return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, comparable(inner)]));
 }
 
-function read(text: string): Table {
-	const table = tableOf(text);
-	if (table === undefined) throw refusedSettings("it is not valid TOML");
-	return table;
-}
-
-function tableOf(text: string): Table | undefined {
+function readToml(text: string, problem: string): JsonObject {
 	try {
 		return parse(text);
 	} catch (error) {
-		if (error instanceof TomlError) return undefined;
-		throw error;
+		throw error instanceof TomlError ? refusedSettings(problem) : error;
 	}
 }

@@ -1,33 +1,35 @@
 import { version } from "../version.ts";
+import { ownCommands, ownTools } from "./tool-event.ts";
 
 /**
- * The text of a plugin file for opencode: after each tool, a large output is shortened by the command, which reads it from
- * standard input; whatever goes wrong, it stays as it is.
+ * The text of a plugin file for opencode: after each tool call, `command` shortens a large output, which it reads from
+ * standard input; after any error, the output stays as it is.
  *
  * Sources: https://opencode.ai/docs/plugins (`tool.execute.after`; the output is changed in place) and opencode's
  * `tool/truncate.ts` and `tool/shell.ts` (`metadata.outputPath`).
  */
 export function opencodePlugin(how: {
-	/** The command and its first arguments. */
+	/** Program and first arguments. */
 	readonly command: readonly string[];
 	/** Characters up to which an output is left whole. */
 	readonly mostChars: number;
 	/** Language of the notices, if not that of the server's entry. */
 	readonly locale?: string | undefined;
 }): string {
-	const ofLocale = how.locale === undefined ? [] : ["--locale", how.locale];
-	const parameters = ["hook", "shorten", "--host", "opencode", "--max-chars", String(how.mostChars), ...ofLocale];
+	const { command, mostChars, locale } = how;
+	const parameters = ["hook", "shorten", "--host", "opencode", "--max-chars", String(mostChars)];
+	if (locale !== undefined) parameters.push("--locale", locale);
 	return `// Shortens large tool outputs. Written by palimpsest ${version}; delete this file to undo it.
 import { spawn } from "node:child_process";
 
-const command = ${JSON.stringify([...how.command, ...parameters])};
-const mostChars = ${how.mostChars};
+const command = ${JSON.stringify([...command, ...parameters])};
+const mostChars = ${mostChars};
 const timeoutMs = 10_000;
 // Their outputs are short, ask for exact lines, or come from palimpsest itself.
-const leftAlone =
-	/^(?:read|edit|write|task|skill|todo\\w*)$|(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
-const ownCommand =
-	/\\bpalimpsest\\b[\\w./"' -]*\\s(?:recall|run|truncate|restore)\\b|\\bdist[\\\\/]+cli\\.js["']?\\s+recall\\s/;
+const leftAlone = /^(?:read|edit|write|task|skill|todo\\w*)$/;
+const ownTools = ${ownTools};
+const ownCommands =
+	${ownCommands};
 
 // opencode itself cuts an output over 50 kB, and names the file that holds the whole.
 function shorten(text, { cwd, savedIn }) {
@@ -53,11 +55,12 @@ function shorten(text, { cwd, savedIn }) {
 export const Palimpsest = async ({ directory: cwd } = {}) => ({
 	"tool.execute.after": async (input, output) => {
 		try {
-			if (leftAlone.test(input.tool) || ownCommand.test(String(input.args?.command ?? ""))) return;
+			if (leftAlone.test(input.tool) || ownTools.test(input.tool)) return;
+			if (ownCommands.test(String(input.args?.command ?? ""))) return;
 			if (typeof output.output === "string" && output.output.length > mostChars) {
 				const whole = output.output;
 				output.output = await shorten(whole, { cwd, savedIn: output.metadata?.outputPath });
-				// What the user is shown.
+				// opencode shows this copy to the user.
 				if (output.metadata?.output === whole) output.metadata.output = output.output;
 			}
 			for (const block of Array.isArray(output.content) ? output.content : []) {

@@ -1,13 +1,13 @@
 import { isUtf8 } from "node:buffer";
-import { constants, copyFile, mkdir, readFile, realpath, rm, stat } from "node:fs/promises";
+import { chmod, constants, copyFile, mkdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
-import { readRegularFile, writeWhole } from "../files/access.ts";
+import { readRegularFile, writeNewFile } from "../files/access.ts";
 
 const byteOrderMark = "\uFEFF";
 
 /** A change of a user's file. */
-export interface FileChange {
+interface FileChange {
 	/** `undefined` where there is no file. */
 	readonly before: string | undefined;
 	/** `undefined` where there is to be none. */
@@ -18,10 +18,11 @@ export interface FileChange {
 const mostBytes = 256 * 1024 * 1024;
 
 /**
- * What a change would make of a file; nothing is written. A byte order mark is not shown to `change` and stays.
+ * The change that `change` makes to the text of a file; nothing is written. A byte order mark is not shown to `change` and
+ * stays.
  *
- * @throws PalimpsestError `unreadable_file`, also for what is no regular file, and for a file that is no UTF-8: written
- * back, it would be another. `invalid_json` where `change` refuses the text, with the file's name.
+ * @throws PalimpsestError `unreadable_file`, also for a file that is not regular or not UTF-8, which would be damaged;
+ * `invalid_json` where `change` refuses the text.
  */
 export async function planChange(
 	file: string,
@@ -33,13 +34,23 @@ export async function planChange(
 	}
 	const before = bytes?.toString("utf8");
 	const mark = before?.startsWith(byteOrderMark) ? byteOrderMark : "";
-	const after = changed(file, () => change(before?.slice(mark.length)));
-	return { before, after: after === undefined ? undefined : mark + after };
+	try {
+		const after = change(before?.slice(mark.length));
+		return { before, after: after === undefined ? undefined : mark + after };
+	} catch (error) {
+		// The parsers, and the comparison of their values, recurse once for each level.
+		if (error instanceof RangeError) {
+			const message = `${file} cannot be changed: it is nested too deep to be read. It was left as it is.`;
+			throw new PalimpsestError("invalid_json", message, { cause: error });
+		}
+		if (!(error instanceof PalimpsestError)) throw error;
+		throw new PalimpsestError(error.code, `${file}: ${error.message}`, { cause: error });
+	}
 }
 
 /**
- * Reads a user's file; `undefined` where there is none. What is no regular file is refused and never waited for: reading a
- * named pipe would take until somebody writes into it.
+ * Reads a user's file; `undefined` where there is none. A named pipe, which could be waited for without end, is refused like
+ * everything that is no regular file.
  *
  * @throws PalimpsestError `unreadable_file`, `payload_too_large`.
  */
@@ -54,24 +65,9 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
 	}
 }
 
-function changed(file: string, change: () => string | undefined): string | undefined {
-	try {
-		return change();
-	} catch (error) {
-		// The parsers and what compares their values call themselves once for each level.
-		if (error instanceof RangeError) {
-			const message = `${file} cannot be changed: it is nested too deep to be read. It was left as it is.`;
-			throw new PalimpsestError("invalid_json", message, { cause: error });
-		}
-		if (!(error instanceof PalimpsestError)) throw error;
-		throw new PalimpsestError(error.code, `${file}: ${error.message}`, { cause: error });
-	}
-}
-
 /**
- * Carries out a change: a file is there with its old text or with its new one, whatever happens, keeps its permissions,
- * and stays a link where it is one. What it was stands beside it, under the name that this answers with; a copy that
- * is there already, of the file as it was before us, is never written over.
+ * Carries out a change: the file has its old text or its new one, whatever happens, keeps its permissions, and stays a
+ * link where it is one. Returns the path of a copy of the old file beside it; no earlier copy is written over.
  *
  * @throws PalimpsestError `unwritable_file`.
  */
@@ -84,8 +80,9 @@ export async function carryOutChange(file: string, { before, after }: FileChange
 			return undefined;
 		}
 		await mkdir(path.dirname(target), { recursive: true });
-		const mode = before === undefined ? 0o600 : (await stat(target)).mode & 0o777;
-		await writeWhole({ file: target, pieces: [after], mode });
+		const mode = before === undefined ? undefined : (await stat(target)).mode & 0o777;
+		await writeNewFile({ file: target, text: after, overwrite: true });
+		if (mode !== undefined) await chmod(target, mode);
 		return backup;
 	} catch (cause) {
 		const { code } = cause as NodeJS.ErrnoException;

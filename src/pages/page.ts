@@ -3,25 +3,17 @@ import { readFile } from "node:fs/promises";
 import { PalimpsestError } from "../errors.ts";
 import { packageFile } from "../version.ts";
 
-/** What `npm run assets` puts beside `dist`, and the package carries. */
-export type PageAsset =
-	| "page.css"
-	| "replay-page.js"
-	| "report-app.js"
-	| "report-page.js"
-	| "uplot.css"
-	| "uplot.js"
-	| "uplot-license.txt";
+/** The files of `assets`, which `npm run assets` makes. */
+type PageAsset = "page.css" | "replay.js" | "report.js" | "uplot.css" | "uplot.js" | "uplot-license.txt";
 
 /**
  * Reads a part that pages carry inside themselves.
  *
- * @throws PalimpsestError `unreadable_file` where it is not there.
+ * @throws PalimpsestError `unreadable_file` where it is missing.
  */
 export async function pageAsset(name: PageAsset): Promise<string> {
-	const place = packageFile(`assets/${name}`);
 	try {
-		return await readFile(place, "utf8");
+		return await readFile(packageFile(`assets/${name}`), "utf8");
 	} catch (cause) {
 		const hint = "install the package again, or run `npm run assets` in a checkout.";
 		throw new PalimpsestError("unreadable_file", `A page needs \`assets/${name}\`, which is not there: ${hint}`, {
@@ -30,25 +22,23 @@ export async function pageAsset(name: PageAsset): Promise<string> {
 	}
 }
 
-/** What a page is made of. */
-export interface PageParts {
+/**
+ * An HTML page that is one file and makes no request: its content security policy forbids every request, and allows only
+ * the scripts and style sheets whose hashes it holds, so that injected ones do not run.
+ *
+ * @throws PalimpsestError `internal` for a script or style sheet that would end its own element.
+ */
+export function selfContainedPage(page: {
 	readonly title: string;
 	/** HTML of the body. */
 	readonly body: string;
 	readonly styles: readonly string[];
 	/** Run in order after the body was read. */
 	readonly scripts: readonly string[];
-	/** What the scripts find as JSON in the element `data`; without it they wait until somebody brings it. */
-	readonly data?: unknown;
-}
-
-/**
- * An HTML page that is one file and asks for nothing: its content security policy forbids every request, and names each
- * script and style sheet inside it by its hash, so that nothing runs that somebody smuggled in by a name.
- *
- * @throws PalimpsestError `internal` for a script or style sheet that would end its own element.
- */
-export function selfContainedPage({ title, body, styles, scripts, data }: PageParts): string {
+	/** For the scripts, as JSON in the element `data`. */
+	readonly data: unknown;
+}): string {
+	const { title, body, styles, scripts, data } = page;
 	const [sheets, programs] = [styles.map(inlined), scripts.map(inlined)];
 	const policy = [
 		"default-src 'none'",
@@ -58,7 +48,6 @@ export function selfContainedPage({ title, body, styles, scripts, data }: PagePa
 		"base-uri 'none'",
 		"form-action 'none'",
 	].join("; ");
-	const embedded = data === undefined ? "" : `<script type="application/json" id="data">${embedJson(data)}</script>\n`;
 	return `<!doctype html>
 <html lang="en">
 <head>
@@ -72,13 +61,14 @@ ${sheets.map((sheet) => `<style>${sheet}</style>`).join("\n")}
 </head>
 <body>
 ${body}
-${embedded}${programs.map((program) => `<script>${program}</script>`).join("\n")}
+<script type="application/json" id="data">${embedJson(data)}</script>
+${programs.map((program) => `<script>${program}</script>`).join("\n")}
 </body>
 </html>
 `.toWellFormed();
 }
 
-/** As a browser reads it, which is what it hashes: line ends are normalised before. */
+/** A browser normalises line ends before it hashes. */
 function inlined(source: string): string {
 	const read = source.replace(/\r\n?/g, "\n").toWellFormed();
 	if (/<\/(?:script|style)|<!--/i.test(read)) {
@@ -92,9 +82,9 @@ function hashOf(source: string): string {
 }
 
 /**
- * A value as JSON that may stand in a `<script type="application/json">`. Inside one HTML knows no entities and ends it
- * at `</script`, while `<!--` and `<script` start states of their own (HTML, “script data state”): no `<` is left.
- * U+2028 and U+2029 end lines for readers that take JSON for JavaScript.
+ * A value as JSON for a `<script type="application/json">`. HTML has no entities there, ends it at `</script`, and reads on
+ * differently after `<!--` and `<script` (HTML, “script data state”), so no `<` is left. U+2028 and U+2029 end lines for
+ * readers that take JSON for JavaScript.
  */
 export function embedJson(value: unknown): string {
 	return JSON.stringify(value).replace(
@@ -103,15 +93,9 @@ export function embedJson(value: unknown): string {
 	);
 }
 
-const entities: Readonly<Record<string, string>> = {
-	"&": "&amp;",
-	"<": "&lt;",
-	">": "&gt;",
-	'"': "&quot;",
-	"'": "&#39;",
-};
+const entities: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };
 
-/** A text as it stands in HTML, between tags or in a quoted attribute. */
+/** A text for HTML, between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
-	return text.replace(/[&<>"']/g, (character) => entities[character] as string);
+	return text.replace(/[&<>"']/g, (character) => `&${entities[character]};`);
 }

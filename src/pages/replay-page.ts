@@ -1,29 +1,35 @@
-import type { ContextParts } from "../replaying/bill.ts";
 import type { PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/report.ts";
 import { escapeHtml, pageAsset, selfContainedPage } from "./page.ts";
-
-/** What the page of a replay shows. */
-export interface ReplayPageParts {
-	readonly report: ReplayReport;
-	/** Of the conversations and policies that are to be drawn over time; the rest stand in the tables alone. */
-	readonly series: readonly ReplaySeries[];
-	/** What `billed` counts; by default prices of one input token. */
-	readonly billedIn?: BilledUnit;
-}
+import {
+	type BilledUnit,
+	formatCost,
+	formatCount,
+	formatShare,
+	mostDrawnCalls,
+	replayPageData,
+} from "./replay-data.ts";
 
 /**
- * The page that `palimpsest replay --html` writes: one HTML file that needs no network, in which people see what each
- * policy sent, cost and kept in view.
+ * The page that `palimpsest replay --html` writes: one HTML file that needs no network and shows what each policy sent,
+ * cost and kept in view. `series` are drawn over time; other conversations and policies appear in the tables alone.
  *
  * @throws PalimpsestError `unreadable_file` where the parts that it carries are missing.
  */
-export async function replayPage({ report, series, billedIn = "input_tokens" }: ReplayPageParts): Promise<string> {
+export async function replayPage({
+	report,
+	series,
+	billedIn = "input_tokens",
+}: {
+	readonly report: ReplayReport;
+	readonly series: readonly ReplaySeries[];
+	readonly billedIn?: BilledUnit;
+}): Promise<string> {
 	const [uplotSheet, sheet, uplot, license, program] = await Promise.all([
 		pageAsset("uplot.css"),
 		pageAsset("page.css"),
 		pageAsset("uplot.js"),
 		pageAsset("uplot-license.txt"),
-		pageAsset("replay-page.js"),
+		pageAsset("replay.js"),
 	]);
 	const data = replayPageData(report, { series, billedIn });
 	return selfContainedPage({
@@ -131,99 +137,70 @@ function reading(unit: BilledUnit): string {
 </section>`;
 }
 
-interface Column {
-	readonly heading: string;
-	readonly cell: (figures: PolicyFigures, unit: BilledUnit) => string;
-	/** Says something only of several conversations. */
-	readonly ofSeveral?: boolean;
-}
+type Columns = Readonly<Record<string, (figures: PolicyFigures, unit: BilledUnit) => string>>;
 
-interface Group {
-	readonly heading: string;
-	readonly columns: readonly Column[];
-}
-
-const recallGroup = (kind: "identifiers" | "lines"): Group => ({
-	heading: `Recall of ${kind}`,
-	columns: [
-		{ heading: "In view", cell: ({ recall }) => formatShare(recall[kind]) },
-		{ heading: "In digests", cell: ({ recall_in_digests }) => formatShare(recall_in_digests[kind]) },
-		{ heading: "At best", cell: ({ recall_bound }) => formatShare(recall_bound[kind]) },
-	],
+const recallColumns = (kind: "identifiers" | "lines"): Columns => ({
+	"In view": ({ recall }) => formatShare(recall[kind]),
+	"In digests": ({ recall_in_digests }) => formatShare(recall_in_digests[kind]),
+	"At best": ({ recall_bound }) => formatShare(recall_bound[kind]),
 });
 
-/** `94.1%`; a dash where there is nothing that it could be a share of. */
-export const formatShare = (value: number | null): string => (value === null ? "–" : percent.format(value));
-
-const percent = new Intl.NumberFormat("en", {
-	style: "percent",
-	minimumFractionDigits: 1,
-	maximumFractionDigits: 1,
-	// No “-0.0%”.
-	signDisplay: "negative",
-});
-
-const groups: readonly Group[] = [
-	{
-		heading: "Cost",
-		columns: [
-			{ heading: "Billed", cell: ({ billed }, unit) => formatCost(billed, unit) },
-			{ heading: "× raw", cell: ({ ratio_to_raw }) => formatRatio(ratio_to_raw) },
-			{ heading: "× raw, worst", cell: ({ worst_ratio_to_raw }) => formatRatio(worst_ratio_to_raw), ofSeveral: true },
-			{ heading: "× optimum", cell: ({ ratio_to_optimum }) => formatRatio(ratio_to_optimum) },
-		],
+/** The columns of a table, by their headings and those of their groups. */
+const groups: Readonly<Record<string, Columns>> = {
+	Cost: {
+		Billed: ({ billed }, unit) => formatCost(billed, unit),
+		"× raw": ({ ratio_to_raw }) => formatRatio(ratio_to_raw),
+		"× raw, worst": ({ worst_ratio_to_raw }) => formatRatio(worst_ratio_to_raw),
+		"× optimum": ({ ratio_to_optimum }) => formatRatio(ratio_to_optimum),
 	},
-	recallGroup("identifiers"),
-	recallGroup("lines"),
-	{
-		heading: "Context",
-		columns: [
-			{ heading: "Of raw", cell: ({ average_context_ratio }) => formatShare(average_context_ratio) },
-			{ heading: "Peak tokens", cell: ({ peak_context_tokens }) => formatCount(peak_context_tokens) },
-			{
-				heading: "Over window",
-				cell: ({ calls_over_window, calls_of_known_window }) =>
-					calls_of_known_window === 0 ? "–" : formatCount(calls_over_window),
-			},
-			{ heading: "Masked", cell: ({ masked_tool_results }) => formatCount(masked_tool_results) },
-		],
+	"Recall of identifiers": recallColumns("identifiers"),
+	"Recall of lines": recallColumns("lines"),
+	Context: {
+		"Of raw": ({ average_context_ratio }) => formatShare(average_context_ratio),
+		"Peak tokens": ({ peak_context_tokens }) => formatCount(peak_context_tokens),
+		"Over window": ({ calls_over_window, calls_of_known_window }) =>
+			calls_of_known_window === 0 ? "–" : formatCount(calls_over_window),
+		Masked: ({ masked_tool_results }) => formatCount(masked_tool_results),
 	},
-	{
-		heading: "Sent",
-		columns: [
-			{ heading: "Conversations", cell: ({ conversations }) => formatCount(conversations), ofSeveral: true },
-			{ heading: "Calls", cell: ({ llm_calls }) => formatCount(llm_calls) },
-			{ heading: "Input tokens", cell: ({ input_tokens }) => formatCount(input_tokens) },
-			{ heading: "From cache", cell: ({ cached_tokens }) => formatCount(cached_tokens) },
-		],
+	Sent: {
+		Conversations: ({ conversations }) => formatCount(conversations),
+		Calls: ({ llm_calls }) => formatCount(llm_calls),
+		"Input tokens": ({ input_tokens }) => formatCount(input_tokens),
+		"From cache": ({ cached_tokens }) => formatCount(cached_tokens),
 	},
-];
+};
 
-/** What a table is of. */
-export interface FiguresTable {
+/** Columns that say something only of several conversations. */
+const ofSeveral: ReadonlySet<string> = new Set(["× raw, worst", "Conversations"]);
+
+/** `0.857`. */
+function formatRatio(value: number | null): string {
+	return value === null ? "–" : value.toFixed(3);
+}
+
+/** All figures of each policy as an HTML table, in a region of its own that scrolls where the page is too narrow. */
+function figuresTable(table: {
 	readonly policies: readonly PolicyFigures[];
-	/** Says what the table holds. */
 	readonly caption: string;
 	readonly unit: BilledUnit;
 	/** Whether the figures are over several conversations. */
 	readonly several: boolean;
-}
-
-/** All figures of each policy as an HTML table, in a region of its own that scrolls where the page is too narrow. */
-export function figuresTable({ policies, caption, unit, several }: FiguresTable): string {
-	const shown = groups.map(({ heading, columns }) => {
-		return { heading, columns: columns.filter(({ ofSeveral }) => several || !ofSeveral) };
+}): string {
+	const { policies, caption, unit, several } = table;
+	const shown = Object.entries(groups).map(([group, all]) => {
+		const columns = Object.entries(all).filter(([heading]) => several || !ofSeveral.has(heading));
+		return { group, columns };
 	});
 	const over = shown.map(
-		({ heading, columns }) => `<th scope="colgroup" colspan="${columns.length}">${escapeHtml(heading)}</th>`,
+		({ group, columns }) => `<th scope="colgroup" colspan="${columns.length}">${escapeHtml(group)}</th>`,
 	);
 	const under = shown.flatMap(({ columns }) =>
-		columns.map(({ heading }, index) => `<th scope="col"${first(index)}>${escapeHtml(heading)}</th>`),
+		columns.map(([heading], index) => `<th scope="col"${first(index)}>${escapeHtml(heading)}</th>`),
 	);
 	const spans = shown.map(({ columns }) => `<colgroup span="${columns.length}"></colgroup>`);
 	const rows = policies.map((figures) => {
 		const cells = shown.flatMap(({ columns }) =>
-			columns.map(({ cell }, index) => `<td${first(index)}>${escapeHtml(cell(figures, unit))}</td>`),
+			columns.map(([, cell], index) => `<td${first(index)}>${escapeHtml(cell(figures, unit))}</td>`),
 		);
 		return `<tr><th scope="row"><bdi>${escapeHtml(figures.policy)}</bdi></th>${cells.join("")}</tr>`;
 	});
@@ -242,143 +219,7 @@ ${rows.join("\n")}
 </div>`;
 }
 
-/** Where a group begins, a line is drawn. */
+/** The style sheet draws a line before each group. */
 function first(index: number): string {
 	return index === 0 ? ' class="first"' : "";
-}
-
-const whole = new Intl.NumberFormat("en");
-
-const money = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 4 });
-
-/** `12,345`. */
-export const formatCount = (value: number): string => whole.format(Math.round(value));
-
-/** `0.857`. */
-export const formatRatio = (value: number | null): string => (value === null ? "–" : value.toFixed(3));
-
-/** `12,345` in prices of one token, or `$1.234`, to four digits. */
-export const formatCost = (value: number, unit: BilledUnit): string =>
-	unit === "us_dollars" ? money.format(value) : formatCount(value);
-
-/** What the plots of the replay page are drawn from, as the page carries it. */
-export interface ReplayPageData {
-	readonly billedIn: BilledUnit;
-	/** Decimals that `billed` was multiplied away by. */
-	readonly billedDecimals: number;
-	/** Over all files, in the order of the report: the place of a policy gives it its colour. */
-	readonly policies: readonly (Pick<PolicyFigures, "policy" | "average_context_ratio" | "recall"> & {
-		readonly ratio_to_raw: number;
-	})[];
-	readonly files: readonly DrawnFile[];
-	/** Each a list of whole numbers as differences from one to the next; many calls and policies share one. */
-	readonly columns: readonly (readonly number[])[];
-}
-
-/** Whether figures of cost are in prices of one input token, or in US dollars. */
-export type BilledUnit = "input_tokens" | "us_dollars";
-
-/** A conversation whose calls can be drawn. */
-export interface DrawnFile {
-	readonly file: string;
-	/** LLM calls of the conversation, drawn or not. */
-	readonly calls: number;
-	/** Place in `columns` of the numbers of the calls that are drawn, from 1. */
-	readonly at: number;
-	readonly series: readonly DrawnSeries[];
-}
-
-/** A policy over a conversation: places in `columns`. */
-export interface DrawnSeries extends Readonly<Record<keyof ContextParts, number>> {
-	readonly policy: string;
-	readonly billed: number;
-}
-
-/** Packs the series: what is the same under several policies stands once, and numbers as small differences. */
-export function replayPageData(
-	{ policies }: ReplayReport,
-	{ series, billedIn }: { readonly series: readonly ReplaySeries[]; readonly billedIn: BilledUnit },
-): ReplayPageData {
-	const columns: number[][] = [];
-	const places = new Map<string, number>();
-	const keep = (values: readonly number[]): number => {
-		const differences = values.map((value, index) => value - (values[index - 1] ?? 0));
-		const key = differences.join();
-		const place = places.get(key) ?? columns.push(differences) - 1;
-		places.set(key, place);
-		return place;
-	};
-	const largestBill = series.reduce((most, { billed }) => Math.max(most, billed.at(-1) ?? 0), 0);
-	const billedDecimals = largestBill === 0 ? 0 : Math.min(12, Math.max(0, 6 - Math.ceil(Math.log10(largestBill))));
-	const byFile = new Map<string, ReplaySeries[]>();
-	for (const one of series) {
-		const ofFile = byFile.get(one.file);
-		if (ofFile) ofFile.push(one);
-		else byFile.set(one.file, [one]);
-	}
-	const files = Array.from(byFile, ([file, ofFile]): DrawnFile => {
-		const calls = ofFile.reduce((most, { context }) => Math.max(most, context.length), 0);
-		const sizes = Array.from({ length: calls }, (_, call) =>
-			ofFile.reduce((sum, { context }) => sum + tokensOf(context[call]), 0),
-		);
-		const drawn = drawnCalls(sizes);
-		return {
-			file,
-			calls,
-			at: keep(drawn.map((call) => call + 1)),
-			series: ofFile.map(({ policy, context, billed }) => {
-				const part = (name: keyof ContextParts) => keep(drawn.map((call) => context[call]?.[name] ?? 0));
-				return {
-					policy,
-					system: part("system"),
-					user: part("user"),
-					assistant: part("assistant"),
-					results: part("results"),
-					placeholders: part("placeholders"),
-					billed: keep(drawn.map((call) => Math.round((billed[call] ?? 0) * 10 ** billedDecimals))),
-				};
-			}),
-		};
-	}).filter(({ calls }) => calls > 0);
-	return {
-		billedIn,
-		billedDecimals,
-		policies: policies.map(({ policy, average_context_ratio, ratio_to_raw, recall }) => {
-			return { policy, average_context_ratio, ratio_to_raw, recall };
-		}),
-		files,
-		columns,
-	};
-}
-
-function tokensOf(parts: ContextParts | undefined): number {
-	if (parts === undefined) return 0;
-	return parts.system + parts.user + parts.assistant + parts.results + parts.placeholders;
-}
-
-/** Calls that a plot is drawn from at most: two for each pixel of a wide screen. */
-export const mostDrawnCalls = 2_000;
-
-/**
- * Which calls of a conversation a plot is drawn from: all of them where they are few, else the first, the last, and from
- * each of as many equal stretches as there is room for the smallest and the largest of `sizes`, so that the teeth of a
- * saw stay sharp. Positions in `sizes`, ascending.
- */
-export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): number[] {
-	if (sizes.length <= most) return sizes.map((_, call) => call);
-	const stretches = Math.max(0, Math.floor((most - 2) / 2));
-	const inner = sizes.length - 2;
-	const drawn = [0];
-	for (let stretch = 0; stretch < stretches; stretch += 1) {
-		const from = 1 + Math.floor((stretch * inner) / stretches);
-		const to = 1 + Math.floor(((stretch + 1) * inner) / stretches);
-		let [least, largest] = [from, from];
-		for (let call = from; call < to; call += 1) {
-			if ((sizes[call] as number) < (sizes[least] as number)) least = call;
-			if ((sizes[call] as number) > (sizes[largest] as number)) largest = call;
-		}
-		// A flat stretch has one call that is both.
-		drawn.push(...new Set([Math.min(least, largest), Math.max(least, largest)]));
-	}
-	return [...drawn, sizes.length - 1];
 }

@@ -3,33 +3,32 @@ import { version } from "../version.ts";
 import { pageAsset, selfContainedPage } from "./page.ts";
 
 /**
- * The page of a context report: one HTML file that needs no network, in which people see what fills the context window
- * and what each preset would free and cost.
+ * The page of a context report: one HTML file that needs no network and shows what fills the context window, and what
+ * each preset would free and cost.
  *
  * @throws PalimpsestError `unreadable_file` where the parts that it carries are missing.
  */
-export async function reportPage({ report }: { readonly report: ContextReport }): Promise<string> {
-	return selfContainedPage({ ...(await reportFrame()), scripts: [await pageAsset("report-page.js")], data: report });
+export function reportPage({ report }: { readonly report: ContextReport }): Promise<string> {
+	return pageWith(report);
 }
 
 /**
- * The same page as an MCP App: without a report, which the host sends it once the tool has answered (`structuredContent`
- * is the report, or has it as its `report`). It asks for nothing either, so its resource needs no origins allowed.
+ * The same page as an MCP App: without a report, which the host sends it with the tool's answer (`structuredContent`
+ * is the report, or has it as its `context`). It makes no request, so its resource needs no allowed origins.
  *
  * @throws PalimpsestError `unreadable_file` as above.
  */
-export async function reportAppPage(): Promise<string> {
-	return selfContainedPage({
-		...(await reportFrame()),
-		scripts: [await pageAsset("report-app.js")],
-		data: { version },
-	});
+export function reportAppPage(): Promise<string> {
+	return pageWith({ version });
 }
 
-async function reportFrame() {
-	return {
+/** The script `client/report.js` shows the report, or waits for the host's where the data has only a version. */
+async function pageWith(data: ContextReport | { readonly version: string }): Promise<string> {
+	return selfContainedPage({
 		title: "What fills the context window",
 		styles: [await pageAsset("page.css")],
+		scripts: [await pageAsset("report.js")],
+		data,
 		body: `<a class="skip" href="#main">Skip to the content</a>
 <header>
 <p class="brand">palimpsest report</p>
@@ -38,5 +37,5 @@ async function reportFrame() {
 <main id="main" tabindex="-1">
 <div id="report"><p class="lead">No report yet.</p></div>
 </main>`,
-	};
+	});
 }

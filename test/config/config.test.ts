@@ -6,11 +6,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
 	type ConfigSources,
 	createPolicySource,
-	dropUnfilledSettings,
 	loadConfig,
 	type PolicySource,
 	watchPolicyFile,
 } from "../../src/config/config.ts";
+import { dropUnfilledSettings } from "../../src/config/environment.ts";
 import { findPolicyFile } from "../../src/config/policy-file.ts";
 import type { PalimpsestError } from "../../src/errors.ts";
 import { patience } from "../support/patience.ts";
@@ -83,7 +83,7 @@ describe("loadConfig", () => {
 		);
 		const environment = { PALIMPSEST_MASK_WINDOW_TURNS: "2", PALIMPSEST_MASK_KEEP_LAST_K_PER_TOOL: "2" };
 		const config = await loadConfig(sources({ environment, settings: ["mask.keep_last_k_per_tool=3"] }));
-		expect(config.file).toEqual({ path: inWork() });
+		expect(config.file).toBe(inWork());
 		expect(config.layers).toHaveLength(3);
 		expect(config.policy.guard).toMatchObject({ budget_ratio: 0.8, reserve_tokens: 1 });
 		expect(config.policy.mask).toMatchObject({ enabled: false, window_turns: 2, keep_last_k_per_tool: 3 });

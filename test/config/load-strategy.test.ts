@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { CompactionContext, StrategyDependencies } from "../../src/compaction/strategy.ts";
-import { checkStrategy, constructStrategy, loadStrategy } from "../../src/config/external-strategy.ts";
+import { checkStrategy, constructStrategy } from "../../src/config/external-strategy.ts";
 import { PalimpsestError } from "../../src/errors.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 
@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 
 const refusalOf = async (name: string): Promise<PalimpsestError> => {
-	const error: unknown = await checkStrategy({ name, folder }).catch((caught: unknown) => caught);
+	const error: unknown = await checkStrategy(name, folder).catch((caught: unknown) => caught);
 	if (!(error instanceof PalimpsestError)) throw new Error(`expected a PalimpsestError for ${name}`, { cause: error });
 	expect(error.code).toBe("invalid_policy");
 	expect(error.message).toContain(name.slice(0, 40));
@@ -82,33 +82,33 @@ describe("an external strategy", () => {
 		["esm-only/more/one:One", "One"],
 		["@scope/dual:Dual", "Dual"],
 	])("%s is loaded, and given its dependencies", async (name, from) => {
-		const strategy = await loadStrategy({ name, folder, dependencies });
+		const strategy = constructStrategy(await checkStrategy(name, folder), dependencies);
 		expect(await strategy.compact(context)).toEqual([{ from, locale: "fr" }]);
 	});
 
 	it("is found by absolute path and URL, and packages from a folder below", async () => {
 		const path = join(folder, "strategy.mjs");
 		for (const name of [`${path}#object`, `${pathToFileURL(path)}:object`, "../strategy.mjs:object"]) {
-			const strategy = await loadStrategy({ name, folder: join(folder, "sub"), dependencies });
+			const strategy = constructStrategy(await checkStrategy(name, join(folder, "sub")), dependencies);
 			expect(await strategy.compact(context)).toBeNull();
 		}
-		await checkStrategy({ name: "esm-only#EsmOnly", folder: join(folder, "sub") });
+		await checkStrategy("esm-only#EsmOnly", join(folder, "sub"));
 	});
 
 	it("is checked without being constructed", async () => {
-		const checked = await checkStrategy({ name: "./strategy.mjs#Failing", folder });
+		const checked = await checkStrategy("./strategy.mjs#Failing", folder);
 		expect(() => constructStrategy(checked, dependencies)).toThrow(
 			expect.objectContaining({
 				code: "invalid_policy",
 				message: expect.stringMatching(/its constructor failed: TypeError: no luck$/),
 			}),
 		);
-		const other = await checkStrategy({ name: "./strategy.mjs#Other", folder });
+		const other = await checkStrategy("./strategy.mjs#Other", folder);
 		expect(() => constructStrategy(other, dependencies)).toThrow("to make an object with a function `compact`");
 	});
 
 	it("is made anew for each call", async () => {
-		const checked = await checkStrategy({ name: "./strategy.mjs#Short", folder });
+		const checked = await checkStrategy("./strategy.mjs#Short", folder);
 		const made = constructStrategy(checked, dependencies);
 		expect(constructStrategy(checked, dependencies)).not.toBe(made);
 	});

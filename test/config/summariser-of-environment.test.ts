@@ -20,14 +20,14 @@ function summariserOf(environment: Environment) {
 		loaded.push(options);
 		return createOpenAiCompatible(options);
 	};
-	const summariser = summariserOfEnvironment({ environment, load });
+	const summariser = summariserOfEnvironment(environment, load);
 	onTestFinished(() => summariser?.close());
 	return { summariser, loaded };
 }
 
 function refusal(environment: Environment): PalimpsestError {
 	try {
-		summariserOfEnvironment({ environment });
+		summariserOfEnvironment(environment);
 	} catch (error) {
 		if (error instanceof PalimpsestError) return error;
 	}
@@ -43,9 +43,9 @@ describe("the endpoint that the environment names", () => {
 			PALIMPSEST_LLM_KEY: key,
 			PALIMPSEST_LLM_TIMEOUT_MS: "soon",
 		};
-		expect(summariserOfEnvironment({ environment: {} })).toBeUndefined();
-		expect(summariserOfEnvironment({ environment: others })).toBeUndefined();
-		expect(summariserOfEnvironment({ environment: { ...others, PALIMPSEST_LLM_URL: " " } })).toBeUndefined();
+		expect(summariserOfEnvironment({})).toBeUndefined();
+		expect(summariserOfEnvironment(others)).toBeUndefined();
+		expect(summariserOfEnvironment({ ...others, PALIMPSEST_LLM_URL: " " })).toBeUndefined();
 	});
 
 	it("is asked by its URL, model and key, and by nobody else's", async () => {

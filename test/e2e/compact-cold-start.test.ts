@@ -48,7 +48,7 @@ it("compacting is loaded by the first call that compacts, and the client of an e
 	};
 	const compacting = defining("compactConversation");
 	const endpointClient = defining("createOpenAiCompatible");
-	const unused = [defining("loadStrategy"), defining("createSamplingSummariser")];
+	const unused = [defining("checkStrategy"), defining("createSamplingSummariser")];
 
 	// By now the client has listed the tools.
 	expect(loaded()).toContain("dist/cli.js");

@@ -1,7 +1,8 @@
 import { fc, it } from "@fast-check/vitest";
 import { beforeAll, describe, expect, it as itOfReplayPage, it as itOfReplayPageData } from "vitest";
 import { embedJson, selfContainedPage } from "../../src/pages/page.ts";
-import { drawnCalls, type ReplayPageData, replayPage, replayPageData } from "../../src/pages/replay-page.ts";
+import { drawnCalls, type ReplayPageData, replayPageData } from "../../src/pages/replay-data.ts";
+import { replayPage } from "../../src/pages/replay-page.ts";
 import { hashOf, readPage } from "./read-page.ts";
 import { hostileName, policyNames, replayFixture } from "./replay-fixture.ts";
 
@@ -83,7 +84,7 @@ describe("the page of a replay", () => {
 });
 
 describe("a self-contained page", () => {
-	const parts = { title: "<i>", body: "", styles: ["a{}\r\nb{}"] };
+	const parts = { title: "<i>", body: "", styles: ["a{}\r\nb{}"], data: null };
 
 	itOfReplayPage("hashes what a browser reads, whose line ends are one character", () => {
 		const { styles, styleHashes, scriptHashes } = readPage(selfContainedPage({ ...parts, scripts: ["1;\r2;"] }));

@@ -1,5 +1,5 @@
 /**
- * An element with attributes and children; texts among them stand as texts, whatever they hold.
+ * An element with attributes and children; strings among the children become texts, never markup.
  *
  * @template {keyof HTMLElementTagNameMap} Tag
  * @param {Tag} tag
@@ -14,13 +14,13 @@ export function element(tag, attributes = {}, children = []) {
 }
 
 /**
- * The same for what stands inside an `svg`.
+ * The same inside an `svg`.
  *
  * @param {string} tag
  * @param {Readonly<Record<string, string | number>>} attributes
  * @param {readonly Node[]} children
  */
-export function svgElement(tag, attributes = {}, children = []) {
+function svgElement(tag, attributes = {}, children = []) {
 	const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
 	for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
 	made.append(...children);
@@ -38,4 +38,81 @@ export function byId(id) {
 	const found = document.getElementById(id);
 	if (found === null) throw new Error(`no element #${id}`);
 	return /** @type {Found} */ (/** @type {unknown} */ (found));
+}
+
+/**
+ * An item of a legend: a swatch like the mark in the plot, a name, and a value that changes.
+ *
+ * @param {{ readonly property: string, readonly filled?: boolean, readonly dash?: readonly number[], readonly strong?: boolean }} mark
+ * @param {string} name
+ * @param {Node} [value]
+ */
+export function legendItem({ property, filled = false, dash = [], strong = false }, name, value) {
+	const shape = filled
+		? svgElement("rect", { x: 1, y: 1, width: 12, height: 12, rx: 2, fill: "currentColor" })
+		: svgElement("line", {
+				x1: 0,
+				x2: 26,
+				y1: 7,
+				y2: 7,
+				stroke: "currentColor",
+				"stroke-width": strong ? 4 : 2.5,
+				"stroke-dasharray": dash.join(" "),
+			});
+	const swatch = svgElement(
+		"svg",
+		{ class: "mark", viewBox: filled ? "0 0 14 14" : "0 0 26 14", "aria-hidden": "true" },
+		[shape],
+	);
+	swatch.style.color = `var(${property})`;
+	if (!filled) swatch.classList.add("line");
+	return element("li", strong ? { class: "strong" } : {}, [
+		swatch,
+		element("bdi", {}, [name]),
+		...(value ? [value] : []),
+	]);
+}
+
+/** Rows of a table beside a plot at most: its readers follow a curve, not each pixel. */
+const mostRows = 60;
+
+/**
+ * Fills a `details` with a table once it is opened, and again with each call of `fill` while it is open.
+ *
+ * @param {HTMLDetailsElement} details
+ * @param {() => { caption: string, headings: readonly string[], rows: readonly (readonly string[])[] }} content
+ */
+export function dataTable(details, content) {
+	const fill = () => {
+		details.querySelector(".scrolls")?.remove();
+		if (!details.open) return;
+		const { caption, headings, rows } = content();
+		const step = Math.max(1, (rows.length - 1) / (mostRows - 1));
+		const shown = Array.from(
+			{ length: Math.min(rows.length, mostRows) },
+			(_, row) => rows[Math.round(row * step)] ?? [],
+		);
+		const label = rows.length > shown.length ? `${caption}; ${shown.length} of ${rows.length} rows` : caption;
+		details.append(tableRegion({ caption: label, label, headings, rows: shown }));
+	};
+	details.addEventListener("toggle", fill);
+	return { fill };
+}
+
+/**
+ * A table in a region of its own that scrolls where the page is too narrow.
+ *
+ * @param {{ caption: string, label: string, className?: string, headings: readonly string[], rows: readonly (readonly (Node | string)[])[] }} table
+ */
+export function tableRegion({ caption, label, className = "figures", headings, rows }) {
+	const head = headings.map((heading) => element("th", { scope: "col" }, [heading]));
+	const body = rows.map(([name = "", ...cells]) =>
+		element("tr", {}, [element("th", { scope: "row" }, [name]), ...cells.map((cell) => element("td", {}, [cell]))]),
+	);
+	const table = element("table", { class: className }, [
+		element("caption", {}, [caption]),
+		element("thead", {}, [element("tr", {}, head)]),
+		element("tbody", {}, body),
+	]);
+	return element("div", { class: "scrolls", role: "region", tabindex: 0, "aria-label": label }, [table]);
 }

@@ -1,12 +1,9 @@
-import { formatCount } from "../replay-page.ts";
-import { onSchemeChange } from "./colours.js";
-import { contextPlot } from "./context-plot.js";
-import { costPlot } from "./cost-plot.js";
+import { formatCount } from "../replay-data.ts";
 import { byId, element } from "./elements.js";
+import { contextPlot, costPlot, onSchemeChange, unpack } from "./plots.js";
 import { recallPlot } from "./recall-plot.js";
-import { unpack } from "./unpack.js";
 
-/** @import { ReplayPageData } from "../replay-page-data.ts" */
+/** @import { ReplayPageData } from "../replay-data.ts" */
 
 /** @type {ReplayPageData} */
 const data = JSON.parse(byId("data").textContent ?? "");

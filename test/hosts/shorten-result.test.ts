@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdir, open, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { isWholeOf, mostSavedBytes, openSavedOutput, shellNoteOf } from "../../src/hosts/tool-event.ts";
+import { isWholeOf, mostSavedBytes, openSavedOutput, shellNoteOf } from "../../src/hosts/shorten-result.ts";
 import { logOf } from "../support/hook-events.ts";
 import { scratchFolder } from "../support/scratch-folder.ts";
 

@@ -1,0 +1,41 @@
+import { enterHook, type HookTarget, hookTarget, type InstallHost, removeHook } from "../hosts/hooks.ts";
+import { opencodePlugin } from "../hosts/opencode.ts";
+import { ownCommand } from "../hosts/own-command.ts";
+import { usualHookChars } from "./hook.ts";
+import { changeFiles } from "./install.ts";
+import { checkLocale } from "./usage.ts";
+
+interface HookInstallOptions {
+	readonly project?: boolean;
+	readonly dryRun?: boolean;
+	readonly maxChars?: number;
+	readonly locale?: string;
+}
+
+/** `palimpsest hook install HOST`: enters the hook in the host's settings and prints the change. */
+export async function installHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
+	const target = findTarget(host, options);
+	const change = (text = "") => (target.kind === "file" ? target.text : enterHook(text, target.entry));
+	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "installed" });
+}
+
+/** `palimpsest hook uninstall HOST`: takes the hook out again and prints the change. */
+export async function uninstallHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
+	const target = findTarget(host, options);
+	const change = (text: string | undefined) => {
+		if (text === undefined) return undefined;
+		if (target.kind === "entry") return removeHook(text, target.entry);
+		return text.includes("Written by palimpsest") ? undefined : text;
+	};
+	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "uninstalled" });
+}
+
+/** `palimpsest hook opencode`: prints the plugin file. */
+export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookInstallOptions): void {
+	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
+}
+
+function findTarget(host: InstallHost, options: HookInstallOptions): HookTarget {
+	const { project: isForProject = false, maxChars: mostChars = usualHookChars, locale } = options;
+	return hookTarget(host, { isForProject, mostChars, locale: checkLocale(locale) });
+}

@@ -1,0 +1,121 @@
+import type { Rates } from "../operations/replay-rates.ts";
+import type { MaskingFigures, PolicyFigures, ReplayReport } from "../replaying/report.ts";
+import { shownName } from "./input-output.ts";
+
+/** Files up to which each has its table without being asked for. */
+const fewFiles = 3;
+
+/** A report for people: a title, a table over all files, the meaning of its columns, and tables of single files. */
+export function replayText(
+	{ policies, files }: ReplayReport,
+	{ rates, eachFile }: { readonly rates: Rates; readonly eachFile: boolean },
+): string {
+	const [first] = files;
+	const calls = whole(policies[0]?.llm_calls ?? 0);
+	const of = first && files.length === 1 ? shownName(first.file) : `${whole(files.length)} conversations`;
+	const parts = [`${of}, ${calls} LLM calls\n`, policiesTable(policies, rates.unit), legend(rates)];
+	if (files.length > 1 && (eachFile || files.length <= fewFiles)) {
+		for (const one of files) parts.push(`${shownName(one.file)}\n${policiesTable(one.policies, rates.unit)}`);
+	}
+	return parts.join("\n");
+}
+
+function legend({ unit, prices }: Rates): string {
+	const one = prices.input > 0 ? prices.input : 1;
+	const short = (value: number) => String(Number((value / one).toPrecision(4)));
+	const at = `${short(prices.cache_read)} for a token read from the provider's cache, ${short(prices.cache_write)} for one written to it`;
+	return [
+		unit === "us_dollars"
+			? `billed: input in US dollars; × the input price, ${at}`
+			: `billed: in prices of an input token, ${at}`,
+		"× raw: against masking nothing; worst: of one conversation; × optimum: against the cheapest of the same window",
+		"identifiers, lines: share of those that the agent took from tool results that was in view when it did",
+		"",
+	].join("\n");
+}
+
+type Unit = Rates["unit"];
+
+/** Each with two lines of heading. */
+const columns: readonly {
+	readonly heading: readonly [string, string];
+	readonly cell: (figures: PolicyFigures, unit: Unit) => string;
+}[] = [
+	{ heading: ["", "policy"], cell: ({ policy }) => shortened(policy) },
+	{ heading: ["", "billed"], cell: ({ billed }, unit) => (unit === "us_dollars" ? dollars(billed) : whole(billed)) },
+	{ heading: ["", "× raw"], cell: ({ ratio_to_raw }) => ratio(ratio_to_raw) },
+	{ heading: ["", "worst"], cell: ({ worst_ratio_to_raw }) => ratio(worst_ratio_to_raw) },
+	{ heading: ["×", "optimum"], cell: ({ ratio_to_optimum }) => ratio(ratio_to_optimum) },
+	{ heading: ["context", "× raw"], cell: ({ average_context_ratio }) => ratio(average_context_ratio) },
+	{ heading: ["", "peak"], cell: ({ peak_context_tokens }) => whole(peak_context_tokens) },
+	{
+		heading: ["over", "window"],
+		cell: (figures) => (figures.calls_of_known_window === 0 ? none : whole(figures.calls_over_window)),
+	},
+	{ heading: ["", "masked"], cell: ({ masked_tool_results }) => whole(masked_tool_results) },
+	{ heading: ["", "identifiers"], cell: ({ recall }) => ratio(recall.identifiers) },
+	{ heading: ["", "lines"], cell: ({ recall }) => ratio(recall.lines) },
+	{ heading: ["+ in", "digests"], cell: ({ recall_in_digests }) => share(recall_in_digests.identifiers) },
+];
+
+/** The costs and the recall of each policy as a table of at most 120 columns, for numbers of up to nine digits. */
+export function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
+	return alignColumns([
+		columns.map(({ heading }) => heading[0]),
+		columns.map(({ heading }) => heading[1]),
+		...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
+	]);
+}
+
+/** The offline figures (docs/specs/observation-masking.md#offline-figures) as a table: a line for each file. */
+export function maskingTable(rows: readonly ({ readonly file: string } & MaskingFigures)[]): string {
+	return alignColumns([
+		["file", "masked", "tool characters", "tokens"],
+		...rows.map((row) => [
+			shownName(row.file),
+			String(row.masked_tool_results),
+			`${row.tool_chars_before} → ${row.tool_chars_after}`,
+			`${row.tokens_before} → ${row.tokens_after}`,
+		]),
+	]);
+}
+
+/** Rows of cells as lines, the first column to the left, the others to the right. */
+function alignColumns(rows: readonly (readonly string[])[]): string {
+	const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? [];
+	const lines = rows.map((row) => {
+		const cells = row.map((cell, index) => {
+			const width = widths[index] ?? 0;
+			return index === 0 ? cell.padEnd(width) : cell.padStart(width);
+		});
+		return `${cells.join("  ").trimEnd()}\n`;
+	});
+	return lines.join("");
+}
+
+const none = "–";
+
+function ratio(value: number | null): string {
+	return value === null ? none : value.toFixed(3);
+}
+
+function share(value: number | null): string {
+	return value === null || value === 0 ? none : value.toFixed(3);
+}
+
+/** A whole number, with a space before each three digits. */
+function whole(value: number): string {
+	return String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, " ");
+}
+
+function dollars(value: number): string {
+	const decimals = value >= 100 ? 0 : value >= 1 ? 2 : 4;
+	return `$${value.toFixed(decimals)}`;
+}
+
+const longestName = 18;
+
+/** The end of a path says most. */
+function shortened(name: string): string {
+	return name.length <= longestName ? name : `…${name.slice(1 - longestName)}`;
+}

@@ -1,0 +1,141 @@
+import { homedir } from "node:os";
+import { findPolicyFile } from "../config/policy-file.ts";
+import { isJsonObject } from "../conversation/json.ts";
+import { readRegularFile } from "../files/access.ts";
+import type { Environment } from "../policy/layers.ts";
+import type { LocaleName, PresetName } from "../policy/names.ts";
+import { presets } from "../policy/presets.ts";
+import type { Policy } from "../policy/schema.ts";
+import { excerptWordings } from "../policy/wordings.ts";
+import { hosts } from "./hosts.ts";
+
+/** The fields of a policy that count for the result of one call. */
+type UsualPolicy = Pick<Policy, "locale" | "on_archive_failure" | "archive">;
+
+/** The policy of a hook. */
+export interface HookPolicy {
+	readonly policy: UsualPolicy;
+	/** All of the policy, which takes longer to load. */
+	readonly wholePolicy: () => Promise<Policy>;
+}
+
+/**
+ * The policy of a hook: that of the configuration, in the language of the host's server entry. Where nothing sets a field,
+ * the defaults count without the schema, which takes longer to load than a result to shorten.
+ *
+ * @throws PalimpsestError `unreadable_file`, `invalid_policy`.
+ */
+export async function hookPolicy(named: {
+	readonly policyFile: string | undefined;
+	readonly locale: string | undefined;
+	/** Such as `claude-code`. */
+	readonly host: string;
+}): Promise<HookPolicy> {
+	const { policyFile, locale, host } = named;
+	const { env } = process;
+	const here = { environment: env, workingDirectory: process.cwd() };
+	const ofServer = await serverLanguage(host);
+	const wholePolicy = async () => {
+		const { loadConfig } = await import("../config/config.ts");
+		const settings = locale === undefined ? [] : [`locale=${locale}`];
+		return (await loadConfig({ ...here, policyFile, settings, environment: { ...env, ...ofServer } })).policy;
+	};
+	const isUsual = policyFile === undefined && (await isPolicyUsual(here));
+	const usual = isUsual ? usualPolicyIn({ ...ofServer, ...(locale && { PALIMPSEST_LOCALE: locale }) }) : undefined;
+	return { policy: usual ?? (await wholePolicy()), wholePolicy };
+}
+
+/** The schema's own defaults, which a test compares. */
+export const usualPolicy: UsualPolicy = {
+	locale: "fr",
+	on_archive_failure: "refuse",
+	archive: { max_age_days: 30, max_bytes: 1_000_000_000, recall_hint: true, redact: [], redact_credentials: false },
+};
+
+/**
+ * The usual policy in the language that a preset or a locale sets; a preset changes nothing else of it. `undefined` for
+ * unknown names, which the schema then refuses.
+ */
+export function usualPolicyIn({
+	PALIMPSEST_PRESET: preset,
+	PALIMPSEST_LOCALE: given,
+}: LanguageVariables): UsualPolicy | undefined {
+	if (preset !== undefined && !Object.hasOwn(presets, preset)) return undefined;
+	const ofPreset = preset === undefined ? undefined : presets[preset as PresetName].policy.locale;
+	const locale = given ?? ofPreset ?? usualPolicy.locale;
+	return Object.hasOwn(excerptWordings, locale) ? { ...usualPolicy, locale: locale as LocaleName } : undefined;
+}
+
+/** Our variables that set no field of a policy. */
+const otherVariables = /^PALIMPSEST_(?:ARCHIVE|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
+
+/** Whether neither a file nor a variable sets a policy here. */
+export async function isPolicyUsual(search: {
+	readonly environment: Environment;
+	readonly workingDirectory: string;
+}): Promise<boolean> {
+	const isSet = ([name, value]: [string, string | undefined]) =>
+		name.startsWith("PALIMPSEST_") && !otherVariables.test(name) && value !== "";
+	return !Object.entries(search.environment).some(isSet) && (await findPolicyFile(search)) === null;
+}
+
+/** The variables by which a host's entry sets the language of its server: directly, or by a preset. */
+const languageVariables = ["PALIMPSEST_PRESET", "PALIMPSEST_LOCALE"] as const;
+
+type LanguageVariables = Readonly<Partial<Record<(typeof languageVariables)[number], string>>>;
+
+/** Where a host says for which project it calls its hook; elsewhere it is the working directory. */
+const projectVariables: Readonly<Record<string, string>> = {
+	"claude-code": "CLAUDE_PROJECT_DIR",
+	"gemini-cli": "GEMINI_PROJECT_DIR",
+};
+
+/**
+ * The preset and the locale with which a host starts the server, from its entry in the project, else the user's.
+ * Empty where there is no entry, or no file that can be read: a hook never fails for it.
+ */
+async function serverLanguage(hostName: string): Promise<LanguageVariables> {
+	const { platform, env: environment } = process;
+	const host = hosts.find(({ name }) => name === hostName);
+	if (host === undefined) return {};
+	const projectFolder = environment[projectVariables[hostName] ?? ""] || process.cwd();
+	const where = { platform, environment, homeFolder: homedir() };
+	const ofProject = await settingsIn(host.file({ ...where, projectFolder }));
+	const ofUser = await settingsIn(host.file(where));
+	const entry = [
+		valueAt(ofProject, host.key),
+		// Claude Code's own command enters a server for one project in the user's file.
+		valueAt(ofUser, ["projects", projectFolder, ...host.key]),
+		valueAt(ofUser, host.key),
+	].find(isJsonObject);
+	const variables = entry?.env ?? entry?.environment;
+	if (!isJsonObject(variables)) return {};
+	return Object.fromEntries(
+		languageVariables.flatMap((name) => {
+			const value = variables[name];
+			return typeof value === "string" && value !== "" ? [[name, value]] : [];
+		}),
+	);
+}
+
+/** Claude Code keeps its history in the file of its servers, which may grow large. */
+const mostBytes = 32 * 1024 * 1024;
+
+async function settingsIn(file: string | undefined): Promise<unknown> {
+	try {
+		if (file === undefined) return undefined;
+		const text = (await readRegularFile(file, mostBytes)).toString("utf8").replace(/^\uFEFF/, "");
+		try {
+			return JSON.parse(text);
+		} catch {
+			// With comments. The parser that takes them is slower, and loaded for such files only.
+			return (await import("../json-text/settings.ts")).readSettings(text);
+		}
+	} catch {
+		return undefined;
+	}
+}
+
+function valueAt(value: unknown, key: readonly string[]): unknown {
+	return key.reduce<unknown>((at, name) => (isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
+}

@@ -1,0 +1,120 @@
+import { constants } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import type { Archive } from "../archive/archive.ts";
+import type { AnsweredCall } from "../operations/truncate-stream.ts";
+import { shortenStream, shortenText } from "../operations/truncate-stream.ts";
+import { charsCheck } from "../operations/truncation-limit.ts";
+import { excerptWordings } from "../policy/wordings.ts";
+import type { HookPolicy } from "./hook-policy.ts";
+import type { HookContext, ToolEvent } from "./tool-event.ts";
+
+/** The parts of the program that a hook shortens with. */
+export interface HookShell extends HookPolicy {
+	readonly archive: Archive | undefined;
+	/** How a shell calls this program. */
+	readonly command: string;
+}
+
+/**
+ * Hooks cut pages as text: the library that reads pages takes longer to load, and to read 100 kB, than all the rest.
+ */
+const how = { htmlToText: undefined };
+
+/** Shortens the result of one call by a policy, and keeps the whole in an archive. */
+export function hookContext(what: HookShell & { readonly event: ToolEvent }): Omit<HookContext, "mostChars"> {
+	const { event, policy, archive, command } = what;
+	const toolCall = { id: event.toolCallId, name: event.toolName, input: event.input };
+	return {
+		shorten: (text, most) => shortenText({ text, policy, archive, toolCall, command, check: charsCheck(most), how }),
+		async shortenFile(file, most) {
+			const handle = await openSavedOutput(file);
+			return handle && shortenSaved({ ...what, handle, toolCall, most });
+		},
+		wordings: async () => excerptWordings[policy.locale],
+	};
+}
+
+/**
+ * Shortens a text that a plugin passes on; `undefined` where it fits. A host that has cut the text names the file with the
+ * whole (`savedIn`), which is shortened and archived instead. Where that file cannot be read, or the text is no part of it,
+ * the notice says that only the passed text is archived.
+ */
+export async function shortenPassed(
+	what: HookShell & { readonly text: string; readonly most: number; readonly savedIn: string | undefined },
+): Promise<string | undefined> {
+	const { text, most, savedIn, policy, archive, command } = what;
+	const check = charsCheck(most);
+	if (savedIn === undefined) return shortenText({ text, policy, archive, command, check, how });
+	if (check.fits(text)) return undefined;
+	const note = shellNoteOf(text);
+	const shown = { text: text.slice(0, text.length - note.length), file: savedIn };
+	const handle = await openSavedOutput(savedIn);
+	if (handle !== undefined && note.length < most && (await isWholeOf(handle, shown))) {
+		return (await shortenSaved({ ...what, handle, most: most - note.length })) + note;
+	}
+	await handle?.close();
+	return shortenText({ text, isCut: true, policy, archive, command, check, how });
+}
+
+/** Shortens an open file and closes it. */
+async function shortenSaved(
+	what: HookShell & { readonly handle: FileHandle; readonly most: number; readonly toolCall?: AnsweredCall },
+): Promise<string> {
+	const { handle, most, wholePolicy, archive, toolCall, command } = what;
+	const pieces = handle.createReadStream({ start: 0 });
+	const limit = { kind: "chars", most } as const;
+	const shortened = await shortenStream({ pieces, policy: await wholePolicy(), archive, toolCall, command, limit });
+	if (shortened.failure !== undefined) throw shortened.failure;
+	return shortened.kind === "whole" ? shortened.bytes.toString("utf8") : shortened.text;
+}
+
+/** Bytes of a saved output that is read at most: some 4 s of work, where a hook has 8 s before its result passes as it is. */
+export const mostSavedBytes = 128 * 1024 * 1024;
+
+/** Characters that a host may put around the part of an output that it shows, beside the name of the file. */
+const mostNoticeChars = 2_000;
+
+/**
+ * Opens the file into which a host has saved an output; `undefined` for anything but a regular file of bounded size. It is
+ * opened before it is looked at, so that the file that was checked is the file that is read. The caller closes it.
+ */
+export async function openSavedOutput(file: string): Promise<FileHandle | undefined> {
+	// Without O_NONBLOCK, opening a pipe would wait for a writer. Windows has neither flag.
+	const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+	const handle = await open(file, O_RDONLY | O_NONBLOCK | O_NOFOLLOW).catch(() => undefined);
+	const about = await handle?.stat();
+	if (about?.isFile() && about.size <= mostSavedBytes) return handle;
+	await handle?.close();
+	return undefined;
+}
+
+/**
+ * Whether a file holds the whole of the text that a host shows: the text has to be the beginning of the file, its
+ * end, or both, except the host's own notice. Metadata alone proves nothing, since a tool may put any path there.
+ */
+export async function isWholeOf(handle: FileHandle, shown: { readonly text: string; readonly file: string }) {
+	const text = Buffer.from(shown.text);
+	const { size } = await handle.stat();
+	const length = Math.min(size, text.length);
+	const first = await readAt(handle, 0, length);
+	const last = await readAt(handle, size - length, length);
+	const same = commonStart(text, first) + commonStart(text.toReversed(), last.toReversed());
+	return same >= text.length - mostNoticeChars - Buffer.byteLength(shown.file) && same >= text.length / 2;
+}
+
+/** The note of opencode's shell on how a command ended, such as a time-out: behind the output, and in no file. */
+export function shellNoteOf(text: string): string {
+	const from = text.lastIndexOf("\n\n<shell_metadata>\n");
+	const isNote = from !== -1 && text.endsWith("\n</shell_metadata>") && text.length - from <= mostNoticeChars;
+	return isNote ? text.slice(from) : "";
+}
+
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+	const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, position);
+	return buffer.subarray(0, bytesRead);
+}
+
+function commonStart(one: Uint8Array, other: Uint8Array): number {
+	const difference = one.findIndex((byte, index) => byte !== other[index]);
+	return difference === -1 ? one.length : difference;
+}

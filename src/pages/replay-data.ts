@@ -1,0 +1,136 @@
+import type { ContextParts } from "../replaying/bill.ts";
+import type { PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/report.ts";
+
+// The scripts of the pages are bundled with this file, so it imports nothing that needs Node.js.
+
+/** The data of the replay page's plots, as the page carries it. */
+export interface ReplayPageData {
+	readonly billedIn: BilledUnit;
+	/** Decimals that `billed` was multiplied away by. */
+	readonly billedDecimals: number;
+	/** Over all files, in the order of the report: the place of a policy gives it its colour. */
+	readonly policies: readonly Pick<PolicyFigures, "policy" | "average_context_ratio" | "ratio_to_raw" | "recall">[];
+	readonly files: readonly DrawnFile[];
+	/** Each a list of whole numbers as differences from one to the next; many calls and policies share one. */
+	readonly columns: readonly (readonly number[])[];
+}
+
+/** Whether figures of cost are in prices of one input token, or in US dollars. */
+export type BilledUnit = "input_tokens" | "us_dollars";
+
+/** A conversation whose calls can be drawn. */
+interface DrawnFile {
+	readonly file: string;
+	/** LLM calls of the conversation, drawn or not. */
+	readonly calls: number;
+	/** Place in `columns` of the numbers of the calls that are drawn, from 1. */
+	readonly at: number;
+	/** Of each policy; numbers are places in `columns`. */
+	readonly series: readonly (Readonly<Record<keyof ContextParts | "billed", number>> & { readonly policy: string })[];
+}
+
+/** Packs the series: each column is kept once, also where several policies share it, as small differences. */
+export function replayPageData(
+	{ policies }: ReplayReport,
+	{ series, billedIn }: { readonly series: readonly ReplaySeries[]; readonly billedIn: BilledUnit },
+): ReplayPageData {
+	const columns: number[][] = [];
+	const places = new Map<string, number>();
+	const keep = (values: readonly number[]): number => {
+		const differences = values.map((value, index) => value - (values[index - 1] ?? 0));
+		const key = differences.join();
+		const place = places.get(key) ?? columns.push(differences) - 1;
+		places.set(key, place);
+		return place;
+	};
+	const largestBill = series.reduce((most, { billed }) => Math.max(most, billed.at(-1) ?? 0), 0);
+	const billedDecimals = largestBill === 0 ? 0 : Math.min(12, Math.max(0, 6 - Math.ceil(Math.log10(largestBill))));
+	const names = [...new Set(series.map(({ file }) => file))];
+	const files = names
+		.map((file): DrawnFile => {
+			const ofFile = series.filter((one) => one.file === file);
+			const calls = ofFile.reduce((most, { context }) => Math.max(most, context.length), 0);
+			const sizes = Array.from({ length: calls }, (_, call) =>
+				ofFile.reduce((sum, { context }) => sum + total(Object.values(context[call] ?? {})), 0),
+			);
+			const drawn = drawnCalls(sizes);
+			return {
+				file,
+				calls,
+				at: keep(drawn.map((call) => call + 1)),
+				series: ofFile.map(({ policy, context, billed }) => {
+					const part = (name: keyof ContextParts) => keep(drawn.map((call) => context[call]?.[name] ?? 0));
+					return {
+						policy,
+						system: part("system"),
+						user: part("user"),
+						assistant: part("assistant"),
+						results: part("results"),
+						placeholders: part("placeholders"),
+						billed: keep(drawn.map((call) => Math.round((billed[call] ?? 0) * 10 ** billedDecimals))),
+					};
+				}),
+			};
+		})
+		.filter(({ calls }) => calls > 0);
+	return {
+		billedIn,
+		billedDecimals,
+		policies: policies.map(({ policy, average_context_ratio, ratio_to_raw, recall }) => {
+			return { policy, average_context_ratio, ratio_to_raw, recall };
+		}),
+		files,
+		columns,
+	};
+}
+
+function total(values: readonly number[]): number {
+	return values.reduce((sum, value) => sum + value, 0);
+}
+
+/** Calls that a plot is drawn from at most: two for each pixel of a wide screen. */
+export const mostDrawnCalls = 2_000;
+
+/**
+ * The calls of a conversation that a plot is drawn from, as ascending positions in `sizes`: all of them where they are few,
+ * else the first, the last, and from each of as many equal stretches as there is room for the smallest and the largest, so
+ * that the peaks stay.
+ */
+export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): number[] {
+	if (sizes.length <= most) return sizes.map((_, call) => call);
+	const stretches = Math.max(0, Math.floor((most - 2) / 2));
+	const inner = sizes.length - 2;
+	const drawn = [0];
+	for (let stretch = 0; stretch < stretches; stretch += 1) {
+		const from = 1 + Math.floor((stretch * inner) / stretches);
+		const to = 1 + Math.floor(((stretch + 1) * inner) / stretches);
+		let [least, largest] = [from, from];
+		for (let call = from; call < to; call += 1) {
+			if ((sizes[call] as number) < (sizes[least] as number)) least = call;
+			if ((sizes[call] as number) > (sizes[largest] as number)) largest = call;
+		}
+		// A flat stretch has one call that is both.
+		drawn.push(...new Set([Math.min(least, largest), Math.max(least, largest)]));
+	}
+	return [...drawn, sizes.length - 1];
+}
+
+const whole = new Intl.NumberFormat("en");
+const money = new Intl.NumberFormat("en", { style: "currency", currency: "USD", maximumSignificantDigits: 4 });
+const percent = new Intl.NumberFormat("en", {
+	style: "percent",
+	minimumFractionDigits: 1,
+	maximumFractionDigits: 1,
+	// No “-0.0%”.
+	signDisplay: "negative",
+});
+
+/** `12,345`. */
+export const formatCount = (value: number): string => whole.format(Math.round(value));
+
+/** `94.1%`; a dash where there is nothing that it could be a share of. */
+export const formatShare = (value: number | null): string => (value === null ? "–" : percent.format(value));
+
+/** `12,345` in prices of one token, or `$1.234`, to four digits. */
+export const formatCost = (value: number, unit: BilledUnit): string =>
+	unit === "us_dollars" ? money.format(value) : formatCount(value);
