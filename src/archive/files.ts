@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { lstatSync, statSync } from "node:fs";
-import { readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { readFile, rename, rm, utimes } from "node:fs/promises";
 import path from "node:path";
 import type { Retention, Sweep } from "./archive.ts";
 import {
@@ -20,10 +20,9 @@ import {
 	type About,
 	type Driver,
 	type Entry,
-	type HashMemory,
 	holdingsOf,
 	readAbout,
-	rememberHashes,
+	rememberHash,
 	type Stored,
 	usingPlace,
 	writeAbout,
@@ -47,15 +46,13 @@ export function createFilesDriver(options: {
 }): Driver {
 	const { folder, namespace, retention, now } = options;
 	const layout = layoutOf(path.join(folder, namespace));
-	const verified = rememberHashes();
+	const verified = new Set<string>();
 
 	const aboutsOf = async (hash: string): Promise<About[]> => {
-		const names = (await namesIn(layout.textFolder(hash))).filter((name) => {
-			const named = readName(name);
-			return named.is === "about" && named.hash === hash;
-		});
-		const read = await Promise.all(names.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
-		return read.filter((about) => about !== undefined);
+		const names = (await namesIn(layout.textFolder(hash))).filter((name) => name.startsWith(`${hash}.`));
+		const records = names.filter((name) => readName(name).is === "about");
+		const read = await Promise.all(records.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
+		return read.flatMap((about) => about ?? []);
 	};
 
 	const textsIn = async (bucket: string): Promise<string[]> =>
@@ -68,7 +65,7 @@ export function createFilesDriver(options: {
 			const named = readName(name);
 			if (named.is !== "call" || named.call !== call) continue;
 			const about = await readAboutFile(layout.about(named.hash, call));
-			const isStored = (await sizeOf(layout.text(named.hash))) !== undefined;
+			const isStored = await statIfThere(layout.text(named.hash));
 			if (isStored && about?.toolCallId === toolCallId) found.push({ hash: named.hash, about });
 		}
 		return found;
@@ -110,7 +107,7 @@ export function createFilesDriver(options: {
 	};
 }
 
-/** The bytes of a text; a failure while reading becomes `archive_unavailable`. */
+/** Turns a failure while reading into `archive_unavailable`. */
 async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
 	try {
 		for (;;) {
@@ -163,7 +160,6 @@ type Named =
 	| { readonly is: "about" | "call"; readonly hash: string; readonly call: string }
 	/** A text that a sweep has set aside and will remove. */
 	| { readonly is: "set-aside"; readonly hash: string }
-	/** A file that was being written. */
 	| { readonly is: "temporary" | "other" };
 
 const patterns = {
@@ -171,7 +167,7 @@ const patterns = {
 	about: /^(?<hash>[0-9a-f]{64})\.(?<call>[0-9a-f]{16}|none)\.json$/,
 	call: /^(?<call>[0-9a-f]{16})\.(?<hash>[0-9a-f]{64})$/,
 	"set-aside": /^(?<hash>[0-9a-f]{64})\.[0-9a-f-]{36}\.swept$/,
-	temporary: /^\.[0-9a-f-]{36}\.tmp$/,
+	temporary: /^\.(?:palimpsest-)?[0-9a-f-]{36}\.tmp$/,
 };
 
 function readName(name: string): Named {
@@ -187,43 +183,35 @@ async function readAboutFile(file: string): Promise<About | undefined> {
 	return json === undefined ? undefined : readAbout(json);
 }
 
-async function sizeOf(file: string): Promise<number | undefined> {
-	return stat(file).then(
-		({ size }) => size,
-		() => undefined,
-	);
-}
-
 // ---- Writing ----
 
 interface Writing {
 	readonly layout: Layout;
 	/** Texts that this process has found whole, so that it need not read them again. */
-	readonly verified: HashMemory;
+	readonly verified: Set<string>;
 	readonly now: () => number;
 }
 
 /** Writes texts, then their records, then the names by which calls find them: each is found only when it is whole. */
 async function writeEntries(given: readonly Entry[], writing: Writing): Promise<void> {
-	const { layout, verified } = writing;
+	const { layout, verified, now } = writing;
 	const entries = given.filter((entry) => !isKnown(entry, writing));
 	const texts = [...new Map(entries.map((entry) => [entry.hash, entry])).values()];
-	const written: Entry[] = [];
+	const written = new Set<string>();
 	await inParallel(texts, atATime, async (entry) => {
 		if (await isStored(entry, writing)) return;
 		const { hash, pieces } = entry;
-		const file = { file: layout.text(hash), at: writing.now(), sync: true };
+		const file = { file: layout.text(hash), at: now(), sync: true };
 		await inFolder(layout.textFolder(hash), () => putFile({ ...file, pieces: pieces() }));
-		written.push(entry);
+		written.add(hash);
 	});
-	const folders = [...new Set(written.map(({ hash }) => layout.textFolder(hash)))];
+	const folders = [...new Set([...written].map(layout.textFolder))];
 	await inParallel(folders, atATime, async (folder) => {
 		await refuseCollisions(folder, written, layout);
 		await syncFolder(folder);
 	});
-	const isNew = new Set(written.map(({ hash }) => hash));
-	await inParallel(entries, atATime, (entry) => writeRecord(entry, isNew.has(entry.hash), writing));
-	for (const hash of isNew) verified.add(hash);
+	await inParallel(entries, atATime, (entry) => writeRecord(entry, written.has(entry.hash), writing));
+	for (const hash of written) rememberHash(verified, hash);
 }
 
 /**
@@ -255,7 +243,7 @@ async function isStored({ hash, about }: Entry, { layout, verified, now }: Writi
 	if (!found?.isFile() || found.size !== about.bytes) return false;
 	if (!verified.has(hash)) {
 		if (!(await holds(file, hash))) return false;
-		verified.add(hash);
+		rememberHash(verified, hash);
 	}
 	return markUsed(file, found.mtimeMs, now());
 }
@@ -268,9 +256,8 @@ async function markUsed(file: string, usedAt: number, now: number): Promise<bool
 }
 
 /** Looks after the writing: of two processes that write at once, at least one then sees the other's text. */
-async function refuseCollisions(folder: string, written: readonly Entry[], layout: Layout): Promise<void> {
-	const own = written.filter(({ hash }) => layout.textFolder(hash) === folder);
-	const byPrefix = new Map(own.map(({ hash }) => [hash.slice(0, hexDigitsOfRef), hash]));
+async function refuseCollisions(folder: string, written: ReadonlySet<string>, layout: Layout): Promise<void> {
+	const byPrefix = new Map(Array.from(written, (hash) => [hash.slice(0, hexDigitsOfRef), hash]));
 	const colliding = (await namesIn(folder)).flatMap((name) => {
 		const hash = byPrefix.get(name.slice(0, hexDigitsOfRef));
 		return hash !== undefined && hash !== name && readName(name).is === "text" ? [hash] : [];
@@ -284,7 +271,7 @@ async function refuseCollisions(folder: string, written: readonly Entry[], layou
 async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now }: Writing): Promise<void> {
 	const call = callKey(about.toolCallId);
 	const file = layout.about(hash, call);
-	if (isNew || ((await sizeOf(file)) ?? 0) === 0) {
+	if (isNew || !(await statIfThere(file))?.size) {
 		const pieces = [Buffer.from(writeAbout(about), "utf8")];
 		// A record of redactions must last as long as the text.
 		const sync = about.redactions > 0;
@@ -292,7 +279,7 @@ async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now
 	}
 	if (about.toolCallId === undefined) return;
 	const callFile = layout.call(call, hash);
-	if (!isNew && (await sizeOf(callFile)) !== undefined) return;
+	if (!isNew && (await statIfThere(callFile)) !== undefined) return;
 	await inFolder(layout.callFolder(call), () => putEmptyFile(callFile, now()));
 }
 
@@ -301,10 +288,7 @@ async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now
 /** Does not make the folder of a namespace in which nothing was stored yet. */
 async function claimSweep(marker: string, now: number): Promise<boolean> {
 	if ((await namesIn(path.dirname(marker))).length === 0) return false;
-	const sweptAt = await stat(marker).then(
-		({ mtimeMs }) => mtimeMs,
-		() => Number.NEGATIVE_INFINITY,
-	);
+	const sweptAt = (await statIfThere(marker))?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 	if (sweptAt <= now && now - sweptAt < safeForMs) return false;
 	await inFolder(path.dirname(marker), () => putEmptyFile(marker, now));
 	return true;
@@ -338,7 +322,7 @@ async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime)
 	const gone = new Set(removed.map(({ hash }) => hash));
 	const kept = new Set(holdings.filter(({ hash }) => !gone.has(hash)).map(({ hash }) => hash));
 	for (const bucket of [...layout.buckets, ...layout.callBuckets]) {
-		await sweepLeftovers({ bucket, kept, layout, now: time.now });
+		await removeLeftovers({ bucket, kept, layout, now: time.now });
 	}
 	if (!intent && before !== undefined) await rm(layout.sweepIntent, { force: true });
 	return sweepOf(holdings, removed);
@@ -363,7 +347,7 @@ async function removeUnlessUsed(text: string, unusedSince: number): Promise<bool
 }
 
 /** Removes unfinished files, and the records and names of texts that are gone. */
-async function sweepLeftovers(where: {
+async function removeLeftovers(where: {
 	readonly bucket: string;
 	readonly kept: ReadonlySet<string>;
 	readonly layout: Layout;

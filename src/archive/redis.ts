@@ -1,5 +1,5 @@
 import type { Retention, Sweep } from "./archive.ts";
-import { type Driver, type Entry, holdingsOf, readAbout, rememberHashes, type Stored, writeAbout } from "./driver.ts";
+import { type Driver, type Entry, holdingsOf, readAbout, rememberHash, type Stored, writeAbout } from "./driver.ts";
 import { type Command, connectRedis, type RedisAddress, type RedisConnection, type Reply } from "./redis-connection.ts";
 import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
 import {
@@ -34,7 +34,7 @@ export async function createRedisDriver(
 	const keys = keysOf(namespace);
 	const lifetime = 2 * Math.max(retention.maxAgeMs, safeForMs) + secondThoughtsMs;
 	const expiry = String(Math.ceil(Math.min(lifetime, longestExpiryMs)));
-	const sent = rememberHashes();
+	const sent = new Set<string>();
 
 	// The time of use comes first. A sweep in between then leaves the text alone, or the commands after it find it gone.
 	const markUsed = (hash: string): Command[] => [
@@ -87,7 +87,7 @@ export async function createRedisDriver(
 		}
 		const replies = await connection.send(commands);
 		for (const check of checks) check(replies);
-		for (const { hash } of entries) sent.add(hash);
+		for (const { hash } of entries) rememberHash(sent, hash);
 		return missing;
 	};
 
@@ -111,8 +111,7 @@ export async function createRedisDriver(
 		distrust: (hash) => sent.delete(hash),
 		async aboutsOf(hash) {
 			const [values] = await connection.send([["HVALS", keys.about(hash)]]);
-			const read = textsOf(values).map(readAbout);
-			return read.filter((about) => about !== undefined);
+			return textsOf(values).flatMap((json) => readAbout(json) ?? []);
 		},
 		async find(toolCallId) {
 			const call = callKey(toolCallId);
@@ -139,7 +138,7 @@ export async function createRedisDriver(
 			const [claimed] = await connection.send([["SET", keys.sweepMarker, "1", "PX", String(safeForMs), "NX"]]);
 			return claimed !== null;
 		},
-		sweep: (time) => sweepRedis({ connection, keys, retention, time }),
+		sweep: (time) => sweepRedis(connection, keys, { retention, time }),
 		async clear() {
 			const count = (await holdingsIn(connection, keys)).length;
 			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
@@ -244,13 +243,11 @@ return 1`;
 const forgetIfGone = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
 
 /** Applies the retention. */
-async function sweepRedis(options: {
-	readonly connection: RedisConnection;
-	readonly keys: Keys;
-	readonly retention: Retention;
-	readonly time: SweepTime;
-}): Promise<Sweep> {
-	const { connection, keys, retention, time } = options;
+async function sweepRedis(
+	connection: RedisConnection,
+	keys: Keys,
+	{ retention, time }: { readonly retention: Retention; readonly time: SweepTime },
+): Promise<Sweep> {
 	const holdings = await holdingsIn(connection, keys);
 	const [before] = await connection.send([["GET", keys.sweepIntent]]);
 	const left = before === null ? undefined : readIntent(String(before));

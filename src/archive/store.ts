@@ -3,15 +3,14 @@ import { hostname, uptime as secondsOfUptime } from "node:os";
 import { PalimpsestError } from "../errors.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import type { Archive, Listing, Original, OriginalKind } from "./archive.ts";
-import { type About, type Driver, type Entry, isKind } from "./driver.ts";
+import { type About, type Driver, type Entry, isOriginal } from "./driver.ts";
 import type { Redact } from "./redact.ts";
 import { ambiguous, hashPrefixOfRef, nearRefs, refOfHash, tidyRef } from "./reference.ts";
 import { safeForMs } from "./retention.ts";
 import { holdPieces, spoolPieces } from "./spool.ts";
 import { decodeText, encodeText } from "./text-bytes.ts";
 
-/** The parts that an archive is made of. */
-export interface ArchiveParts {
+interface ArchiveParts {
 	readonly namespace: string;
 	readonly driver: Driver;
 	readonly redact: Redact;
@@ -25,7 +24,7 @@ export interface ArchiveParts {
 
 /** Makes an archive on top of a driver. References, text, redaction and checks are the same for every place. */
 export function createArchive(parts: ArchiveParts): Archive {
-	const { namespace, driver, redact, redacts = true, now, uptime = uptimeOfMachine } = parts;
+	const { namespace, driver, redact, redacts = true, now, uptime = () => secondsOfUptime() * 1000 } = parts;
 	let sweeping: Promise<unknown> = Promise.resolve();
 	let sweptAt = Number.NEGATIVE_INFINITY;
 	let closed = false;
@@ -159,8 +158,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 		},
 		async find(toolCallId) {
 			requireString(toolCallId, "`toolCallId`");
-			const stored = await driver.find(toolCallId);
-			return stored
+			return (await driver.find(toolCallId))
 				.map(({ hash, about }) => listingOf(hash, about))
 				.sort((a, b) => a.archivedAt - b.archivedAt || a.ref.localeCompare(b.ref));
 		},
@@ -184,10 +182,6 @@ export function createArchive(parts: ArchiveParts): Archive {
 	return archive;
 }
 
-function uptimeOfMachine(): number {
-	return secondsOfUptime() * 1000;
-}
-
 function listingOf(hash: string, about: About): Listing {
 	return { ref: refOfHash(hash), ...about };
 }
@@ -207,18 +201,14 @@ function withoutRepeats(entries: readonly Entry[]): Entry[] {
 	return [...new Map(entries.map((entry) => [key(entry), entry])).values()];
 }
 
-/** Refuses anything but a list of originals: stored, it could not be read again. */
 function requireString(value: unknown, name: string): void {
 	if (typeof value !== "string") throw wrongArgument(name, "a string", value);
 }
 
+/** Refuses anything but a list of originals: stored, it could not be read again. */
 function checkOriginals(originals: readonly Original[]): void {
-	const isName = (value: unknown) => value === undefined || typeof value === "string";
-	const isOriginal = (value: unknown) => {
-		const { text, kind, toolCallId, toolName } = (value ?? {}) as Partial<Original>;
-		return typeof text === "string" && isKind(kind) && isName(toolCallId) && isName(toolName);
-	};
-	if (Array.isArray(originals) && originals.every(isOriginal)) return;
+	const isComplete = (value: Partial<Original> | null) => typeof value?.text === "string" && isOriginal(value);
+	if (Array.isArray(originals) && originals.every(isComplete)) return;
 	const expected = "Expected a list of originals, each with a string `text` and a known `kind`";
 	throw new PalimpsestError(
 		"invalid_argument",
@@ -226,14 +216,7 @@ function checkOriginals(originals: readonly Original[]): void {
 	);
 }
 
-const isText: Readonly<Record<OriginalKind, boolean>> = {
-	result: true,
-	text: true,
-	arguments: true,
-	group: false,
-	media: false,
-	places: false,
-};
+const textKinds: ReadonlySet<OriginalKind> = new Set(["result", "text", "arguments"]);
 
 /**
  * The same archive, but its `put` refuses placeholders, with the error `internal`: a placeholder that is stored as an
@@ -244,7 +227,7 @@ export function refusePlaceholders(archive: Archive, isPlaceholder: (text: strin
 	return {
 		...archive,
 		async put(originals) {
-			if (originals.some(({ kind, text }) => isText[kind] && isPlaceholder(text))) {
+			if (originals.some(({ kind, text }) => textKinds.has(kind) && isPlaceholder(text))) {
 				throw new PalimpsestError(
 					"internal",
 					"A placeholder was about to be archived as an original. Nothing was archived; please report this.",
