@@ -129,11 +129,9 @@ export async function createRedisDriver(
 			});
 		},
 		async *hashes() {
-			yield* (await holdingsIn(connection, keys)).map(({ hash }) => hash);
+			for (const { hash } of await holdingsIn(connection, keys)) yield hash;
 		},
-		async holdings() {
-			return holdingsOf(await holdingsIn(connection, keys));
-		},
+		holdings: async () => holdingsOf(await holdingsIn(connection, keys)),
 		async claimSweep() {
 			const [claimed] = await connection.send([["SET", keys.sweepMarker, "1", "PX", String(safeForMs), "NX"]]);
 			return claimed !== null;
@@ -190,7 +188,7 @@ async function* piecesOf(connection: RedisConnection, key: string): AsyncGenerat
 	}
 }
 
-/** The keys that match a pattern, a page at a time. A key that is written meanwhile may be missing or come twice. */
+/** The keys that match a pattern, in pages. A key that is written meanwhile may be missing or come twice. */
 async function* scanKeys(connection: RedisConnection, pattern: string): AsyncGenerator<readonly string[]> {
 	let cursor = "0";
 	do {

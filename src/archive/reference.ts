@@ -32,7 +32,7 @@ const exactly = new RegExp(`^${refPattern}$`);
 export function refOfHash(hash: string): Ref {
 	let number = BigInt(`0x${hash.slice(0, hexDigitsOfRef)}`) * check;
 	let ref = "";
-	for (let group = 0; group < groups; group += 1) {
+	while (ref.length < refLength) {
 		const value = Number(number % BigInt(groupSize));
 		number /= BigInt(groupSize);
 		ref = `${syllables[Math.floor(value / 1000)]}${String(value % 1000).padStart(3, "0")}${ref}`;
@@ -55,10 +55,8 @@ export function hashPrefixOfRef(ref: Ref): string | undefined {
 
 /** A ref from the way that people and models write it: with capitals, spaces, hyphens or quotes around it. */
 export function tidyRef(given: string): string {
-	return given
-		.slice(0, 4 * refLength)
-		.toLowerCase()
-		.replace(/[^\p{L}\p{N}]/gu, "");
+	const start = given.slice(0, 4 * refLength);
+	return start.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
 /** The error for two texts under one ref. */
@@ -77,13 +75,10 @@ const mostEdits = 5;
 /** Collects the refs nearest to one that was altered or shortened. */
 export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => void; readonly nearest: () => Ref[] } {
 	let best: { readonly ref: Ref; readonly edits: number }[] = [];
-	const editsTo = (ref: Ref): number => {
-		const isPiece = wanted.length >= shortestPiece && wanted.length < refLength && ref.includes(wanted);
-		return isPiece ? 0 : distance(wanted, ref);
-	};
+	const isShort = wanted.length >= shortestPiece && wanted.length < refLength;
 	return {
 		consider(ref) {
-			const edits = editsTo(ref);
+			const edits = isShort && ref.includes(wanted) ? 0 : distance(wanted, ref);
 			if (edits > mostEdits || best.some((one) => one.ref === ref)) return;
 			best = [...best, { ref, edits }].sort((a, b) => a.edits - b.edits).slice(0, mostShown);
 		},
