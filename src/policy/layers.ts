@@ -1,6 +1,6 @@
 import { parse, TomlError } from "smol-toml";
 import { checkPolicyLayer, inspectPolicyLayer, type PolicyInspection, policyFields } from "./check.ts";
-import { invalidPolicy, nearestName, quote } from "./errors.ts";
+import { invalidPolicy, quote, suggestion } from "./errors.ts";
 import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
@@ -10,11 +10,11 @@ import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
  * elsewhere.
  */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
-	const set = layers.reduce(mergeLayers, {});
+	const set = layers.reduce<PolicyLayer>(mergeTables, {});
 	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);
 	const start = presets[preset].policy;
 	const sameLocale = set.locale === undefined || set.locale === start.locale;
-	return parseOnce({ ...mergeLayers(sameLocale ? start : withoutTemplates(start), set), preset });
+	return parseOnce({ ...mergeTables(sameLocale ? start : withoutTemplates(start), set), preset });
 }
 
 // Every call asks for its policy, and checking one takes longer than reading a short conversation.
@@ -26,11 +26,8 @@ function parseOnce(layer: PolicyLayer): Policy {
 	const key = JSON.stringify(layer);
 	const policy = parsed.get(key) ?? frozen(policySchema.parse(layer));
 	parsed.delete(key);
+	if (parsed.size >= mostParsed) parsed.delete(parsed.keys().next().value ?? "");
 	parsed.set(key, policy);
-	for (const oldest of parsed.keys()) {
-		if (parsed.size <= mostParsed) break;
-		parsed.delete(oldest);
-	}
 	return policy;
 }
 
@@ -43,26 +40,22 @@ function frozen<Value>(value: Value): Value {
 /** A preset's own templates are worded in its own locale, and would stand out in any other. */
 function withoutTemplates(layer: PolicyLayer): PolicyLayer {
 	const kept = (value: unknown): unknown => {
-		if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+		if (!isTable(value)) return value;
 		const entries = Object.entries(value).filter(([key]) => !key.endsWith("_template"));
 		return Object.fromEntries(entries.map(([key, inner]) => [key, kept(inner)]));
 	};
 	return kept(layer) as PolicyLayer;
 }
 
-/** Lays one layer over another, field by field. Lists are replaced whole; neither argument is changed. */
-export function mergeLayers(below: PolicyLayer, above: PolicyLayer): PolicyLayer {
-	return mergeTables(below, above) as PolicyLayer;
-}
-
-function mergeTables(below: object, above: object): object {
+/** Lays one table over another, field by field. Lists are replaced whole; neither argument is changed. */
+function mergeTables<Table extends object>(below: Table, above: Table): Table {
 	const merged = new Map<string, unknown>(Object.entries(below));
 	for (const [key, value] of Object.entries(above)) {
 		if (value === undefined) continue;
 		const old = merged.get(key);
 		merged.set(key, isTable(old) && isTable(value) ? mergeTables(old, value) : value);
 	}
-	return Object.fromEntries(merged);
+	return Object.fromEntries(merged) as Table;
 }
 
 function isTable(value: unknown): value is object {
@@ -103,7 +96,7 @@ export function settingsLayer(settings: readonly string[]): PolicyLayer {
 		}
 		const checked = parseSetting(setting.slice(0, equals).trim(), setting.slice(equals + 1).trim());
 		problems.push(...checked.problems);
-		layer = mergeLayers(layer, checked.layer);
+		layer = mergeTables(layer, checked.layer);
 	}
 	if (problems.length > 0) throw invalidPolicy("--set", problems);
 	return layer;
@@ -134,7 +127,7 @@ const prefix = "PALIMPSEST_";
  */
 export function environmentLayer(environment: Environment): PolicyLayer {
 	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
-	const known = [...keys.keys(), ...Object.keys(otherVariables)];
+	const known = [...keys.keys(), ...Object.keys(otherVariables)].map((name) => name.slice(prefix.length));
 	const problems: string[] = [];
 	let layer: PolicyLayer = {};
 	for (const [name, text] of Object.entries(environment)) {
@@ -143,14 +136,11 @@ export function environmentLayer(environment: Environment): PolicyLayer {
 		if (key !== undefined) {
 			const checked = parseSetting(key, text);
 			problems.push(...checked.problems.map((problem) => `${name} sets ${problem}`));
-			layer = mergeLayers(layer, checked.layer);
+			layer = mergeTables(layer, checked.layer);
 		} else if (!Object.hasOwn(otherVariables, name)) {
-			const near = nearestName(
-				name.slice(prefix.length),
-				known.map((one) => one.slice(prefix.length)),
-			);
+			const near = suggestion(name.slice(prefix.length), known).replace("mean ", `mean ${prefix}`);
 			const shown = /^[A-Z0-9_]{1,80}$/i.test(name) ? name : quote(name);
-			problems.push(`${shown}: unknown variable.${near === null ? "" : ` Did you mean ${prefix}${near}?`}`);
+			problems.push(`${shown}: unknown variable.${near}`);
 		}
 	}
 	if (problems.length > 0) throw invalidPolicy("the environment", problems);
@@ -162,10 +152,8 @@ export function environmentLayer(environment: Environment): PolicyLayer {
  * stands, except for `null`, which TOML lacks.
  */
 function parseSetting(key: string, text: string): PolicyInspection {
-	const value = readValue(text);
-	return inspectPolicyLayer(
-		key.split(".").reduceRight<unknown>((inner, part) => Object.fromEntries([[part, inner]]), value),
-	);
+	const table = (inner: unknown, part: string) => Object.fromEntries([[part, inner]]);
+	return inspectPolicyLayer(key.split(".").reduceRight<unknown>(table, readValue(text)));
 }
 
 function readValue(text: string): unknown {
