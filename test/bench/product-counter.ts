@@ -15,7 +15,7 @@ export interface ProductCounter {
 
 /** Loads it from the build. */
 export async function loadProductCounter(): Promise<ProductCounter> {
-	const { loadCounter } = await importBuilt<{ loadCounter: typeof LoadCounter }>("tokens/load-counter.ts");
+	const { loadCounter } = await importBuilt<{ loadCounter: typeof LoadCounter }>("tokens/counter.ts");
 	const { createCounter } = await importBuilt<{ createCounter: typeof CreateCounter }>("tokens/create-counter.ts");
 	const { readEncoding } = await importBuilt<{ readEncoding: typeof ReadEncoding }>("tokens/read-encoding.ts");
 	const encoding = readEncoding("o200k_base");
