@@ -1,12 +1,9 @@
 import { chatModelParams, DEFAULT_ENCODING, modelToEncodingMap } from "gpt-tokenizer/mapping";
 
-/** The name of an encoding. */
-export type EncodingName = (typeof encodingNames)[number];
-
 /** The encodings counted here: those of OpenAI's chat models since GPT-3.5. */
 export const encodingNames = ["o200k_base", "cl100k_base", "o200k_harmony"] as const;
 
-const encodings = new Set<string>(encodingNames);
+export type EncodingName = (typeof encodingNames)[number];
 
 /** Names that the mapping does not list: of both sizes, as Ollama has them (`gpt-oss:20b`), and Azure's of gpt-3.5-turbo. */
 const otherNames: readonly (readonly [string, EncodingName])[] = [
@@ -31,13 +28,9 @@ export function encodingForModel(model: string): EncodingName | undefined {
 		.replace(/^(?:ft:|(?:[a-z-]+\.)?openai\.)/, "");
 	for (let end = name.length; end > 0; end = Math.max(name.lastIndexOf("-", end - 1), name.lastIndexOf(":", end - 1))) {
 		const encoding = modelEncodings.get(name.slice(0, end));
-		if (encoding !== undefined) return isEncodingName(encoding) ? encoding : undefined;
+		if (encoding !== undefined) return encodingNames.find((one) => one === encoding);
 	}
 	return undefined;
-}
-
-function isEncodingName(name: string): name is EncodingName {
-	return encodings.has(name);
 }
 
 function readModelEncodings(): Map<string, string> {

@@ -55,8 +55,8 @@ const parts: readonly (readonly [RegExp, FamilyName])[] = [
 	[/grok|kimi|moonshot|glm|nova|minimax|gpt-|\bo\d|codex/, "unmeasured"],
 ];
 
-/** What the makers that the catalogue knows call their models, where the name itself does not tell. */
-const providers: Readonly<Record<string, FamilyName>> = {
+/** The families of the makers that the catalogue knows, for names that do not tell. */
+const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 	anthropic: "claude",
 	google: "gemini",
 	mistral: "mistral",
@@ -76,10 +76,7 @@ export async function familyOfModel(model: string): Promise<FamilyName> {
 	// A distilled model has the tokenizer of the model that it was distilled into.
 	const own = name.slice(name.indexOf("distill") + 1);
 	const named = parts.find(([part]) => part.test(own))?.[1];
-	const provider = named === undefined ? (await findInCatalogue(model))?.provider : undefined;
-	const family =
-		named ?? (provider !== undefined && Object.hasOwn(providers, provider) ? providers[provider] : undefined);
-	if (family === undefined) return "unknown";
+	const family = named ?? familiesOfProviders[(await findInCatalogue(model))?.provider ?? ""] ?? "unknown";
 	return family === "claude" && !isEarlyClaude(name) ? "claude-4.7" : family;
 }
 
@@ -97,13 +94,6 @@ export function versionOfClaude(model: string): number | undefined {
 	// Eight digits are a date, no version.
 	const version = /claude-(?:[a-z]+-)?v?(\d{1,2})(?!\d)(?:[.-](\d)(?!\d))?/.exec(model.toLowerCase());
 	return version ? Number(`${version[1]}.${version[2] ?? 0}`) : undefined;
-}
-
-/** Models that share a tokenizer which is not counted here, and what is known of it. */
-export interface ModelFamily {
-	readonly encoding: EncodingName;
-	/** Tokens of theirs for each of `encoding`. */
-	readonly scale: TokenScale;
 }
 
 /**
@@ -144,37 +134,33 @@ export const modelFamilies = {
 	unmeasured: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.1, high: 1.34 } },
 	/** A model of which nothing is known: the band of all families. */
 	unknown: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.2, high: 1.95 } },
-} as const satisfies Readonly<Record<string, ModelFamily>>;
+} as const satisfies Readonly<Record<string, { readonly encoding: EncodingName; readonly scale: TokenScale }>>;
 
-export type FamilyName = keyof typeof modelFamilies;
+type FamilyName = keyof typeof modelFamilies;
 
 /** Whose models are offered to those who type a name; any other name is taken as well. */
 const makers = ["anthropic", "openai", "google", "x-ai", "mistral", "deepseek", "moonshotai"] as const;
 
 /** Names of models in the bundled catalogue that begin as typed, sorted. The first call loads the catalogue. */
 export async function modelNames(typed: string): Promise<string[]> {
-	const { findProvider } = await import("@pydantic/genai-prices");
 	const begin = typed.trim().toLowerCase();
-	const names = makers.flatMap((providerId) => findProvider({ providerId })?.models.map(({ id }) => id) ?? []);
-	return [...new Set(names)].filter((name) => name.toLowerCase().startsWith(begin)).sort();
+	const listed = (await Promise.all(makers.map(modelsOfProvider))).flat();
+	const names = new Set(listed.map(({ name }) => name));
+	return [...names].filter((name) => name.toLowerCase().startsWith(begin)).sort();
 }
 
-/** A model that another one is taken to be like. */
-export interface Relative {
+/** A model that another one is taken to be like, and its context window. */
+interface Relative {
 	readonly name: string;
-	/** Its context window. */
 	readonly tokens: number;
 }
 
-interface Family {
-	/** Finds the family's name at the start of a model's name. What stands behind it says the version and the tier. */
-	readonly pattern: RegExp;
-	/** The catalogue's providers whose models are the relatives: the makers, or else those that serve most of them. */
-	readonly listedBy: readonly string[];
-}
-
-/** Families of models whose later versions are named after the earlier ones. The first pattern that matches decides. */
-const families: readonly Family[] = [
+/**
+ * Families of models whose later versions are named after the earlier ones. The first pattern that matches decides; the text
+ * behind it says the version and the tier. The relatives are listed by the catalogue's providers, the makers or else those
+ * that serve most of them.
+ */
+const families: readonly { readonly pattern: RegExp; readonly listedBy: readonly string[] }[] = [
 	{ pattern: /claude/, listedBy: ["anthropic"] },
 	{ pattern: /gpt-oss/, listedBy: ["openai"] },
 	{ pattern: /(?:chat)?gpt/, listedBy: ["openai"] },
@@ -201,12 +187,12 @@ const families: readonly Family[] = [
 const tierWords =
 	/^(?:opus|sonnet|haiku|fable|instant|premier|ultra|pro|flash|lite|nano|micro|mini|tiny|small|medium|large|max|plus|turbo|light|air|fast|heavy|coder?|codex|scout|maverick|4o)$/;
 
-/** What is no chat model, or has a window of its own kind: such models neither give nor take a window. */
+/** Models that are no chat models, or have a window of another kind, neither give nor take a window. */
 const specialWords =
 	/^(?:image|audio|tts|realtime|live|transcribe|embed(?:ding)?s?|ocr|guard|safeguard|vision|vl|voice|sonic|search|omni|distill|extended|\d+(?:\.\d+)?v)$/;
 
 interface ModelName {
-	readonly family: Family;
+	readonly family: (typeof families)[number];
 	/** 4.5 of `claude-sonnet-4-5`; `undefined` where the name says none. */
 	readonly version: number | undefined;
 	/** The tier words, sorted. */
@@ -219,7 +205,7 @@ interface ModelName {
  * (`pro`, `mini`, `opus` …) counts first, then the version, where a later version is never taken for an earlier one: windows
  * have grown. Of several that are as near it is the one with the smallest window. `undefined` where there is none.
  */
-export async function nearestRelative(
+async function nearestRelative(
 	model: string,
 	documented: (name: string) => number | undefined,
 ): Promise<Relative | undefined> {
@@ -275,24 +261,23 @@ function withoutDates(rest: string): string {
 
 /** The first number that is no size: 4.5 of `-sonnet-4-5`, 3.1 of `-v3p1-8b`, 2.5 of `-k2.5`. */
 function versionIn(rest: string): number | undefined {
-	const azure = /^-35-/.exec(rest);
-	if (azure) return 3.5;
+	// Azure's names leave out the dot.
+	if (rest.startsWith("-35-")) return 3.5;
 	const version = /(?:^|[-.])[vkm]?([1-9]\d?)(?:[.p-](\d{1,2})(?![\dbkp]))?(?![\dbk])/.exec(rest);
 	return version ? Number(`${version[1]}.${version[2] ?? 0}`) : undefined;
 }
 
 function nearestVersions<Named extends ModelName>(models: readonly Named[], asked: ModelName): readonly Named[] {
 	if (asked.version === undefined && !asked.isLatest) return models;
-	const most = asked.version ?? Number.POSITIVE_INFINITY;
-	const versions = models.flatMap(({ version }) => (version !== undefined && version <= most ? [version] : []));
-	const nearest = Math.max(...versions);
+	const { version: most = Number.POSITIVE_INFINITY } = asked;
+	const nearest = Math.max(
+		...models.map(({ version = Number.NaN }) => (version <= most ? version : Number.NEGATIVE_INFINITY)),
+	);
 	return models.filter(({ version }) => version === nearest);
 }
 
 function smallestWindow(models: readonly Relative[]): Relative | undefined {
-	const tokens = Math.min(...models.map((model) => model.tokens));
-	const name = models.find((model) => model.tokens === tokens)?.name;
-	return name === undefined ? undefined : { name, tokens };
+	return models.toSorted((one, other) => one.tokens - other.tokens)[0];
 }
 
 /** US dollars for a million tokens; those of a call that is larger than a tier's start all cost what the tier says. */
@@ -300,9 +285,9 @@ export type CataloguedPrice =
 	| number
 	| { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
 
-/** What the bundled price catalogue says of a model. */
-export interface CataloguedModel {
-	/** The catalogue's id of the provider, such as `anthropic` or `x-ai`; of whoever serves the model, not its maker. */
+/** A model in the bundled price catalogue. */
+interface CataloguedModel {
+	/** The catalogue's id of the provider that serves the model, such as `anthropic` or `x-ai`. */
 	readonly provider: string;
 	/** Tokens; `undefined` where it is listed without. */
 	readonly contextWindow: number | undefined;
@@ -331,12 +316,7 @@ export async function findInCatalogue(model: string): Promise<CataloguedModel | 
 	return undefined;
 }
 
-interface Spelling {
-	name: string;
-	provider?: string;
-}
-
-function* spellings(model: string): Generator<Spelling> {
+function* spellings(model: string): Generator<{ readonly name: string; readonly provider?: string }> {
 	yield { name: model };
 	const segments = model.split("/");
 	const last = segments.at(-1) ?? model;
@@ -354,16 +334,8 @@ function positiveInteger(value: number | undefined): number | undefined {
 	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** A model as a provider of the catalogue lists it. */
-export interface ListedModel {
-	/** The provider's own name of it. */
-	readonly name: string;
-	/** Tokens; `undefined` where it is listed without. */
-	readonly contextWindow: number | undefined;
-}
-
-/** Every model that a provider of the catalogue lists; none for a provider that it does not know. */
-export async function modelsOfProvider(providerId: string): Promise<readonly ListedModel[]> {
+/** Every model that a provider of the catalogue lists, by its own name; none for a provider that it does not know. */
+async function modelsOfProvider(providerId: string) {
 	const { findProvider } = await import("@pydantic/genai-prices");
 	const models = findProvider({ providerId })?.models ?? [];
 	return models.map(({ id, context_window }) => ({ name: id, contextWindow: positiveInteger(context_window) }));

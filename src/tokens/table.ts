@@ -2,11 +2,10 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createPieceBytes, hashBytes, lastWordMask, type PieceBytes } from "./pieces.ts";
 
-/** The tables that are told apart here; o200k_harmony's is o200k_base's. */
+/** The encodings that have a table of their own; o200k_harmony's is o200k_base's. */
 export type TableName = "o200k_base" | "cl100k_base";
 
 const sizes: Record<TableName, number> = { o200k_base: 199_998, cl100k_base: 100_256 };
-
 const lineFeed = 10;
 
 /** The 6 bits of each character of base64, and 64 for every other byte. */
@@ -84,10 +83,7 @@ export interface TokenTable {
 }
 
 // 18 bits hold the ranks of every table of OpenAI's.
-const rankBits = 18;
-
-const rankMask = (1 << rankBits) - 1;
-
+const rankMask = (1 << 18) - 1;
 const filterMask = (1 << 18) - 1;
 
 /** Builds the table of the tokens whose bytes and starts are given, in the order of their ranks. */

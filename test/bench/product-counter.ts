@@ -1,8 +1,4 @@
-import type {
-	createCounter as CreateCounter,
-	loadCounter as LoadCounter,
-	readEncoding as ReadEncoding,
-} from "../../src/tokens/counter.ts";
+import type * as Counter from "../../src/tokens/counter.ts";
 import { importBuilt } from "./import-built.ts";
 
 /** The product's counter of o200k_base. */
@@ -15,9 +11,7 @@ export interface ProductCounter {
 
 /** Loads it from the build. */
 export async function loadProductCounter(): Promise<ProductCounter> {
-	const { loadCounter } = await importBuilt<{ loadCounter: typeof LoadCounter }>("tokens/counter.ts");
-	const { createCounter } = await importBuilt<{ createCounter: typeof CreateCounter }>("tokens/create-counter.ts");
-	const { readEncoding } = await importBuilt<{ readEncoding: typeof ReadEncoding }>("tokens/read-encoding.ts");
+	const { createCounter, loadCounter, readEncoding } = await importBuilt<typeof Counter>("tokens/counter.ts");
 	const encoding = readEncoding("o200k_base");
 	return {
 		count: await loadCounter("o200k_base"),
