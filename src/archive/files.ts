@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import { lstatSync, statSync } from "node:fs";
 import { readFile, rename, rm, utimes } from "node:fs/promises";
 import path from "node:path";
-import type { Retention, Sweep } from "./archive.ts";
 import {
 	holds,
 	inFolder,
@@ -15,7 +14,8 @@ import {
 	statIfThere,
 	syncFolder,
 	undefinedIfAbsent,
-} from "./disk.ts";
+} from "../files/disk.ts";
+import type { Retention, Sweep } from "./archive.ts";
 import {
 	type About,
 	type Driver,

@@ -17,10 +17,7 @@ export interface RetryPolicy {
 	readonly maxRetries: number;
 	/** Wait before the first retry, in ms; it doubles with each further one. By default 2 000: 2, 4 and 8 s (seed 4, task 2). */
 	readonly baseDelayMs: number;
-	/**
-	 * Share of a wait that chance may add to it, from 0 (never, the default) to 1 (at most twice the wait), so that many
-	 * clients do not come back at the same moment. It never makes a wait shorter.
-	 */
+	/** Share of a wait, 0 (the default) to 1, that chance may add to it, so that many clients do not retry at once. */
 	readonly jitter: number;
 	/** Longest wait that a `Retry-After` can ask for, in ms; 60 000 by default. */
 	readonly longestRetryAfterMs: number;
@@ -40,20 +37,15 @@ export interface Patience {
 
 /** One request to a model. */
 export interface ChatRequest {
-	readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+	readonly messages: AskForLess;
 	readonly maxTokens: number;
 	readonly signal: AbortSignal;
 }
 
-/** The outcome of one request. After an abort it is a failure of any kind. */
+/** The outcome of one request. `retryAfter` is the `Retry-After` field as it came. */
 export type ChatOutcome =
 	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
-	| {
-			readonly kind: "failure";
-			readonly error: SummariserError;
-			/** The `Retry-After` field of the answer, unread. */
-			readonly retryAfter?: string | undefined;
-	  };
+	| { readonly kind: "failure"; readonly error: SummariserError; readonly retryAfter?: string | undefined };
 
 /** A model that is asked once for each request, and never throws. */
 export interface ChatModel {
@@ -150,7 +142,10 @@ export function createPatientSummariser(
 		for (let asked = 0; ; asked += 1) {
 			const answer = await askUntilAnswered(messages);
 			if (answer.finishReason !== "length") return answer;
-			if (asked === maxRetries) throw alwaysCutOff(model, asked + 1, maxTokens);
+			if (asked === maxRetries) {
+				const message = `${model.location}: Each of ${asked + 1} answers was cut off at ${maxTokens} tokens. Allow more tokens, or summarise a shorter range.`;
+				throw new SummariserError("unknown", message, model.goodStatus);
+			}
 			messages = askForLess({ prompt, partial: answer.text, locale });
 			expected += guessSeconds(maxTokens);
 			tellPhase("asking_for_less");
@@ -185,16 +180,9 @@ const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
  */
 function parseRetryAfter(field: string | undefined, now: number): number | undefined {
 	const value = field?.trim() ?? "";
-	let ms: number;
-	if (/^\d+(?:\.\d+)?$/.test(value)) ms = Number(value) * 1_000;
-	else if (httpDate.test(value)) ms = Date.parse(value) - now;
-	else return undefined;
+	const date = httpDate.test(value) ? Date.parse(value) - now : Number.NaN;
+	const ms = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1_000 : date;
 	return ms > 0 ? Math.ceil(ms) : undefined;
-}
-
-function alwaysCutOff({ location, goodStatus }: ChatModel, tries: number, maxTokens: number): SummariserError {
-	const message = `${location}: Each of ${tries} answers was cut off at ${maxTokens} tokens. Allow more tokens, or summarise a shorter range.`;
-	return new SummariserError("unknown", message, goodStatus);
 }
 
 function closed(): SummariserError {
@@ -216,13 +204,22 @@ const unfinished: Readonly<Record<string, string>> = {
 	insufficientsystemresource: "a text that broke off",
 };
 
-/** Says in words why an answer is no summary, where the model's reason to stop tells so. */
-export function whyUnfinished(reason: unknown): string | undefined {
+/** The error for an answer that is no summary, with the thing that it is in words. */
+export type Unusable = (what: string) => SummariserError;
+
+/** Refuses an answer whose reason to stop says that it is no summary. */
+export function requireFinished(reason: unknown, unusable: Unusable): void {
 	const name = typeof reason === "string" ? reason.toLowerCase().replaceAll("_", "") : "";
-	return Object.hasOwn(unfinished, name) ? unfinished[name] : undefined;
+	const what = Object.hasOwn(unfinished, name) ? unfinished[name] : undefined;
+	if (what !== undefined) throw unusable(what);
 }
 
-/** Whether a value is an object, and no list. */
-export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
+/** The answer of a text. A cut answer may be empty: a model can spend all its tokens on thinking. */
+export function answerOf(
+	text: string,
+	finishReason: SummaryAnswer["finishReason"],
+	unusable: Unusable,
+): Omit<SummaryAnswer, "usage"> {
+	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
+	return { text, finishReason };
 }

@@ -1,18 +1,19 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
+import { isJsonObject } from "../engine/stringify.ts";
 import { PalimpsestError, SummariserError, type SummariserErrorCode } from "../errors.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import { checkOptions, number, optionsSchema, optionTypes, wholeNumber } from "../policy/options.ts";
 import { version } from "../version.ts";
 import {
+	answerOf,
 	type ChatModel,
 	type ChatOutcome,
 	type ChatRequest,
 	createPatientSummariser,
-	isPlainObject,
 	type Patience,
 	type RetryPolicy,
-	whyUnfinished,
+	requireFinished,
 } from "./ask.ts";
 import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser, type SummaryAnswer } from "./summariser.ts";
 
@@ -59,15 +60,12 @@ export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summar
 	checkOptions(options, "createOpenAiCompatible", endpointOptions);
 	const { model, retry } = options as Partial<OpenAiCompatibleOptions>;
 	if (retry !== undefined) checkOptions(retry, "createOpenAiCompatible.retry", retryOptions);
-	if (typeof model !== "string")
+	if (typeof model !== "string") {
 		throw wrongArgument("the option `model` of `createOpenAiCompatible`", "a string", model);
+	}
 	const { timeoutMs = defaultTimeoutMs } = options;
-	return createPatientSummariser({
-		...options,
-		name: endpointName(options.model),
-		model: createEndpointModel(options),
-		timeoutMs,
-	});
+	const endpoint = createEndpointModel(options);
+	return createPatientSummariser({ ...options, name: endpointName(model), model: endpoint, timeoutMs });
 }
 
 /** Statuses of a request that is sent again (seed 4, task 2); a connection that failed has none. */
@@ -121,12 +119,6 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 	};
 }
 
-interface Answer {
-	readonly status: number;
-	readonly retryAfter: string | undefined;
-	readonly body: string;
-}
-
 /** Milliseconds after which an idle connection is closed; servers commonly wait 5 s. */
 const idleMs = 4_000;
 /** Largest body of an answer, in bytes. */
@@ -142,7 +134,7 @@ function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;
 	const agent = new Agent({ keepAlive: true, timeout: idleMs });
 	return {
-		async post(body: string, signal: AbortSignal): Promise<Answer> {
+		async post(body: string, signal: AbortSignal) {
 			const response = await new Promise<IncomingMessage>((resolve, reject) => {
 				const length = { "content-length": String(Buffer.byteLength(body)) };
 				const sent = request(url, { method: "POST", agent, headers: { ...headers, ...length }, signal }, resolve);
@@ -181,20 +173,14 @@ function connectionError(location: string, error: unknown): SummariserError {
 }
 
 /** The fields of an error that are made for programs. Its message is not read: it may quote the prompt or the key. */
-interface ErrorFields {
-	readonly code: string | undefined;
-	readonly type: string | undefined;
-	readonly param: string | undefined;
-}
+type ErrorFields = Readonly<Record<"code" | "type" | "param", string | undefined>>;
 
 /**
  * The fields of an error, wherever they stand: under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (gateways
  * on FastAPI), or bare (Mistral, older vLLM).
  */
 function errorFieldsOf(value: unknown): ErrorFields {
-	const fields = [at(value, "error"), at(value, "detail"), value].find(
-		(one) => typeof one === "object" && one !== null,
-	);
+	const fields = [at(value, "error"), at(value, "detail"), value].find(isJsonObject);
 	return { code: word(at(fields, "code")), type: word(at(fields, "type")), param: word(at(fields, "param")) };
 }
 
@@ -203,15 +189,14 @@ function errorFieldsOf(value: unknown): ErrorFields {
  * with the status that it gives itself, or 200.
  */
 function errorInSuccess(value: unknown): { readonly status: number; readonly fields: ErrorFields } | undefined {
-	const error = at(value, "error");
-	if (typeof error !== "object" || error === null || at(value, "choices") !== undefined) return undefined;
+	if (!isJsonObject(at(value, "error")) || at(value, "choices") !== undefined) return undefined;
 	const fields = errorFieldsOf(value);
 	const status = Number(fields.code);
 	return { status: status >= 400 && status < 600 ? status : 200, fields };
 }
 
 function at(value: unknown, key: string): unknown {
-	return isPlainObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
+	return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
 /** A value of a field for programs; a longer one is prose. */
@@ -282,8 +267,7 @@ function classify(status: number, { code = "", type = "", param = "" }: ErrorFie
 const cutOff = new Set(["length", "max_tokens", "model_length"]);
 
 /**
- * Reads a chat completion and checks every part of it. A cut answer may be empty: a model can spend all its tokens on
- * thinking.
+ * Reads a chat completion and checks every part of it.
  *
  * @throws SummariserError `context_too_long` where the endpoint says that the window is full, `unknown` where there is
  * no text, or the model refused, broke off or called a tool.
@@ -291,28 +275,22 @@ const cutOff = new Set(["length", "max_tokens", "model_length"]);
 function readCompletion(completion: unknown): SummaryAnswer {
 	const unusable = (what: string) =>
 		new SummariserError("unknown", `The model's endpoint answers with ${what}, not with a summary.`, 200);
-	if (!isPlainObject(completion)) throw unusable("something that is no chat completion");
+	if (!isJsonObject(completion)) throw unusable("something that is no chat completion");
 	const choice: unknown = Array.isArray(completion.choices) ? completion.choices[0] : undefined;
-	if (!isPlainObject(choice) || !isPlainObject(choice.message)) throw unusable("no choice");
-
+	if (!isJsonObject(choice) || !isJsonObject(choice.message)) throw unusable("no choice");
 	const reason = choice.finish_reason;
 	if (reason === "model_context_window_exceeded") {
 		throw new SummariserError("context_too_long", "The prompt fills the model's context window.", 200);
 	}
-	const other = whyUnfinished(reason) ?? answerOfOtherKind(choice.message);
-	if (other !== undefined) throw unusable(other);
+	requireFinished(reason, unusable);
+	// A text beside a refusal or a call is no summary.
+	const { content, refusal, tool_calls, function_call } = choice.message;
+	if (typeof refusal === "string" && refusal !== "") throw unusable("a refusal");
+	if ((Array.isArray(tool_calls) && tool_calls.length > 0) || isJsonObject(function_call))
+		throw unusable("a tool call");
 	const finishReason = cutOff.has(String(reason)) ? "length" : reason === "stop" ? "stop" : "other";
-	const text = textOf(choice.message.content);
-	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
 	const usage = usageOf(completion.usage);
-	return { text, finishReason, ...(usage ? { usage } : {}) };
-}
-
-/** A refusal or a call beside the text, which is then no summary, but the words that go with it. */
-function answerOfOtherKind({ refusal, tool_calls, function_call }: Readonly<Record<string, unknown>>) {
-	if (typeof refusal === "string" && refusal !== "") return "a refusal";
-	const isCall = (Array.isArray(tool_calls) && tool_calls.length > 0) || isPlainObject(function_call);
-	return isCall ? "a tool call" : undefined;
+	return { ...answerOf(textOf(content), finishReason, unusable), ...(usage ? { usage } : {}) };
 }
 
 /** A content is a text or, from models that show their thinking, a list of parts. */

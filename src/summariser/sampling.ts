@@ -1,27 +1,22 @@
+import { isJsonObject } from "../engine/stringify.ts";
 import { SummariserError, type SummariserErrorCode } from "../errors.ts";
 import {
-	type ChatModel,
+	answerOf,
 	type ChatOutcome,
 	type ChatRequest,
 	createPatientSummariser,
-	isPlainObject,
 	type Patience,
-	whyUnfinished,
+	requireFinished,
 } from "./ask.ts";
 import type { Summariser, SummaryAnswer } from "./summariser.ts";
 
-/** A message as `sampling/createMessage` of the Model Context Protocol takes it. */
-export interface SamplingMessage {
-	role: "user" | "assistant";
-	content: { type: "text"; text: string };
-}
-
-/** The parameters of `sampling/createMessage`. */
+/**
+ * The parameters of `sampling/createMessage` of the Model Context Protocol. The prompt holds everything that the model needs:
+ * the client adds no context of its own.
+ */
 export interface SamplingRequest {
-	messages: SamplingMessage[];
-	/** Most tokens of the answer. */
+	messages: { role: "user" | "assistant"; content: { type: "text"; text: string } }[];
 	maxTokens: number;
-	/** The prompt holds all that the model needs; the client adds no context of its own. */
 	includeContext: "none";
 }
 
@@ -65,14 +60,9 @@ export function createSamplingSummariser(options: SamplingOptions): Summariser {
 			return { kind: "failure", error: samplingError(error) };
 		}
 	};
-	const model: ChatModel = {
-		location,
-		goodStatus: undefined,
-		ask,
-		isRetried: ({ code }) => code === "timeout",
-		// The signal of a request ends it.
-		close: () => undefined,
-	};
+	const isRetried = ({ code }: SummariserError) => code === "timeout";
+	// The signal of a request ends it, so that there is nothing to close.
+	const model = { location, goodStatus: undefined, ask, isRetried, close: () => undefined };
 	return createPatientSummariser({ ...options, name: "sampling", model, timeoutMs });
 }
 
@@ -108,8 +98,8 @@ const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string
  */
 function samplingError(error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
-	const number = isPlainObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;
-	const [code, said] = (number === undefined ? undefined : knownErrors[number]) ?? ["unknown", "The request failed"];
+	const number = isJsonObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;
+	const [code, said] = knownErrors[number ?? 0] ?? ["unknown", "The request failed"];
 	const shown = number === undefined ? "" : ` (JSON-RPC error ${number})`;
 	return new SummariserError(code, `${location}: ${said}${shown}.`);
 }
@@ -119,25 +109,22 @@ const longest = 4 * 1024 * 1024;
 
 /**
  * Reads the result of `sampling/createMessage` and checks every part of it: one block of content or, since revision
- * 2025-11-25 of the protocol, a list of them. A cut answer may be empty: a model can spend all its tokens on thinking.
+ * 2025-11-25 of the protocol, a list of them.
  *
  * @throws SummariserError `unknown` where there is no text, anything but text, or the model refused or broke off.
  */
 function readSampled(result: unknown): SummaryAnswer {
-	if (!isPlainObject(result)) throw unusable("something that is no message");
+	if (!isJsonObject(result)) throw unusable("something that is no message");
 	const { content, stopReason } = result;
-	const unfinished = whyUnfinished(stopReason);
-	if (unfinished !== undefined) throw unusable(unfinished);
+	requireFinished(stopReason, unusable);
 	const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
 	const text = blocks.map(textOf).join("");
 	if (text.length > longest) throw unusable(`more than ${longest} characters`);
-	const finishReason = stopReason === "maxTokens" ? "length" : stopReason === "endTurn" ? "stop" : "other";
-	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
-	return { text, finishReason };
+	return answerOf(text, stopReason === "maxTokens" ? "length" : stopReason === "endTurn" ? "stop" : "other", unusable);
 }
 
 function textOf(block: unknown): string {
-	if (!isPlainObject(block)) throw unusable("content that cannot be read");
+	if (!isJsonObject(block)) throw unusable("content that cannot be read");
 	if (block.type === "tool_use" || block.type === "tool_result") throw unusable("a tool call");
 	if (block.type !== "text" || typeof block.text !== "string") throw unusable("content other than text");
 	return block.text;

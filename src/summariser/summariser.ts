@@ -1,5 +1,5 @@
-// The parts that all summarisers share. A server loads this file when it starts, so it imports no other file of ours: the
-// first call that needs a summary loads the code that asks a model.
+// A server loads this file when it starts, so it imports nothing of ours but types: the first call that needs a summary
+// loads the code that asks a model.
 import { setTimeout as pause } from "node:timers/promises";
 import type { SummariserErrorCode } from "../errors.ts";
 import type { LocaleName } from "../policy/names.ts";
@@ -28,7 +28,7 @@ export interface SummaryAnswer {
 }
 
 /** A request failed and is sent again after a wait (seed 4, task 2). */
-export interface RetryProgress {
+interface RetryProgress {
 	readonly kind: "retry";
 	/** The number of this retry, from 1. */
 	readonly attempt: number;
@@ -50,7 +50,7 @@ export interface RetryProgress {
 export type SummaryPhase = "asking" | "waiting" | "asking_for_less" | "splitting" | "joining";
 
 /** How far the call is. */
-export interface PhaseProgress {
+interface PhaseProgress {
 	readonly kind: "phase";
 	readonly phase: SummaryPhase;
 	/** Seconds since the call began. */
@@ -59,6 +59,7 @@ export interface PhaseProgress {
 	readonly expected: number;
 }
 
+/** What an observer of a summary is told. */
 export type SummaryProgress = RetryProgress | PhaseProgress;
 
 /** Writes summaries: the model of an endpoint, the client's own model, or the caller's. */
@@ -98,18 +99,11 @@ export const systemClock: Clock = {
 	sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => signal.throwIfAborted()),
 };
 
-/** A signal that is aborted when one of several is. */
-export interface JoinedSignal {
-	readonly signal: AbortSignal;
-	/** Removes the listeners from the signals that were joined. */
-	readonly release: () => void;
-}
-
 /**
- * Joins signals until they are released. `AbortSignal.any` does not serve: on Node 20 and 22 each signal that it makes
- * leaves an entry on its sources for as long as they live, and one source is the signal of a server.
+ * A signal that is aborted when one of several is, until it is released. `AbortSignal.any` does not serve: on Node 20 and 22
+ * each signal that it makes leaves an entry on its sources for as long as they live, and one source is the signal of a server.
  */
-export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): JoinedSignal {
+export function joinSignals(...signals: readonly (AbortSignal | undefined)[]) {
 	const joined = signals.filter((signal) => signal !== undefined);
 	const controller = new AbortController();
 	const abort = (): void => controller.abort(joined.find(({ aborted }) => aborted)?.reason);
