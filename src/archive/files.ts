@@ -55,9 +55,6 @@ export function createFilesDriver(options: {
 		return read.flatMap((about) => about ?? []);
 	};
 
-	const textsIn = async (bucket: string): Promise<string[]> =>
-		(await namesIn(bucket)).filter((name) => readName(name).is === "text");
-
 	const find = async (toolCallId: string): Promise<Stored[]> => {
 		const call = callKey(toolCallId);
 		const found: Stored[] = [];
@@ -71,40 +68,45 @@ export function createFilesDriver(options: {
 		return found;
 	};
 
+	const read = async (hash: string): Promise<AsyncGenerator<Buffer> | undefined> => {
+		const handle = await openToRead(layout.text(hash));
+		if (handle === undefined) return undefined;
+		const { mtimeMs } = await handle.stat();
+		// On a read-only file system a text can be read, but not marked as used.
+		await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
+		return readingFrom(folder, piecesOf(handle));
+	};
+
+	const clear = async (): Promise<number> => {
+		const texts = (await Promise.all(layout.buckets.map(textsIn))).flat();
+		await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
+		verified.clear();
+		return texts.length;
+	};
+
+	const using = <T>(use: () => Promise<T>) => usingPlace(folder, use);
 	return {
 		location: folder,
-		write: (entries) => usingPlace(folder, () => writeEntries(entries, { layout, verified, now })),
-		hashesFrom: (prefix) =>
-			usingPlace(folder, async () =>
-				(await textsIn(layout.textFolder(prefix))).filter((hash) => hash.startsWith(prefix)),
-			),
-		read: (hash) =>
-			usingPlace(folder, async () => {
-				const handle = await openToRead(layout.text(hash));
-				if (handle === undefined) return undefined;
-				const { mtimeMs } = await handle.stat();
-				// On a read-only file system a text can be read, but not marked as used.
-				await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
-				return readingFrom(folder, piecesOf(handle));
-			}),
+		write: (entries) => using(() => writeEntries(entries, { layout, verified, now })),
+		hashesFrom: async (prefix) =>
+			(await using(() => textsIn(layout.textFolder(prefix)))).filter((hash) => hash.startsWith(prefix)),
+		read: (hash) => using(() => read(hash)),
 		distrust: (hash) => verified.delete(hash),
-		aboutsOf: (hash) => usingPlace(folder, () => aboutsOf(hash)),
-		find: (toolCallId) => usingPlace(folder, () => find(toolCallId)),
+		aboutsOf: (hash) => using(() => aboutsOf(hash)),
+		find: (toolCallId) => using(() => find(toolCallId)),
 		async *hashes() {
-			for (const bucket of layout.buckets) yield* await usingPlace(folder, () => textsIn(bucket));
+			for (const bucket of layout.buckets) yield* await using(() => textsIn(bucket));
 		},
-		holdings: () => usingPlace(folder, async () => holdingsOf(await holdingsIn(layout))),
-		claimSweep: () => usingPlace(folder, () => claimSweep(layout.sweepMarker, now())),
-		sweep: (time) => usingPlace(folder, () => sweepFiles(layout, retention, time)),
-		clear: () =>
-			usingPlace(folder, async () => {
-				const counts = await Promise.all(layout.buckets.map(async (bucket) => (await textsIn(bucket)).length));
-				await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
-				verified.clear();
-				return counts.reduce((sum, count) => sum + count, 0);
-			}),
+		holdings: async () => holdingsOf(await using(() => holdingsIn(layout))),
+		claimSweep: () => using(() => claimSweep(layout.sweepMarker, now())),
+		sweep: (time) => using(() => sweepFiles(layout, retention, time)),
+		clear: () => using(clear),
 		async close() {},
 	};
+}
+
+async function textsIn(bucket: string): Promise<string[]> {
+	return (await namesIn(bucket)).filter((name) => readName(name).is === "text");
 }
 
 /** Turns a failure while reading into `archive_unavailable`. */
@@ -297,8 +299,7 @@ async function claimSweep(marker: string, now: number): Promise<boolean> {
 async function holdingsIn(layout: Layout): Promise<Holding[]> {
 	const holdings: Holding[] = [];
 	for (const bucket of layout.buckets) {
-		const texts = (await namesIn(bucket)).filter((name) => readName(name).is === "text");
-		await inParallel(texts, 2 * atATime, async (hash) => {
+		await inParallel(await textsIn(bucket), 2 * atATime, async (hash) => {
 			const found = await statIfThere(path.join(bucket, hash));
 			if (found?.isFile()) holdings.push({ hash, bytes: found.size, usedAt: found.mtimeMs });
 		});
@@ -322,7 +323,8 @@ async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime)
 	const gone = new Set(removed.map(({ hash }) => hash));
 	const kept = new Set(holdings.filter(({ hash }) => !gone.has(hash)).map(({ hash }) => hash));
 	for (const bucket of [...layout.buckets, ...layout.callBuckets]) {
-		await removeLeftovers({ bucket, kept, layout, now: time.now });
+		const names = await namesIn(bucket);
+		await inParallel(names, 2 * atATime, (name) => removeLeftover(path.join(bucket, name), kept, time.now));
 	}
 	if (!intent && before !== undefined) await rm(layout.sweepIntent, { force: true });
 	return sweepOf(holdings, removed);
@@ -346,28 +348,20 @@ async function removeUnlessUsed(text: string, unusedSince: number): Promise<bool
 	return true;
 }
 
-/** Removes unfinished files, and the records and names of texts that are gone. */
-async function removeLeftovers(where: {
-	readonly bucket: string;
-	readonly kept: ReadonlySet<string>;
-	readonly layout: Layout;
-	readonly now: number;
-}): Promise<void> {
-	const { bucket, kept, layout, now } = where;
-	await inParallel(await namesIn(bucket), 2 * atATime, async (name) => {
-		const named = readName(name);
-		const isRecord = named.is === "about" || named.is === "call";
-		const isLeftover = isRecord ? !kept.has(named.hash) : named.is === "temporary" || named.is === "set-aside";
-		const file = path.join(bucket, name);
-		const found = isLeftover ? await statIfThere(file) : undefined;
-		if (found === undefined) return;
-		if (named.is === "set-aside") {
-			// A sweep ended half-way. The text goes back, and the next sweep judges it again.
-			const isBeingSwept = now - found.ctimeMs < safeForMs && found.ctimeMs <= now;
-			if (!isBeingSwept) await rename(file, layout.text(named.hash)).catch(undefinedIfAbsent);
-			return;
-		}
-		// A young file may belong to a text that is being written.
-		if (now - found.mtimeMs >= safeForMs) await rm(file, { force: true });
-	});
+/** Removes an unfinished file, or the record or name of a text that is gone. */
+async function removeLeftover(file: string, kept: ReadonlySet<string>, now: number): Promise<void> {
+	const named = readName(path.basename(file));
+	const isRecord = named.is === "about" || named.is === "call";
+	const isLeftover = isRecord ? !kept.has(named.hash) : named.is === "temporary" || named.is === "set-aside";
+	const found = isLeftover ? await statIfThere(file) : undefined;
+	if (found === undefined) return;
+	if (named.is === "set-aside") {
+		// A sweep ended half-way. The text goes back, and the next sweep judges it again.
+		const isBeingSwept = now - found.ctimeMs < safeForMs && found.ctimeMs <= now;
+		const text = path.join(path.dirname(file), named.hash);
+		if (!isBeingSwept) await rename(file, text).catch(undefinedIfAbsent);
+		return;
+	}
+	// A young file may belong to a text that is being written.
+	if (now - found.mtimeMs >= safeForMs) await rm(file, { force: true });
 }

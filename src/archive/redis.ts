@@ -47,15 +47,13 @@ export async function createRedisDriver(
 	];
 	const describe = ({ hash, about }: Entry): Command[] => {
 		const call = callKey(about.toolCallId);
-		const named: Command[] = [
-			["ZADD", keys.call(call), "NX", String(about.archivedAt), hash],
-			["PEXPIRE", keys.call(call), expiry],
-		];
-		return [
+		const record: Command[] = [
 			["HSETNX", keys.about(hash), call, writeAbout(about)],
 			["PEXPIRE", keys.about(hash), expiry],
-			...(about.toolCallId === undefined ? [] : named),
 		];
+		if (about.toolCallId === undefined) return record;
+		const named: Command = ["ZADD", keys.call(call), "NX", String(about.archivedAt), hash];
+		return [...record, named, ["PEXPIRE", keys.call(call), expiry]];
 	};
 	const store = ({ hash, pieces }: Entry): Command[] => [
 		["SET", keys.text(hash), Buffer.concat([...pieces()]), "PX", expiry],
@@ -117,15 +115,11 @@ export async function createRedisDriver(
 			const call = callKey(toolCallId);
 			const [members] = await connection.send([["ZRANGE", keys.call(call), "0", "-1"]]);
 			const hashes = textsOf(members);
-			const replies = await connection.send(
-				hashes.flatMap((hash): Command[] => [
-					["EXISTS", keys.text(hash)],
-					["HGET", keys.about(hash), call],
-				]),
-			);
+			const exist = hashes.map((hash): Command => ["EXISTS", keys.text(hash)]);
+			const replies = await connection.send([...exist, ...hashes.map((hash) => ["HGET", keys.about(hash), call])]);
 			return hashes.flatMap((hash, index): Stored[] => {
-				const about = readAbout(String(replies[2 * index + 1]));
-				return replies[2 * index] === 1 && about?.toolCallId === toolCallId ? [{ hash, about }] : [];
+				const about = readAbout(String(replies[hashes.length + index]));
+				return replies[index] === 1 && about?.toolCallId === toolCallId ? [{ hash, about }] : [];
 			});
 		},
 		async *hashes() {
@@ -213,15 +207,10 @@ async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Hold
 	const used = flat.flatMap((hash, at) => (at % 2 === 0 ? [{ hash, usedAt: Number(flat[at + 1]) }] : []));
 	const holdings: Holding[] = [];
 	for (const some of pagesOf(used)) {
-		const replies = await connection.send(
-			some.flatMap(({ hash }): Command[] => [
-				["EXISTS", keys.text(hash)],
-				["STRLEN", keys.text(hash)],
-			]),
-		);
-		for (const [at, one] of some.entries()) {
-			if (replies[2 * at] === 1) holdings.push({ ...one, bytes: Number(replies[2 * at + 1]) });
-		}
+		const exist = some.map(({ hash }): Command => ["EXISTS", keys.text(hash)]);
+		const replies = await connection.send([...exist, ...some.map(({ hash }) => ["STRLEN", keys.text(hash)])]);
+		const sizes = replies.slice(some.length).map(Number);
+		holdings.push(...some.flatMap((one, at) => (replies[at] === 1 ? [{ ...one, bytes: sizes[at] ?? 0 }] : [])));
 	}
 	return holdings;
 }

@@ -19,13 +19,11 @@ const groupSize = syllables.length * 1000;
 // A prime: no change of one character, and no swap of two neighbouring digits, makes another multiple.
 const check = 43n;
 
-/** How many hex digits of the SHA-256 a ref carries. */
+/** Hex digits of the SHA-256 in a ref. */
 export const hexDigitsOfRef = 15;
-/** Characters of a ref. */
 export const refLength = groups * 5;
 /** The form of a ref, for a regular expression. */
 export const refPattern = `(?:[${consonants}][${vowels}]\\d{3}){${groups}}`;
-
 const exactly = new RegExp(`^${refPattern}$`);
 
 /** The ref of a stored text, from the SHA-256 (hex) of its bytes. */
@@ -93,8 +91,7 @@ export function callKey(toolCallId: string | undefined): string {
 }
 
 const allowed = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
-/** Names that Windows gives to devices. */
-const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
+const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
 
 /**
  * Checks the name of a namespace, which becomes the name of a folder and part of keys.
@@ -102,7 +99,7 @@ const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
  * @throws PalimpsestError `invalid_argument`.
  */
 export function checkNamespace(name: string): string {
-	if (allowed.test(name) && !devices.test(name)) return name;
+	if (allowed.test(name) && !windowsDevices.test(name)) return name;
 	throw new PalimpsestError(
 		"invalid_argument",
 		"Expected the archive's namespace to be 1 to 64 of a-z, 0-9, - and _, with a letter or digit first and last.",

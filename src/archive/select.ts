@@ -194,8 +194,7 @@ function takeRange(part: Range, { maxTokens, countTokens }: Limits): Taker {
 }
 
 function linesIn(text: string): number {
-	const ends = text.split("\n").length - 1;
-	return text.endsWith("\n") ? ends : ends + 1;
+	return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }
 
 /** Takes the last lines: whole ones from the end, or the end of the last where that alone is too long. */
@@ -243,13 +242,9 @@ function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 			const first = shownFrom?.line ?? total.lines;
 			const isWithinLine = shownFrom === undefined || shownFrom.continues || start > shownFrom.start;
 			const before = isWithinLine ? { chars: `${askedStart}-${start}` } : { lines: rangeText(firstLine, first - 1) };
-			return {
-				text,
-				shown: text === "" ? null : { lines: { first, last: total.lines }, chars: { start, end: total.chars } },
-				matches: null,
-				leftOutChars,
-				next: leftOutChars === 0 ? null : before,
-			};
+			const place = { lines: { first, last: total.lines }, chars: { start, end: total.chars } };
+			const next = leftOutChars === 0 ? null : before;
+			return { text, shown: text === "" ? null : place, matches: null, leftOutChars, next };
 		},
 	};
 }
@@ -274,7 +269,7 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 	/** A match that is shown in part, because it alone is over the budget. */
 	let cut: Segment | undefined;
 	let isFull = false;
-	/** Where the range ends, in characters. */
+	/** The end of the range, in characters. */
 	let end = 0;
 
 	const show = (segment: Segment, text: string): boolean => {
@@ -324,23 +319,18 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 			if (searched % 64 === 0 && isOver()) isFull = true;
 			if (isFull && isOver()) {
 				leftFrom ??= segment;
-				return;
-			}
-			if (part.pattern.test(segment.text)) {
+			} else if (part.pattern.test(segment.text)) {
 				found += 1;
 				if (!isFull) showMatch(segment);
 				else leftFrom ??= segment;
-				return;
-			}
-			if (isFull) return;
-			if (after > 0) {
+			} else if (!isFull && after > 0) {
 				after -= 1;
 				// A line that does not fit here only stands around a match; `leftFrom` is the next match itself.
 				show(segment, writeAround(segment));
-				return;
+			} else if (!isFull) {
+				before.push(segment);
+				if (before.length > part.context) before.shift();
 			}
-			before.push(segment);
-			if (before.length > part.context) before.shift();
 		},
 		finish() {
 			const place = shown && {

@@ -68,11 +68,10 @@ export async function putWhole<T>(
 	}
 }
 
-/** A file to write. */
-export interface FileToPut {
+interface FileToPut {
 	readonly file: string;
 	readonly pieces: Iterable<Buffer>;
-	/** When it was written, in ms since 1970. */
+	/** Its time, in ms since 1970. */
 	readonly at: number;
 	/** Whether it has to be on the disk before this returns, and not only in the system's memory. */
 	readonly sync: boolean;

@@ -39,7 +39,6 @@ const characterNumber = z.int().min(0).max(1_000_000_000);
 export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref", "digest"] as const;
 /** Variables that a truncation marker may use. */
 export const markerVariables = ["omitted_chars", "original_chars", "ref"] as const;
-
 const variable = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** The names of the variables that a template uses, in order of appearance. */

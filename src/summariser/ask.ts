@@ -49,9 +49,9 @@ export type ChatOutcome =
 
 /** A model that is asked once for each request, and never throws. */
 export interface ChatModel {
-	/** The model's name in errors; it holds nothing secret. */
+	/** The model's name in errors, without secrets. */
 	readonly location: string;
-	/** The HTTP status of a good answer; `undefined` where it is not asked by HTTP. */
+	/** The HTTP status of a good answer; `undefined` without HTTP. */
 	readonly goodStatus: number | undefined;
 	readonly ask: (request: ChatRequest) => Promise<ChatOutcome>;
 	/** Whether a request that failed with this error is worth sending again after a wait. */
@@ -60,7 +60,7 @@ export interface ChatModel {
 	readonly close: () => void;
 }
 
-/** Longest time that a timer takes, in ms; it would fire at once for a longer one. */
+/** A timer fires at once for a longer time, in ms. */
 const longestTimer = 2 ** 31 - 1;
 /** Tokens a second that a hosted model commonly writes; used until the model's own speed is known. */
 const commonSpeed = 50;
@@ -155,7 +155,6 @@ export function createPatientSummariser(
 	return {
 		name,
 		async summarise(request) {
-			if (closing.signal.aborted) throw closed();
 			const { signal, release } = joinSignals(request.signal, closing.signal);
 			try {
 				signal.throwIfAborted();
@@ -165,7 +164,7 @@ export function createPatientSummariser(
 			}
 		},
 		async close() {
-			closing.abort(closed());
+			closing.abort(new SummariserError("unknown", "The summariser was closed."));
 			model.close();
 		},
 	};
@@ -183,10 +182,6 @@ function parseRetryAfter(field: string | undefined, now: number): number | undef
 	const date = httpDate.test(value) ? Date.parse(value) - now : Number.NaN;
 	const ms = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1_000 : date;
 	return ms > 0 ? Math.ceil(ms) : undefined;
-}
-
-function closed(): SummariserError {
-	return new SummariserError("unknown", "The summariser was closed.");
 }
 
 /**

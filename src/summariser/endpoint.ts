@@ -31,7 +31,6 @@ export interface OpenAiCompatibleOptions extends Patience {
 
 /** Two minutes: a model that writes 20 tokens a second needs 100 s for a hand-over of 2 000. */
 const defaultTimeoutMs = 120_000;
-
 const { anything, callback, clock, object, string } = optionTypes;
 const endpointOptions = optionsSchema<OpenAiCompatibleOptions>({
 	// These two have errors of their own.
@@ -91,19 +90,18 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 		const sent = JSON.stringify({ model, messages, [limitName]: maxTokens, stream: false });
 		const { status, retryAfter, body } = await connection.post(sent, signal);
 		const answered = parseJson(body);
-		if (status < 200 || status >= 300) {
-			const fields = errorFieldsOf(answered);
+		const fields = errorFieldsOf(answered);
+		const failedWith = failureStatus(status, answered, fields);
+		if (failedWith !== undefined) {
 			if (limitName === "max_tokens" && fields.code === "unsupported_parameter" && fields.param === "max_tokens") {
 				limitName = "max_completion_tokens";
 				return send(request);
 			}
-			return { kind: "failure", error: statusError(location, status, fields), retryAfter };
+			return { kind: "failure", error: statusError(location, failedWith, fields), retryAfter };
 		}
 		if (answered === undefined) {
 			throw new SummariserError("unknown", `${location}: It answers with something that is not JSON.`, 200);
 		}
-		const refused = errorInSuccess(answered);
-		if (refused) return { kind: "failure", error: statusError(location, refused.status, refused.fields), retryAfter };
 		const answer = readCompletion(answered);
 		const isSecret = apiKey !== undefined && apiKey.length >= shortestKey;
 		return { kind: "answer", answer: isSecret ? { ...answer, text: answer.text.replaceAll(apiKey, "[key]") } : answer };
@@ -185,14 +183,14 @@ function errorFieldsOf(value: unknown): ErrorFields {
 }
 
 /**
- * The error that an answer with a good status holds in place of choices, as gateways send it once they began to answer,
- * with the status that it gives itself, or 200.
+ * The status of a failure. An answer with a good status may hold an error in place of choices, as gateways send it once they
+ * began to answer, with the status that it gives itself, or 200.
  */
-function errorInSuccess(value: unknown): { readonly status: number; readonly fields: ErrorFields } | undefined {
+function failureStatus(status: number, value: unknown, { code }: ErrorFields): number | undefined {
+	if (status < 200 || status >= 300) return status;
 	if (!isJsonObject(at(value, "error")) || at(value, "choices") !== undefined) return undefined;
-	const fields = errorFieldsOf(value);
-	const status = Number(fields.code);
-	return { status: status >= 400 && status < 600 ? status : 200, fields };
+	const own = Number(code);
+	return own >= 400 && own < 600 ? own : 200;
 }
 
 function at(value: unknown, key: string): unknown {

@@ -27,15 +27,12 @@ export interface SummaryAnswer {
 	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** A request failed and is sent again after a wait (seed 4, task 2). */
+/** A request failed with `code` and is sent again after `delay` seconds (seed 4, task 2); `attempt` counts from 1. */
 interface RetryProgress {
 	readonly kind: "retry";
-	/** The number of this retry, from 1. */
 	readonly attempt: number;
 	readonly max_retries: number;
-	/** Seconds until the request is sent again. */
 	readonly delay: number;
-	/** The error of the last try. */
 	readonly code: SummariserErrorCode;
 	readonly status_code: number | undefined;
 }
@@ -49,13 +46,11 @@ interface RetryProgress {
  */
 export type SummaryPhase = "asking" | "waiting" | "asking_for_less" | "splitting" | "joining";
 
-/** How far the call is. */
+/** Seconds since the call began, and that the whole call will probably take, by the speed of the model so far. */
 interface PhaseProgress {
 	readonly kind: "phase";
 	readonly phase: SummaryPhase;
-	/** Seconds since the call began. */
 	readonly elapsed: number;
-	/** Seconds that the whole call will probably take, guessed from the speed of the model so far. */
 	readonly expected: number;
 }
 
@@ -80,17 +75,13 @@ export function tellProgress(onProgress: SummaryRequest["onProgress"]): (progres
 	return (progress) => {
 		try {
 			onProgress?.(progress);
-		} catch {
-			// The observer may have gone away; the caller still wants the summary.
-		}
+		} catch {}
 	};
 }
 
-/** The time, as far as retries need it; tests pass their own. */
+/** The time in ms since 1970, and a wait in ms that rejects with the signal's reason once the signal is aborted. */
 export interface Clock {
-	/** Milliseconds since the epoch. */
 	readonly now: () => number;
-	/** Resolves after that many ms; rejects with the signal's reason as soon as the signal is aborted. */
 	readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 

@@ -12,7 +12,6 @@ export const space = 32;
 export const lineEnd = 64;
 /** Everything else. */
 export const symbol = 128;
-
 export const letter = upper | lower | caseless;
 export const white = space | lineEnd;
 

@@ -172,7 +172,6 @@ function prefixSlot(view: DataView, start: number): number {
 
 /** Length of the longest token of o200k_base and of cl100k_base in bytes. */
 export const longestTokenBytes = 128;
-
 const chunk = 1 << 14;
 const writer = Buffer.alloc(3 * chunk + 4);
 const view = new DataView(writer.buffer, writer.byteOffset, writer.length);
@@ -310,7 +309,6 @@ function createFindNeighbour(table: TokenTable, within: (token: number) => numbe
 
 /** The longest piece, in bytes, that `createPieceMerger` is made for: its steps grow with the square of the length. */
 export const longestMergedPiece = 128;
-
 const noRank = 2 ** 31 - 1;
 
 /**

@@ -59,7 +59,6 @@ const contractionOfE = 15 << 8;
 const contractionOfL = 16 << 8;
 const wholeContraction = 17 << 8;
 const end = 18 << 8;
-
 const apostrophe = 0x27;
 const slash = 0x2f;
 
@@ -321,7 +320,6 @@ export interface PieceBytes {
 
 /** The longest piece, in bytes, that `PieceCache` and the hash treat as three words. */
 export const threeWords = 12;
-
 const padding = 16;
 
 export function createPieceBytes(capacity: number): PieceBytes {
@@ -365,7 +363,6 @@ function finish(hash: number): number {
  * function here takes `limit`, the end of the bytes at hand, or `noLimit` once the text ends there.
  */
 export const undecided = -1;
-
 export const noLimit = 2 ** 31 - 1;
 
 /** `\p{N}{1,3}` */
