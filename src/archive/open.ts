@@ -24,8 +24,8 @@ export interface ArchiveOptions {
 }
 
 /**
- * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
- * file and waits for no server: the first call tells when the place cannot be used.
+ * Opens an archive; `undefined` for `none`. Touches no file and waits for no server: the first call tells when the place
+ * cannot be used.
  *
  * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client or secretlint's rules are
  * asked for and not installed.

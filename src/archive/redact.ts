@@ -135,16 +135,15 @@ interface Rule {
 /** Loads secretlint's recommended rules, which are not installed everywhere. */
 export type LoadRules = () => Promise<{ readonly creator: { readonly rules: readonly Rule[] } }>;
 
-// A rule takes time in proportion to a text, but for the square of some repetitions: windows bound that. 43 000 windows
-// of random pieces of the rules' own patterns took 1.4 ms each, and under a second in the worst case.
+// Windows bound the time of rules that take the square of some repetitions: 1.4 ms for a window in the mean of 43 000 of
+// random pieces of the rules' own patterns, under a second in the worst case.
 const windowChars = 32_768;
 // The longest credential that a rule takes is a private key: 10 000 characters between its marks.
 const overlapChars = 12_288;
 
 /**
- * Prepares to find credentials of well-known shapes by secretlint's recommended rules. The rules are called here, and not
- * by `@secretlint/core`, for two reasons: core answers by promises, but a reference has to be known while planning; and
- * its profiler keeps every performance mark of the process.
+ * Finds credentials of well-known shapes by secretlint's recommended rules. The rules are not called by `@secretlint/core`:
+ * it answers by promises, but a reference has to be known while planning; and its profiler keeps every performance mark.
  *
  * @throws PalimpsestError `archive_unavailable` where the rules are not installed; while finding, where a rule fails.
  */

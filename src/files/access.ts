@@ -6,25 +6,19 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { putWhole } from "./disk.ts";
 
-/** Files that a caller may name by path. */
+/**
+ * Files that a caller may name by path.
+ *
+ * @throws PalimpsestError from each function `path_not_allowed`; from reading `unreadable_file` and `payload_too_large`; from
+ * writing `file_exists` and `unwritable_file`.
+ */
 export interface FileAccess {
-	/**
-	 * Reads a file.
-	 *
-	 * @throws PalimpsestError `path_not_allowed`, `unreadable_file`, `payload_too_large`.
-	 */
 	readonly read: (file: string, maxBytes: number) => Promise<Buffer>;
-	/**
-	 * Writes a file, whole or not at all; over an existing one only where told to. Answers with its real path.
-	 *
-	 * @throws PalimpsestError `path_not_allowed`, `file_exists`, `unwritable_file`.
-	 */
+	/** Writes a file, whole or not at all; over an existing one only with `overwrite`. Returns its real path. */
 	readonly write: (file: string, text: string, overwrite: boolean) => Promise<string>;
 	/**
 	 * Writes a new file beside another one, with a word before the ending: beside `chat.json`, and with `masked`, the file
-	 * `chat.masked.json`; where that is taken, `chat.masked-2.json`, and so on. Answers with its real path.
-	 *
-	 * @throws PalimpsestError `path_not_allowed`, `file_exists`, `unwritable_file`.
+	 * `chat.masked.json`; where that is taken, `chat.masked-2.json`, and so on. Returns its real path.
 	 */
 	readonly writeBeside: (file: string, word: ResultWord, text: string) => Promise<string>;
 }
@@ -148,7 +142,7 @@ function absolute(given: string, workingDirectory: string): string {
 	return path.resolve(workingDirectory, given);
 }
 
-/** The real path of the nearest folder above a path that is there. */
+/** The real path of the nearest existing folder above a path. */
 async function realFolderAbove(file: string): Promise<string> {
 	const folder = path.dirname(file);
 	return realpath(folder).catch(() => (folder === file ? folder : realFolderAbove(folder)));
@@ -209,27 +203,23 @@ function pathOfOpened(handle: FileHandle): Promise<string | undefined> {
 	return readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
 }
 
-/** Puts a text too large for an answer into a file; answers with its path. */
+/** Puts a text too large for an answer into a file; returns its path. */
 export type Spill = (name: string, text: string) => Promise<string>;
 
-/**
- * Spills into a folder of its own that only this user may enter and that goes when the process ends. Fails with
- * `payload_too_large` where there is no place.
- */
+/** Spills into a folder that only this user may enter and that is removed when the process ends. */
 export function createSpill(): Spill {
-	let folder: Promise<string> | undefined;
+	let made: Promise<string> | undefined;
 	let count = 0;
 	const makeFolder = async (): Promise<string> => {
-		const made = await mkdtemp(path.join(tmpdir(), "palimpsest-"));
-		process.once("exit", () => rmSync(made, { recursive: true, force: true }));
-		return made;
+		const folder = await mkdtemp(path.join(tmpdir(), "palimpsest-"));
+		process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+		return folder;
 	};
 	return async (name, text) => {
-		folder ??= makeFolder();
-		count += 1;
-		const fileName = `${count}-${name}.json`;
+		made ??= makeFolder();
+		const fileName = `${++count}-${name}.json`;
 		try {
-			const file = path.join(await folder, fileName);
+			const file = path.join(await made, fileName);
 			await writeFile(file, text, { mode: 0o600, flag: "wx" });
 			return file;
 		} catch (cause) {
@@ -284,8 +274,7 @@ async function linkNew(temporary: string, file: string): Promise<boolean> {
 }
 
 /**
- * Reads a regular file of bounded size. The file is opened first and checked through its handle, so that the file that is
- * checked is the one that is read. Devices and pipes are refused without waiting for them.
+ * Reads a regular file, which is opened first and then checked through its handle. Does not wait for devices and pipes.
  *
  * @throws PalimpsestError `unreadable_file`; `payload_too_large` past `maxBytes`.
  */
@@ -325,10 +314,10 @@ export async function readHandle(handle: FileHandle, file: string, maxBytes: num
 }
 
 /**
- * Decodes UTF-8, keeping a byte order mark. The memory of bytes that `readRegularFile` or `readHandle` read is released.
+ * Decodes UTF-8, keeping a byte order mark. Releases the memory of bytes that `readRegularFile` or `readHandle` read.
  *
- * @throws PalimpsestError `invalid_json` where the bytes are not UTF-8: a byte replaced by U+FFFD would change the
- * conversation without notice; `payload_too_large` where they make more text than a string can hold.
+ * @throws PalimpsestError `invalid_json` for other bytes: U+FFFD in place of one would change the conversation without
+ * notice; `payload_too_large` for more text than a string can hold.
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
 	// A text has at most as many characters as bytes, and exactly as many where all are ASCII.

@@ -5,9 +5,8 @@ import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
 /**
- * The complete policy: the schema's defaults, over them the preset, over it the layers in order. The preset is that of
- * the last layer that names one. The layers must have passed `checkPolicyLayer`. Frozen: the same policy may be in use
- * elsewhere.
+ * The complete policy: the schema's defaults, over them the preset that the last layer names, over it the layers in order,
+ * which must have passed `checkPolicyLayer`. Frozen: the same policy may be in use elsewhere.
  */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce<PolicyLayer>(mergeTables, {});
@@ -21,7 +20,6 @@ export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 const parsed = new Map<string, Policy>();
 const mostParsed = 16;
 
-/** A policy of the caller's own, checked once for each that is asked for again. */
 function parseOnce(layer: PolicyLayer): Policy {
 	const key = JSON.stringify(layer);
 	const policy = parsed.get(key) ?? frozen(policySchema.parse(layer));
@@ -65,7 +63,7 @@ function isTable(value: unknown): value is object {
 /**
  * The layer that a policy file's TOML makes. `source` is the file's path, for the error.
  *
- * @throws PalimpsestError `invalid_policy`: the line and column of what is no TOML, or every key that cannot be used.
+ * @throws PalimpsestError `invalid_policy`: the place of a syntax error, or every key that cannot be used.
  */
 export function parsePolicyText(text: string, source: string): PolicyLayer {
 	let value: unknown;
@@ -102,7 +100,6 @@ export function settingsLayer(settings: readonly string[]): PolicyLayer {
 	return layer;
 }
 
-/** The environment variables of a process; a name may be absent. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Variables of ours that set no field of the policy, and what they set. */
@@ -147,10 +144,7 @@ export function environmentLayer(environment: Environment): PolicyLayer {
 	return layer;
 }
 
-/**
- * One field set by a dotted key and a text. The text is read as a TOML value; where it is none, it is taken as it
- * stands, except for `null`, which TOML lacks.
- */
+/** One field set by a dotted key and a text: a TOML value, `null`, which TOML lacks, or any other text as it stands. */
 function parseSetting(key: string, text: string): PolicyInspection {
 	const table = (inner: unknown, part: string) => Object.fromEntries([[part, inner]]);
 	return inspectPolicyLayer(key.split(".").reduceRight<unknown>(table, readValue(text)));

@@ -22,10 +22,7 @@ export interface OpenAiCompatibleOptions extends Patience {
 	/** Such as `https://api.openai.com/v1`. A query is sent with each request and never shown. */
 	readonly baseUrl: string;
 	readonly model: string;
-	/**
-	 * Sent as bearer token; it is in no error, no progress and no answer. Where absent, no `Authorization` is sent, as local
-	 * servers expect.
-	 */
+	/** Sent as bearer token; it is in no error, no progress and no answer. Local servers expect none. */
 	readonly apiKey?: string | undefined;
 }
 
@@ -123,10 +120,9 @@ const idleMs = 4_000;
 const largestBody = 4 * 1024 * 1024;
 
 /**
- * Posts to one URL over connections that stay open between requests. It uses `node:http` and not `fetch`, because Node's
- * `fetch` gives up after 300 s without headers, and a model on a user's own machine may need longer than that for a long
- * prompt. Its connections also cannot be closed. Redirects are not followed: they would carry the conversation to a host
- * that nobody named.
+ * Posts to one URL over connections that stay open between requests. Not by `fetch`: Node's gives up after 300 s without
+ * headers, which a model on a user's own machine may exceed, and its connections cannot be closed. Redirects are not
+ * followed: they would carry the conversation to a host that nobody named.
  */
 function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;
@@ -219,12 +215,9 @@ const codeOfStatus: Readonly<Record<number, SummariserErrorCode>> = {
 	413: "context_too_long",
 	429: "rate_limit",
 };
-/**
- * Values of `code` or `type` of a prompt that is too long: those of OpenAI, Azure and Groq (also for one text over their
- * limit), of llama.cpp and of programs built on it.
- */
+/** Values of `code` or `type` for a prompt that is too long: those of OpenAI, Azure, Groq and llama.cpp. */
 const tooLong = new Set(["context_length_exceeded", "string_above_max_length", "exceed_context_size_error"]);
-/** Values of `param` that vLLM gives for a prompt that is too long; elsewhere no parameter has these names. */
+/** Values of `param` that vLLM gives for one. */
 const tooLongParameters = new Set(["input_tokens", "input_text"]);
 /** Mistral's number for invalid arguments; a request that is one text can only be refused for its length. */
 const mistralTooLong = "3051";
@@ -240,9 +233,8 @@ const advice: Readonly<Record<SummariserErrorCode, string>> = {
 };
 
 /**
- * The typed error of an answer whose status is no success (seed 4, task 6), by the status and the fields for programs.
- * Messages are not read: an endpoint that tells only there that the prompt was too long (older vLLM, DeepSeek) gives
- * `unknown`, and one that cuts prompts silently (Ollama) gives no error at all.
+ * The typed error of a failure (seed 4, task 6), by the status and the fields for programs. Messages are not read: where they
+ * alone tell that the prompt was too long (older vLLM, DeepSeek), the code is `unknown`.
  */
 function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
 	const code = classify(status, fields);
@@ -265,10 +257,9 @@ function classify(status: number, { code = "", type = "", param = "" }: ErrorFie
 const cutOff = new Set(["length", "max_tokens", "model_length"]);
 
 /**
- * Reads a chat completion and checks every part of it.
+ * Reads a chat completion.
  *
- * @throws SummariserError `context_too_long` where the endpoint says that the window is full, `unknown` where there is
- * no text, or the model refused, broke off or called a tool.
+ * @throws SummariserError `context_too_long` for a full window; `unknown` for anything but a finished or cut text.
  */
 function readCompletion(completion: unknown): SummaryAnswer {
 	const unusable = (what: string) =>

@@ -20,20 +20,15 @@ export interface SamplingRequest {
 	includeContext: "none";
 }
 
-/** How one request is sent to the client. */
+/** The signal tells the client that nobody waits any more; the time, in ms, is for transports with a limit of their own. */
 export interface SamplingCall {
-	/** Aborted when nobody waits for the answer any more; the client is then told so. */
 	readonly signal: AbortSignal;
-	/** Longest time for the answer, in ms; for a transport that has a shorter limit of its own. */
 	readonly timeoutMs: number;
 }
 
-/** The options of a summariser that asks the client's model. */
+/** Only `src/mcp` speaks the protocol, so the caller passes the function that sends a request. */
 export interface SamplingOptions extends Patience {
-	/**
-	 * Sends the request and gives the client's result, unread; rejects with its JSON-RPC error, whose `code` is a number.
-	 * The caller passes it, since only `src/mcp` speaks the protocol.
-	 */
+	/** Returns the client's result as it came; rejects with its JSON-RPC error, whose `code` is a number. */
 	readonly createMessage: (request: SamplingRequest, call: SamplingCall) => Promise<unknown>;
 }
 
@@ -92,10 +87,7 @@ const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string
 	[-32603]: ["server_error", "The client failed to get an answer from it. Try again later"],
 };
 
-/**
- * The typed error of a sampling request that failed, by the number of the JSON-RPC error alone: the client's words beside
- * it may hold the conversation.
- */
+/** The typed error of a failed request, by the JSON-RPC number alone: the client's words may hold the conversation. */
 function samplingError(error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
 	const number = isJsonObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;
@@ -108,10 +100,9 @@ function samplingError(error: unknown): SummariserError {
 const longest = 4 * 1024 * 1024;
 
 /**
- * Reads the result of `sampling/createMessage` and checks every part of it: one block of content or, since revision
- * 2025-11-25 of the protocol, a list of them.
+ * Reads a result: one block of content or, since revision 2025-11-25 of the protocol, a list of them.
  *
- * @throws SummariserError `unknown` where there is no text, anything but text, or the model refused or broke off.
+ * @throws SummariserError `unknown` for anything but a finished or cut text.
  */
 function readSampled(result: unknown): SummaryAnswer {
 	if (!isJsonObject(result)) throw unusable("something that is no message");

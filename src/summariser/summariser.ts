@@ -6,13 +6,12 @@ import type { LocaleName } from "../policy/names.ts";
 
 /** A request for a summary. */
 export interface SummaryRequest {
-	/** All that the model is told: the instruction, and the text to summarise. */
+	/** The instruction, and the text to summarise. */
 	readonly prompt: string;
 	/** Most tokens that the answer may take, as the model counts them. */
 	readonly maxTokens: number;
 	/** Language in which a more concise answer is asked for; French where absent. */
 	readonly locale?: LocaleName | undefined;
-	/** Ends the call at any moment, also while it waits for a retry. */
 	readonly signal?: AbortSignal | undefined;
 	/** Told of each step and each retry. Errors that it throws are ignored. */
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
@@ -38,11 +37,8 @@ interface RetryProgress {
 }
 
 /**
- * - `asking`: a request is sent.
- * - `waiting`: no answer yet; told again and again.
- * - `asking_for_less`: the answer was cut off, and a more concise one is asked for.
- * - `splitting`: the prompt was too long, and its text is summarised in parts.
- * - `joining`: the summaries of the parts are joined into one.
+ * `waiting` is told again and again until the answer comes; `asking_for_less` follows an answer that was cut off;
+ * `splitting` a prompt that was too long, and `joining` the summaries of its parts.
  */
 export type SummaryPhase = "asking" | "waiting" | "asking_for_less" | "splitting" | "joining";
 

@@ -25,7 +25,7 @@ export async function contextWindowOfModel(model: string): Promise<ModelWindow |
 	const name = /(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model;
 	const known = (await findInCatalogue(name))?.contextWindow ?? documentedWindow(name);
 	if (known !== undefined) return { tokens: known, notes: [] };
-	const relative = await nearestRelative(name, documentedWindow);
+	const relative = await nearestRelative(name);
 	if (relative === undefined) return undefined;
 	const note = `No context window is known for ${JSON.stringify(model.slice(0, 80))}, so that of ${relative.name} is assumed: ${relative.tokens} tokens. Where that is wrong, give the right one, or set guard.context_window_override in the policy.`;
 	return { tokens: relative.tokens, notes: [note] };
@@ -105,15 +105,13 @@ export function versionOfClaude(model: string): number | undefined {
  */
 export const modelFamilies = {
 	/**
-	 * Claude up to 4.6. No tokenizer is public. Two sources agree: the encoding `claude` of ai-tokenizer 1.0.6 with its
-	 * multiplier of 1.1, which its author fitted to the API's counts (1.18 in the mean), and the usage that the API itself
+	 * Claude up to 4.6, by ai-tokenizer 1.0.6 (1.18 in the mean with its multiplier of 1.1) and the usage that the API
 	 * reported in 22 recorded sessions of Opus and Sonnet 4.5 and 4.6 (1.12 to 1.43, mean 1.21, delimiters included).
 	 */
 	claude: { encoding: "o200k_base", scale: { low: 1.05, factor: 1.2, high: 1.55 } },
 	/**
-	 * Claude from Opus 4.7 on, whose tokenizer makes about 30 % more tokens than the one before ("Token counting",
-	 * platform.claude.com; 1.0 to 1.35 times as many by "What's new in Claude Opus 4.7"). By the API's own counter others
-	 * measured 1.325 over real sessions, 1.46 on English prose and 1.0 on Chinese.
+	 * Claude from Opus 4.7 on: about 30 % more tokens than before ("Token counting", platform.claude.com). By the API's own
+	 * counter others measured 1.325 over real sessions, 1.46 on English prose and 1.0 on Chinese.
 	 */
 	"claude-4.7": { encoding: "o200k_base", scale: { low: 1.05, factor: 1.56, high: 1.95 } },
 	/** Gemini, by the tokenizer of Gemma 3, which is that of Gemini 2.0 ("Gemma 3 Technical Report", "Tokenizer"). */
@@ -127,10 +125,7 @@ export const modelFamilies = {
 	deepseek: { encoding: "o200k_base", scale: { low: 0.79, factor: 1.1, high: 1.22 } },
 	/** Command R+. */
 	command: { encoding: "o200k_base", scale: { low: 0.88, factor: 1.15, high: 1.34 } },
-	/**
-	 * Grok, Kimi, GLM, Nova, MiniMax and models of OpenAI that are newer than the tables here: not measured. The band is
-	 * that of all public tokenizers that were.
-	 */
+	/** Grok, Kimi, GLM, Nova, MiniMax and newer models of OpenAI: the band of all public tokenizers that were measured. */
 	unmeasured: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.1, high: 1.34 } },
 	/** A model of which nothing is known: the band of all families. */
 	unknown: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.2, high: 1.95 } },
@@ -201,19 +196,16 @@ interface ModelName {
 }
 
 /**
- * The nearest model of the same family that the bundled catalogue, or else `documented`, knows a window of. The same tier
- * (`pro`, `mini`, `opus` …) counts first, then the version, where a later version is never taken for an earlier one: windows
- * have grown. Of several that are as near it is the one with the smallest window. `undefined` where there is none.
+ * The nearest model of the same family with a known window. The same tier (`pro`, `mini`, `opus` …) counts first, then the
+ * version, where a later version is never taken for an earlier one: windows have grown. Of equally near models, the one
+ * with the smallest window.
  */
-async function nearestRelative(
-	model: string,
-	documented: (name: string) => number | undefined,
-): Promise<Relative | undefined> {
+async function nearestRelative(model: string): Promise<Relative | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
 	if (!asked) return undefined;
 	const listed = (await Promise.all(asked.family.listedBy.map(modelsOfProvider))).flat();
 	const relatives = listed.flatMap(({ name, contextWindow }) => {
-		const tokens = contextWindow ?? documented(name);
+		const tokens = contextWindow ?? documentedWindow(name);
 		// A name that holds the family's in its middle is somebody else's model, made of one of the family's.
 		const parsed = tokens === undefined ? undefined : parseName(withoutProvider(name), /^(?:[a-z-]+\.)*/);
 		return tokens !== undefined && parsed?.family === asked.family ? [{ name, tokens, ...parsed }] : [];
