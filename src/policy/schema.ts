@@ -26,34 +26,24 @@ export const policySchema = z.strictObject({
 		["refuse", "mask_without_recall"],
 		"Where what is taken out cannot be archived: change nothing and say why, or take it out all the same, with placeholders that promise nothing.",
 	),
-	limits: sections.limits.prefault({}).describe("Sizes past which input is refused."),
-	mask: sections.mask.prefault({}).describe("Masking of old tool results."),
-	guard: sections.guard.prefault({}).describe("Keeping a conversation within the model's context window."),
-	truncate: sections.truncate.prefault({}).describe("Cutting one large text, and large results in the guard."),
-	compaction: sections.compaction
-		.prefault({})
-		.describe("Putting a summary in the place of old messages, or hiding old results."),
-	archive: sections.archive
-		.prefault({})
-		.describe("Keeping what is taken out. Where it is kept is said by `--archive`."),
-	tokens: sections.tokens.prefault({}).describe("Counting of tokens."),
-	prices: sections.prices.prefault({}).describe("What tokens cost."),
+	limits: sections.limits,
+	mask: sections.mask,
+	guard: sections.guard,
+	truncate: sections.truncate,
+	compaction: sections.compaction,
+	archive: sections.archive,
+	tokens: sections.tokens,
+	prices: sections.prices,
 });
 
 type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
 
 /** A complete, valid policy. */
 export type Policy = DeepReadonly<z.output<typeof policySchema>>;
-/** The masking part of a policy. */
 export type MaskPolicy = Policy["mask"];
-/** The prices of a policy. */
 export type Prices = Policy["prices"];
-/** The guard part of a policy. */
 export type GuardPolicy = Policy["guard"];
-/** The part of a policy that says how one text is cut. */
 export type TruncatePolicy = Policy["truncate"];
-/** The compaction part of a policy. */
-export type CompactionPolicy = Policy["compaction"];
 
 type DeepPartial<Value> = Value extends readonly unknown[]
 	? Value

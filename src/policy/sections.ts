@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { parseStrategyName, truncationStrategies } from "./names.ts";
 
+/** A section, such as `[mask]`, whose fields all have defaults. */
+function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+	return z
+		.strictObject(shape)
+		.prefault({} as never)
+		.describe(description);
+}
+
 /** A field with its default. */
 export function field<Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>, description: string) {
 	return schema.default(fallback as never).describe(description);
@@ -70,8 +78,7 @@ export function templateSchema(known: readonly string[]) {
 /** What may become of the results of one tool. */
 const toolRule = z.union([z.enum(["never", "always"]), z.strictObject({ keep_last: z.int().min(1).max(1_000_000) })]);
 
-/** How old tool results are masked: the `[mask]` of a policy. */
-export const mask = z.strictObject({
+export const mask = section("Masking of old tool results.", {
 	enabled: flag(true, "Whether old tool results are masked at all."),
 	window_turns: field(
 		z.int(),
@@ -125,7 +132,7 @@ export const mask = z.strictObject({
 	),
 });
 
-export const guard = z.strictObject({
+export const guard = section("Keeping a conversation within the model's context window.", {
 	enabled: flag(
 		true,
 		"Whether the guard changes a conversation at all. Off, it says whether it fits and what takes the most.",
@@ -181,7 +188,7 @@ export const guard = z.strictObject({
 	),
 });
 
-export const tokens = z.strictObject({
+export const tokens = section("Counting of tokens.", {
 	encoding: absentOr(
 		z.enum(["o200k_base", "cl100k_base", "o200k_harmony"]),
 		"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
@@ -193,7 +200,7 @@ export const tokens = z.strictObject({
 	),
 });
 
-export const limits = z.strictObject({
+export const limits = section("Sizes past which input is refused.", {
 	max_file_bytes: field(
 		z
 			.int()
@@ -204,7 +211,7 @@ export const limits = z.strictObject({
 	),
 });
 
-export const archive = z.strictObject({
+export const archive = section("Keeping what is taken out. Where it is kept is said by `--archive`.", {
 	max_age_days: field(
 		z.number().positive().max(36_500),
 		30,
@@ -230,8 +237,7 @@ export const archive = z.strictObject({
 	),
 });
 
-/** The `[truncate]` section of a policy: how one large text is cut, and how the guard cuts large results. */
-export const truncate = z.strictObject({
+export const truncate = section("Cutting one large text, and large results in the guard.", {
 	strategy: field(
 		z.enum(truncationStrategies),
 		"head_tail",
@@ -266,8 +272,7 @@ export const truncate = z.strictObject({
 	),
 });
 
-/** How a conversation is compacted: the `[compaction]` of a policy. */
-export const compaction = z.strictObject({
+export const compaction = section("Putting a summary in the place of old messages, or hiding old results.", {
 	strategy: field(
 		z.string().superRefine((name, context) => {
 			const parsed = parseStrategyName(name);
@@ -310,8 +315,7 @@ export const compaction = z.strictObject({
 
 const price = z.number().min(0).max(1_000_000);
 
-/** What a provider charges for a token: the `[prices]` of a policy. Only their ratios matter. */
-export const prices = z.strictObject({
+export const prices = section("What tokens cost.", {
 	input: field(price, 1, "Price of an input token."),
 	cache_read: field(price, 0.1, "Price of one that the provider reads from its prompt cache."),
 	cache_write: field(
