@@ -5,19 +5,15 @@ import type { SweepTime } from "./retention.ts";
 /** The record that is stored beside a text, one for each tool call that had this text. */
 export type About = Omit<Listing, "ref">;
 
-/** A text to store. */
-export interface Entry {
-	/** SHA-256 (hex) of its bytes. */
-	readonly hash: string;
-	/** The bytes in pieces, from the start at each call. */
-	readonly pieces: () => Iterable<Buffer>;
-	readonly about: About;
-}
-
-/** A stored text and the record beside it. */
+/** A stored text, by the SHA-256 (hex) of its bytes, and the record beside it. */
 export interface Stored {
 	readonly hash: string;
 	readonly about: About;
+}
+
+/** A text to store; its bytes come in pieces, from the start at each call. */
+export interface Entry extends Stored {
+	readonly pieces: () => Iterable<Buffer>;
 }
 
 /** The number of originals, the bytes of their texts, and the time of the oldest last use. */

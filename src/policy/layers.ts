@@ -84,20 +84,23 @@ export function parsePolicyText(text: string, source: string): PolicyLayer {
  * @throws PalimpsestError `invalid_policy`, listing every setting that cannot be used.
  */
 export function settingsLayer(settings: readonly string[]): PolicyLayer {
-	const problems: string[] = [];
-	let layer: PolicyLayer = {};
-	for (const setting of settings) {
+	const parsed = settings.map((setting) => {
 		const equals = setting.indexOf("=");
-		if (equals < 1) {
-			problems.push(`expected key=value, such as mask.window_turns=5, got ${quote(setting)}`);
-			continue;
-		}
-		const checked = parseSetting(setting.slice(0, equals).trim(), setting.slice(equals + 1).trim());
-		problems.push(...checked.problems);
-		layer = mergeTables(layer, checked.layer);
-	}
-	if (problems.length > 0) throw invalidPolicy("--set", problems);
-	return layer;
+		if (equals < 1) return refused(`expected key=value, such as mask.window_turns=5, got ${quote(setting)}`);
+		return parseSetting(setting.slice(0, equals).trim(), setting.slice(equals + 1).trim());
+	});
+	return layerOf(parsed, "--set");
+}
+
+/** The layers over each other. @throws PalimpsestError `invalid_policy`, listing the problems of all. */
+function layerOf(inspections: readonly PolicyInspection[], source: string): PolicyLayer {
+	const problems = inspections.flatMap((inspection) => inspection.problems);
+	if (problems.length > 0) throw invalidPolicy(source, problems);
+	return inspections.map(({ layer }) => layer).reduce<PolicyLayer>(mergeTables, {});
+}
+
+function refused(problem: string): PolicyInspection {
+	return { layer: {}, problems: [problem] };
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -125,23 +128,17 @@ const prefix = "PALIMPSEST_";
 export function environmentLayer(environment: Environment): PolicyLayer {
 	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
 	const known = [...keys.keys(), ...Object.keys(otherVariables)].map((name) => name.slice(prefix.length));
-	const problems: string[] = [];
-	let layer: PolicyLayer = {};
-	for (const [name, text] of Object.entries(environment)) {
-		if (!name.startsWith(prefix) || text === undefined || text === "") continue;
+	const parsed = Object.entries(environment).map(([name, text]) => {
+		if (!name.startsWith(prefix) || !text || Object.hasOwn(otherVariables, name)) return { layer: {}, problems: [] };
 		const key = keys.get(name);
 		if (key !== undefined) {
-			const checked = parseSetting(key, text);
-			problems.push(...checked.problems.map((problem) => `${name} sets ${problem}`));
-			layer = mergeTables(layer, checked.layer);
-		} else if (!Object.hasOwn(otherVariables, name)) {
-			const near = suggestion(name.slice(prefix.length), known).replace("mean ", `mean ${prefix}`);
-			const shown = /^[A-Z0-9_]{1,80}$/i.test(name) ? name : quote(name);
-			problems.push(`${shown}: unknown variable.${near}`);
+			const { layer, problems } = parseSetting(key, text);
+			return { layer, problems: problems.map((problem) => `${name} sets ${problem}`) };
 		}
-	}
-	if (problems.length > 0) throw invalidPolicy("the environment", problems);
-	return layer;
+		const near = suggestion(name.slice(prefix.length), known).replace("mean ", `mean ${prefix}`);
+		return refused(`${/^[A-Z0-9_]{1,80}$/i.test(name) ? name : quote(name)}: unknown variable.${near}`);
+	});
+	return layerOf(parsed, "the environment");
 }
 
 /** One field set by a dotted key and a text: a TOML value, `null`, which TOML lacks, or any other text as it stands. */
