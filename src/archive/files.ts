@@ -131,8 +131,8 @@ async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): Asy
  * - `ab/ab12….{call}.json`: the record of the text for one tool call; `{call}` are 16 hex digits of the SHA-256 of the
  *   call's id, or `none`;
  * - `calls/cd/{call}.ab12…`: an empty file, which leads from a call to its texts;
- * - `swept`: its time tells when somebody last swept;
- * - `sweep-intent.json`: the intent of a sweep that put much off.
+ * - `swept`: its time is that of the last automatic sweep;
+ * - `sweep-intent.json`: the intent of an automatic sweep that waits.
  *
  * No two processes change one file, so that they need no lock, and a torn write damages nothing else.
  */

@@ -70,13 +70,13 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 		const current = client;
 		if (current.isReady) return current;
 		return new Promise((resolve, reject) => {
-			const settle = (act: () => void) => {
+			const finish = (act: () => void) => {
 				endWait();
 				current.off("ready", onReady).off("error", onError);
 				act();
 			};
-			const onReady = () => settle(() => resolve(current));
-			const refuse = (error: unknown) => settle(() => reject(error));
+			const onReady = () => finish(() => resolve(current));
+			const refuse = (error: unknown) => finish(() => reject(error));
 			// The client's own time-out also runs while this process computes. The client tries again by itself.
 			const onError = (error: unknown) => {
 				if (!(error instanceof redis.ConnectionTimeoutError)) refuse(error);

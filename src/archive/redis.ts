@@ -61,7 +61,7 @@ export async function createRedisDriver(
 		["GET", keys.ref(hash)],
 	];
 
-	/** Answers with the entries whose text has gone since this process sent it. */
+	/** Returns the entries whose text has gone since this process sent it. */
 	const writeOnce = async (entries: readonly Entry[]): Promise<Entry[]> => {
 		const commands: Command[] = [];
 		const checks: ((replies: readonly Reply[]) => void)[] = [];
@@ -149,8 +149,8 @@ export async function createRedisDriver(
  * - `ref:{15 digits}`: the hash whose ref has these digits;
  * - `call:{call}`: a sorted set of the hashes of a tool call;
  * - `used`: a sorted set of all hashes by the time of their last use, in ms;
- * - `swept`: there for an hour after a sweep that nobody asked for;
- * - `sweep-intent`: the intent of a sweep that put much off (JSON).
+ * - `swept`: exists for an hour after an automatic sweep;
+ * - `sweep-intent`: the intent of an automatic sweep that waits (JSON).
  */
 function keysOf(namespace: string) {
 	const prefix = `palimpsest:{${namespace}}:`;

@@ -3,7 +3,7 @@ import { distance } from "fastest-levenshtein";
 import { PalimpsestError } from "../errors.ts";
 
 /**
- * A short name for an original, such as `ku193re960gi257do532`. It stands in placeholders, and a model asks by it.
+ * A short name for an original, such as `ku193re960gi257do532`. Placeholders hold it, and a model asks by it.
  *
  * It is four times a syllable and three digits, and carries the first 60 bits of the SHA-256 of the stored text, times
  * 43: a number that is no multiple of 43 was altered. In o200k_base and in cl100k_base each syllable between digits is

@@ -29,15 +29,14 @@ interface MachineTime {
 	readonly machine: string;
 }
 
-/** The decision of an automatic sweep that was put off, kept beside the archive for a later sweep. */
+/** The decision of an automatic sweep that waits for a later sweep to agree, kept beside the archive. */
 export interface SweepIntent extends MachineTime {
-	/** When it was put off, in ms since 1970. */
+	/** When it was made, in ms since 1970. */
 	readonly at: number;
 	/** Time of the last use of the newest text that the sweep would delete, in ms since 1970. */
 	readonly newest: number;
 }
 
-/** What is known to a sweep before it decides. */
 interface SweepState {
 	readonly holdings: readonly Holding[];
 	readonly retention: Retention;

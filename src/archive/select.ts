@@ -139,7 +139,7 @@ function wholeOf(segment: Segment): string {
 	return segment.endsLine ? `${segment.text}\n` : segment.text;
 }
 
-/** The given index, or the one beside it where the given one stands within a character. */
+/** The given index, or the one beside it if the given one is within a character. */
 function onCharacter(text: string, index: number, aside: -1 | 1): number {
 	if (index <= 0 || index >= text.length) return index;
 	return (text.codePointAt(index - 1) ?? 0) > 0xffff ? index + aside : index;
@@ -177,7 +177,7 @@ function takeRange(part: Range, { maxTokens, countTokens }: Limits): Taker {
 		},
 		finish() {
 			const taken = texts.join("");
-			const text = budget.settle(taken);
+			const text = budget.fitWhole(taken);
 			const start = firstShown?.start ?? asked?.start ?? 0;
 			const end = start + text.length;
 			const leftOutChars = (asked?.end ?? 0) - end;
@@ -235,7 +235,7 @@ function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 				texts.unshift(taken);
 				if (taken.length < whole.length) break;
 			}
-			const text = budget.settle(texts.join(""));
+			const text = budget.fitWhole(texts.join(""));
 			const start = total.chars - text.length;
 			const leftOutChars = start - askedStart;
 			const shownFrom = asked.find((segment) => segment.end > start);
@@ -338,7 +338,7 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 				chars: { start: shown.first.start, end: shown.last.start + shown.last.text.length },
 			};
 			const matches = { found, shown: shownMatches };
-			const text = budget.settle(shownLines.join(""));
+			const text = budget.fitWhole(shownLines.join(""));
 			return { text, shown: place ?? null, matches, leftOutChars: 0, next: next() };
 		},
 	};

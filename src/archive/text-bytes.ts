@@ -18,7 +18,7 @@ export function* encodeText(text: string): Generator<Buffer> {
 	}
 }
 
-/** An index at or just before the given one that does not stand within a surrogate pair. */
+/** The given index, or the one before it if the given one is within a surrogate pair. */
 export function endOnCharacter(text: string, index: number): number {
 	if (index >= text.length) return text.length;
 	const [before, after] = [text.charCodeAt(index - 1), text.charCodeAt(index)];

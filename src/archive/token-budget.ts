@@ -10,7 +10,7 @@ const neighbourhood = 1000;
 /**
  * A budget of tokens for texts that are put together; with `grows: "backwards"` each text comes before the earlier ones.
  * Each text is counted with its neighbourhood alone, and not with all the text before it; the whole may then have a few
- * tokens more, so `settle` counts it once more.
+ * tokens more, so `fitWhole` counts it once more.
  */
 export function createTokenBudget(options: {
 	readonly maxTokens: number;
@@ -60,7 +60,7 @@ export function createTokenBudget(options: {
 	};
 
 	/** The texts put together, or the part of them that fits when they are counted as a whole. */
-	const settle = (text: string): string =>
+	const fitWhole = (text: string): string =>
 		countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text);
-	return { take, takeSome, settle };
+	return { take, takeSome, fitWhole };
 }

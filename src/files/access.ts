@@ -165,7 +165,7 @@ function asPalimpsestError(
 	return new PalimpsestError(code, `${what}: ${reason}.`, { cause: error });
 }
 
-/** Whether a real path stands in a folder, or is it. Both are absolute and free of links. */
+/** Whether a real path is in a folder, or is the folder. Both are absolute and free of links. */
 function isInside(folder: string, file: string): boolean {
 	const relative = path.relative(folder, file);
 	return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative));

@@ -56,7 +56,7 @@ export function pathLabel(path: readonly PropertyKey[]): string {
 	return `${path.map((key) => (isPlainName(String(key)) ? String(key) : quote(String(key)))).join(".")}: `;
 }
 
-/** Whether a name may stand in an error as it is. Any other could be text of a conversation. */
+/** Whether an error may show a name as it is. Any other name could be text of a conversation. */
 export function isPlainName(name: string): boolean {
 	return /^[\w$-]{1,64}$/.test(name);
 }
@@ -100,7 +100,7 @@ function lastPart(name: string): string {
 
 /**
  * One line for each issue that zod finds in a value from outside, `root`. The lines never quote the value: it may be the
- * text of a conversation. `known` are the names that may stand where an unknown one does, `what` the word for such a name.
+ * text of a conversation. `known` are the names that are allowed, `what` the word for such a name.
  */
 export function describeIssues(
 	issues: readonly z.core.$ZodIssue[],

@@ -35,7 +35,7 @@ function frozen<Value>(value: Value): Value {
 	return Object.freeze(value);
 }
 
-/** A preset's own templates are worded in its own locale, and would stand out in any other. */
+/** A preset's own templates are worded in its own locale and do not fit another one. */
 function withoutTemplates(layer: PolicyLayer): PolicyLayer {
 	const kept = (value: unknown): unknown => {
 		if (!isTable(value)) return value;
@@ -105,7 +105,7 @@ function refused(problem: string): PolicyInspection {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables of ours that set no field of the policy, and what they set. */
+/** Our environment variables that set no field of the policy, with their meanings. */
 export const otherVariables = {
 	PALIMPSEST_POLICY: "the path of the policy file",
 	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",

@@ -39,7 +39,7 @@ export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-t
 
 export type BuiltInStrategy = (typeof builtInStrategies)[number];
 
-/** What the name of a strategy stands for; `unusable` where it is no such name, with the reason in words. */
+/** A parsed name of a strategy; `unusable` for any other text, with the reason in words. */
 export type StrategyName =
 	| { readonly kind: "built_in"; readonly name: BuiltInStrategy }
 	/** `module` is the name of a package, perhaps with a path within it, or a path or `file:` URL. */
@@ -53,7 +53,7 @@ const packageName = /^(?:@[\w.~-]+\/)?[A-Za-z0-9_~-][\w.~-]*(?:\/[^\\\s#?%]+)?$/
 
 /** A path or URL whose only colon is that of its drive or scheme. */
 const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
-/** Prefixes that make another kind of module of what stands behind the colon: `node:fs` is no export of a package. */
+/** Prefixes of other kinds of modules: `node:fs` is no export of a package. */
 const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
 
 /**

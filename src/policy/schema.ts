@@ -51,7 +51,7 @@ type DeepPartial<Value> = Value extends readonly unknown[]
 		? { readonly [Key in keyof Value]?: DeepPartial<Value[Key]> }
 		: Value;
 
-/** Some fields of a policy: what a file, the environment, a flag or a tool's argument sets. */
+/** Some fields of a policy, as a file, the environment, a flag or a tool's argument sets them. */
 export type PolicyLayer = DeepPartial<Policy>;
 
 /** The schema of a layer, made from the policy's: every field optional, no defaults. */

@@ -75,7 +75,7 @@ export function templateSchema(known: readonly string[]) {
 		});
 }
 
-/** What may become of the results of one tool. */
+/** The rule for the results of one tool. */
 const toolRule = z.union([z.enum(["never", "always"]), z.strictObject({ keep_last: z.int().min(1).max(1_000_000) })]);
 
 export const mask = section("Masking of old tool results.", {

@@ -20,7 +20,7 @@ export interface Wordings {
 	readonly unknownTool: string;
 }
 
-/** The notices of a shortened output, and those that take the place of the first four, with {ref}, where it is archived. */
+/** The notices of a shortened output, and those for an archived one, with {ref}, in place of the first four. */
 export interface NoticeWordings extends NoticeTemplates {
 	readonly archived: string;
 	readonly wholeArchived: string;
@@ -54,7 +54,7 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 			...locale.notices,
 			archived: notice + hint,
 			wholeArchived: whole + hint,
-			// It stands where there is little room.
+			// Without the hint: it is used where there is little room.
 			shortArchived: short,
 			htmlArchived: html + hint,
 		},

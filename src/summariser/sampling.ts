@@ -61,7 +61,7 @@ export function createSamplingSummariser(options: SamplingOptions): Summariser {
 	return createPatientSummariser({ ...options, name: "sampling", model, timeoutMs });
 }
 
-/** The outcome, or the end of waiting, if that comes first: a client may ignore that nobody waits any longer. */
+/** Rejects when the signal is aborted, since a client may ignore that. */
 function untilAborted<Value>(outcome: Promise<Value>, signal: AbortSignal): Promise<Value> {
 	return new Promise((resolve, reject) => {
 		const abort = () => reject(signal.reason);

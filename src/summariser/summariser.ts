@@ -50,7 +50,6 @@ interface PhaseProgress {
 	readonly expected: number;
 }
 
-/** What an observer of a summary is told. */
 export type SummaryProgress = RetryProgress | PhaseProgress;
 
 /** Writes summaries: the model of an endpoint, the client's own model, or the caller's. */

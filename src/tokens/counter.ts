@@ -37,7 +37,7 @@ const memoLimits = { entries: 50_000, shortText: 1024 };
  * The counter of an encoding, one in a process. The first call for an encoding reads its table (some 30 ms and 15 MB for
  * o200k_base); calls after that cost nothing.
  *
- * The counter is exact: it answers what tiktoken 1.0.22 makes of the text as ordinary text. Special tokens such as
+ * The counter is exact: it agrees with tiktoken 1.0.22 on ordinary text. Special tokens such as
  * `<|endoftext|>` are spelled out, and lone surrogates count as U+FFFD. Its time grows with the length of the text alone.
  */
 export async function loadCounter(encoding: EncodingName): Promise<CountTokens> {
@@ -108,7 +108,7 @@ const longestQuadratic = 16;
 /**
  * A counter of one encoding: exact, in time that grows with the length of the text alone. It copies the text into bytes
  * part by part and holds on to none of it; a piece that is longer than the buffer makes that grow for as long as it takes.
- * What it remembers between calls are counts of pieces, in a cache of a fixed size, which change no answer.
+ * Between calls it remembers counts of pieces, in a cache of a fixed size, which changes no answer.
  */
 export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pieceCacheSize): Counter {
 	const { table, asciiPieces, pieceEnd } = encoding;

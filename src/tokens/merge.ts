@@ -1,16 +1,16 @@
 import { isToken, rankOf, type TokenTable } from "./table.ts";
 
-/** Words of 32 places: pieces up to 64 kB share their working memory, and what a longer one took is given up after it. */
+/** Words of 32 places. Pieces up to 64 kB share their working memory; that of a longer one is released after it. */
 const sharedWords = 1 << 11;
 
 /**
  * Byte-pair encoding in steps that grow with the length alone, after the backtracking encoder of GitHub's crate `bpe`
- * (github.com/github/rust-gems): at each place the longest token that may stand behind the one before it; where none
- * may, a step back and a shorter one.
+ * (github.com/github/rust-gems): at each place it takes the longest token that may follow the one before it; if none may,
+ * it steps back and tries a shorter one.
  *
- * Two tokens may stand side by side where merging the bytes of both leaves these two, and a row of tokens whose
- * neighbours all may is what merging the whole row leaves. So there is one such row up to each place, and a place from
- * which it does not go on is never tried again. The memory is two bits for each byte, and nothing for each token.
+ * Two tokens may be neighbours if merging the bytes of both leaves these two. A row of tokens that may all be neighbours
+ * is the result of merging the whole row. So there is one such row up to each place, and a place that leads nowhere is
+ * never tried again. The memory is two bits for each byte.
  *
  * That rests on a table in which merging the bytes of each token leaves that token, as in those that training made.
  */

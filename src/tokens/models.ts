@@ -4,7 +4,7 @@ import type { EncodingName } from "./encodings.ts";
 /** The context window of a model. */
 export interface ModelWindow {
 	readonly tokens: number;
-	/** What a reader of the number should know, in English sentences: empty unless the window is assumed. */
+	/** Caveats in English sentences; empty unless the window is assumed. */
 	readonly notes: readonly string[];
 }
 
@@ -69,7 +69,7 @@ const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 
 /**
  * The family of a model whose tokens are not counted here, by its name, else by the provider under which the bundled
- * catalogue lists it. Never fails: a name that nobody knows is `unknown`.
+ * catalogue lists it. Never fails: an unknown name is `unknown`.
  */
 export async function familyOfModel(model: string): Promise<FamilyName> {
 	const name = model.trim().toLowerCase();
@@ -238,7 +238,7 @@ function startOf(pattern: RegExp, before: RegExp): RegExp {
 	return new RegExp(`${before.source}(?:${pattern.source})(?![a-z]{2})`);
 }
 
-/** Without providers before the name, and without what Bedrock, OpenRouter and Claude Code write behind it. */
+/** Without providers before the name, and without the suffixes of Bedrock, OpenRouter and Claude Code. */
 function withoutProvider(model: string): string {
 	const last = model.trim().toLowerCase().split("/").at(-1) ?? "";
 	// Claude Code names models by their tier alone.

@@ -212,7 +212,7 @@ function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 }
 
 /**
- * What is known of pieces counted before: their own bytes and their counts, in typed arrays of a fixed size. It holds no
+ * Pieces counted before: their own bytes and their counts, in typed arrays of a fixed size. It holds no
  * string and never grows; a count is found only where every byte is the same.
  */
 export interface PieceCache {
@@ -310,7 +310,7 @@ function isPiece(entries: Int32Array, entry: number, view: DataView, start: numb
 	return ((entries[word] as number) ^ (view.getInt32(start + offset, true) & lastWordMask(length - offset))) === 0;
 }
 
-/** Bytes that can be read in words of four, also past the last byte: what stands there is masked off. */
+/** Bytes that can be read in words of four, also past the last byte: the bytes behind it are masked off. */
 export interface PieceBytes {
 	readonly bytes: Uint8Array;
 	readonly view: DataView;

@@ -4,9 +4,9 @@ import { PalimpsestError } from "../errors.ts";
 import { encodingForModel } from "./encodings.ts";
 import { versionOfClaude } from "./models.ts";
 
-/** Where providers put the number of input tokens, and whether the cached ones stand beside it. */
+/** The names that providers give to input tokens, and to cached ones that are counted beside them. */
 const fields = [
-	// Anthropic, and Bedrock's Converse: what was read from or written to a cache is not part of the number. OpenAI's
+	// Anthropic, and Bedrock's Converse: cached tokens are not part of the number. OpenAI's
 	// Responses and Vercel's AI SDK use the same names for all of it, and have none of the names beside it.
 	{ name: "input_tokens", beside: ["cache_read_input_tokens", "cache_creation_input_tokens"] },
 	{ name: "inputTokens", beside: ["cacheReadInputTokens", "cacheWriteInputTokens"] },
@@ -59,7 +59,7 @@ const toolPrompts: readonly (readonly [RegExp, number])[] = [
 ];
 
 /**
- * What the model's provider documents that a request costs beside its texts and its messages' delimiters, in tokens;
+ * The documented cost of a request beside its texts and its messages' delimiters, in tokens;
  * 0 where it documents nothing. Negative where function schemas cost less than the JSON that was
  * counted for them. The 3 tokens that prime each reply of OpenAI's models are left to the reserve for the answer.
  */

@@ -31,7 +31,7 @@ export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
 	let rank = 0;
 	let length = 0;
 	for (let at = 0; at < file.length && rank < size; at++) {
-		// What is decoded is shorter than what it stands for, and so never catches up with what is still to be read.
+		// The decoded bytes are shorter than their base64, so that they never overwrite bytes that are still to be read.
 		let bits = 0;
 		let group = 0;
 		for (let value = base64Values[file[at] as number] as number; value < 64; ) {
