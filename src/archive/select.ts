@@ -9,7 +9,7 @@ import {
 	requireWithin,
 	type SelectedPart,
 } from "./part.ts";
-import { endOnCharacter } from "./text-bytes.ts";
+import { onCharacter } from "./text-bytes.ts";
 import { createTokenBudget, longestToken } from "./token-budget.ts";
 
 /** A search that takes longer than this, in ms, answers with what it has found. */
@@ -100,7 +100,7 @@ async function scanLines(pieces: AsyncIterable<string>, visit: Taker["visit"]): 
 			const found = text.indexOf("\n", at);
 			const end = found === -1 ? text.length : found;
 			while (end - at > longestSegment) {
-				const cut = endOnCharacter(text, at + longestSegment);
+				const cut = onCharacter(text, at + longestSegment);
 				show(text.slice(at, cut), false);
 				at = cut;
 				await pause();
@@ -123,7 +123,7 @@ function clip(segment: Segment, range: Range): Segment | undefined {
 	}
 	if (segment.end <= range.start || segment.start >= range.end) return undefined;
 	const whole = wholeOf(segment);
-	const from = onCharacter(whole, Math.max(0, range.start - segment.start), -1);
+	const from = onCharacter(whole, Math.max(0, range.start - segment.start));
 	const to = onCharacter(whole, Math.min(whole.length, range.end - segment.start), 1);
 	return {
 		line: segment.line,
@@ -137,12 +137,6 @@ function clip(segment: Segment, range: Range): Segment | undefined {
 
 function wholeOf(segment: Segment): string {
 	return segment.endsLine ? `${segment.text}\n` : segment.text;
-}
-
-/** The given index, or the one beside it if the given one is within a character. */
-function onCharacter(text: string, index: number, aside: -1 | 1): number {
-	if (index <= 0 || index >= text.length) return index;
-	return (text.codePointAt(index - 1) ?? 0) > 0xffff ? index + aside : index;
 }
 
 /**

@@ -12,17 +12,17 @@ const pieceLength = 1 << 20;
 /** The bytes of a text, piece by piece. */
 export function* encodeText(text: string): Generator<Buffer> {
 	for (let start = 0; start < text.length; ) {
-		const end = endOnCharacter(text, start + pieceLength);
+		const end = onCharacter(text, start + pieceLength);
 		yield encodePiece(text.slice(start, end));
 		start = end;
 	}
 }
 
-/** The given index, or the one before it if the given one is within a surrogate pair. */
-export function endOnCharacter(text: string, index: number): number {
-	if (index >= text.length) return text.length;
+/** The given index, or the one beside it if the given one is within a surrogate pair; at most the text's length. */
+export function onCharacter(text: string, index: number, aside: -1 | 1 = -1): number {
 	const [before, after] = [text.charCodeAt(index - 1), text.charCodeAt(index)];
-	return (before & 0xfc00) === 0xd800 && (after & 0xfc00) === 0xdc00 ? index - 1 : index;
+	const splits = (before & 0xfc00) === 0xd800 && (after & 0xfc00) === 0xdc00;
+	return Math.min(splits ? index + aside : index, text.length);
 }
 
 function encodePiece(piece: string): Buffer {
@@ -74,15 +74,8 @@ function endOfWholeSequences(bytes: Buffer): number {
 
 /** The beginning of a text, of at most so many bytes, without half a character. */
 export function firstBytes(text: string, most: number): { readonly text: string; readonly bytes: number } {
-	// Three bytes for a lone surrogate, as it is stored.
 	const all = Buffer.byteLength(text, "utf8");
 	if (all <= most) return { text, bytes: all };
-	let [low, high] = [0, text.length];
-	while (high - low > 1) {
-		const middle = (low + high) >>> 1;
-		if (Buffer.byteLength(text.slice(0, middle), "utf8") <= most) low = middle;
-		else high = middle;
-	}
-	const first = text.slice(0, endOnCharacter(text, low));
-	return { text: first, bytes: Buffer.byteLength(first, "utf8") };
+	const { read, written } = new TextEncoder().encodeInto(text, Buffer.allocUnsafe(Math.max(0, most)));
+	return { text: text.slice(0, read), bytes: written };
 }

@@ -1,5 +1,5 @@
 import type { CountTokens } from "../conversation/measure.ts";
-import { endOnCharacter } from "./text-bytes.ts";
+import { onCharacter } from "./text-bytes.ts";
 
 /** More characters than any token has: the longest of o200k_base are 128 spaces. */
 export const longestToken = 128;
@@ -23,9 +23,8 @@ export function createTokenBudget(options: {
 	const joined = (text: string) => (grows === "forwards" ? neighbour + text : text + neighbour);
 	const cost = (text: string) => countTokens(joined(text)) - countTokens(neighbour);
 	const partOf = (text: string, length: number): string => {
-		if (grows === "forwards") return text.slice(0, endOnCharacter(text, length));
-		const from = text.length - length;
-		return text.slice(endOnCharacter(text, from) === from ? from : from + 1);
+		if (grows === "forwards") return text.slice(0, onCharacter(text, length));
+		return text.slice(onCharacter(text, text.length - length, 1));
 	};
 
 	/** Takes a text if it still fits, and returns whether it did. */

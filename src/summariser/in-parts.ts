@@ -47,7 +47,7 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 	const tell = tellProgress(request.onProgress);
 	const tellPhase = (phase: SummaryPhase) => tell({ kind: "phase", phase, elapsed: elapsed(), expected: elapsed() });
 
-	let usage: { promptTokens: number; completionTokens: number } | undefined;
+	const usages: NonNullable<SummaryAnswer["usage"]>[] = [];
 	const ask = async (prompt: string): Promise<SummaryAnswer> => {
 		const before = elapsed();
 		const onProgress = (progress: SummaryProgress) => {
@@ -57,13 +57,7 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 		const { maxTokens, locale, signal } = request;
 		const answer = await summariser.summarise({ prompt, maxTokens, locale, signal, onProgress });
 		ahead = Math.max(1, ahead - 1);
-		if (answer.usage) {
-			const { promptTokens, completionTokens } = usage ?? { promptTokens: 0, completionTokens: 0 };
-			usage = {
-				promptTokens: promptTokens + answer.usage.promptTokens,
-				completionTokens: completionTokens + answer.usage.completionTokens,
-			};
-		}
+		if (answer.usage) usages.push(answer.usage);
 		return answer;
 	};
 
@@ -99,7 +93,9 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 	const answers: SummaryAnswer[] = [];
 	for (const part of parts) answers.push(...(await summarise(part, 0)));
 	const answer = await join(answers, 0);
-	return { ...answer, ...(usage ? { usage } : {}), parts: answers.length };
+	const sum = (name: "promptTokens" | "completionTokens") => usages.reduce((total, usage) => total + usage[name], 0);
+	const usage = { promptTokens: sum("promptTokens"), completionTokens: sum("completionTokens") };
+	return { ...answer, ...(usages.length > 0 ? { usage } : {}), parts: answers.length };
 }
 
 function isTooLong(error: unknown): boolean {

@@ -60,7 +60,7 @@ export function createCountMemo(
 	const counts = new Map<string, number>();
 	const count = (text: string): number => {
 		if (text.length <= shortText) return countAnew(text);
-		const key = `${text.length}:${digest(text)}`;
+		const key = `${text.length}:${crypto.hash("sha256", text, "base64")}`;
 		const known = counts.get(key);
 		if (known !== undefined) return known;
 		const counted = countAnew(text);
@@ -70,12 +70,6 @@ export function createCountMemo(
 	};
 	return { count, size: () => counts.size };
 }
-
-// Node has the quicker way in one call since 20.12.
-const digest =
-	typeof crypto.hash === "function"
-		? (text: string) => crypto.hash("sha256", text, "base64")
-		: (text: string) => crypto.createHash("sha256").update(text, "utf8").digest("base64");
 
 /** Reads an encoding's table (see `readTokenTable`) and puts its way of splitting beside it. */
 export function readEncoding(name: TableName): Encoding {

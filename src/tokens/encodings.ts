@@ -5,13 +5,14 @@ export const encodingNames = ["o200k_base", "cl100k_base", "o200k_harmony"] as c
 
 export type EncodingName = (typeof encodingNames)[number];
 
-/** Names that the mapping does not list: of both sizes, as Ollama has them (`gpt-oss:20b`), and Azure's of gpt-3.5-turbo. */
-const otherNames: readonly (readonly [string, EncodingName])[] = [
+const modelEncodings = new Map<string, string>([
+	// The mapping leaves out the models of its default encoding; the list of chat models has them.
+	...Object.keys(chatModelParams).map((model): [string, string] => [model, DEFAULT_ENCODING]),
+	// Names of Ollama (`gpt-oss:20b`) and of Azure.
 	["gpt-oss", "o200k_harmony"],
 	["gpt-35-turbo", "cl100k_base"],
-];
-
-const modelEncodings = readModelEncodings();
+	...Object.entries(modelToEncodingMap),
+]);
 
 /**
  * The encoding of an OpenAI model, or `undefined` for every other model (and for those of an older encoding).
@@ -31,10 +32,4 @@ export function encodingForModel(model: string): EncodingName | undefined {
 		if (encoding !== undefined) return encodingNames.find((one) => one === encoding);
 	}
 	return undefined;
-}
-
-function readModelEncodings(): Map<string, string> {
-	// The mapping leaves out the models of its default encoding; the list of chat models has them.
-	const defaults = Object.keys(chatModelParams).map((model): [string, string] => [model, DEFAULT_ENCODING]);
-	return new Map([...defaults, ...otherNames, ...Object.entries(modelToEncodingMap)]);
 }

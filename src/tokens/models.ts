@@ -31,15 +31,11 @@ export async function contextWindowOfModel(model: string): Promise<ModelWindow |
 	return { tokens: relative.tokens, notes: [note] };
 }
 
-/** Makers' documentation, for models that the catalogue lists without a window and that nobody else serves. */
-const documentedWindows: readonly { readonly model: RegExp; readonly tokens: number }[] = [
-	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
-	{ model: /^gemini-(?:2\.5|3)-pro(?:-|$)/, tokens: 1_048_576 },
-];
-
+/** Makers' documentation, for models that the catalogue lists without a window and that no other provider serves. */
 function documentedWindow(model: string): number | undefined {
 	const name = model.trim().toLowerCase().split("/").at(-1) ?? "";
-	return documentedWindows.find((documented) => documented.model.test(name))?.tokens;
+	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
+	return /^gemini-(?:2\.5|3)-pro(?:-|$)/.test(name) ? 1_048_576 : undefined;
 }
 
 /** Parts of model names, each with the family that it stands for; the first that matches decides. */
@@ -77,13 +73,8 @@ export async function familyOfModel(model: string): Promise<FamilyName> {
 	const own = name.slice(name.indexOf("distill") + 1);
 	const named = parts.find(([part]) => part.test(own))?.[1];
 	const family = named ?? familiesOfProviders[(await findInCatalogue(model))?.provider ?? ""] ?? "unknown";
-	return family === "claude" && !isEarlyClaude(name) ? "claude-4.7" : family;
-}
-
-/** Whether a name says a version of Claude before 4.7. */
-function isEarlyClaude(name: string): boolean {
-	const version = versionOfClaude(name);
-	return /claude-instant/.test(name) || (version !== undefined && version < 4.7);
+	const isEarly = name.includes("claude-instant") || (versionOfClaude(name) ?? Number.POSITIVE_INFINITY) < 4.7;
+	return family === "claude" && !isEarly ? "claude-4.7" : family;
 }
 
 /**

@@ -64,15 +64,11 @@ const slash = 0x2f;
 
 // 's, 't, 'm, 'd, 're, 've and 'll.
 const contractions = [
-	[contraction, 0x73, wholeContraction],
-	[contraction, 0x74, wholeContraction],
-	[contraction, 0x6d, wholeContraction],
-	[contraction, 0x64, wholeContraction],
-	[contraction, 0x72, contractionOfE],
-	[contraction, 0x76, contractionOfE],
-	[contraction, 0x6c, contractionOfL],
-	[contractionOfE, 0x65, wholeContraction],
-	[contractionOfL, 0x6c, wholeContraction],
+	[contraction, "stmdSTMD", wholeContraction],
+	[contraction, "rvRV", contractionOfE],
+	[contraction, "lL", contractionOfL],
+	[contractionOfE, "eE", wholeContraction],
+	[contractionOfL, "lL", wholeContraction],
 ] as const;
 
 /** The table of o200k_base's pattern or of cl100k_base's. */
@@ -110,9 +106,8 @@ export function createAsciiPieces(encoding: "o200k_base" | "cl100k_base"): Ascii
 		next[contractionOfE | byte] = endedTwoBefore;
 		next[contractionOfL | byte] = endedTwoBefore;
 	}
-	for (const [state, byte, after] of contractions) {
-		next[state | byte] = after;
-		next[state | (byte - 32)] = after;
+	for (const [state, letters, after] of contractions) {
+		for (const byte of Buffer.from(letters)) next[state | byte] = after;
 	}
 	return next.fill(ended, threeDigits, spaces).fill(ended, wholeContraction);
 }
@@ -411,17 +406,10 @@ function contractionEnd(bytes: Uint8Array, start: number, limit: number): number
 	if (bytes[start] !== apostrophe) return start >= limit ? undecided : start;
 	if (start + 3 >= limit) return undecided;
 	const first = bytes[start + 1] as number;
-	switch (first | 0x20) {
-		case 0x73:
-		case 0x74:
-		case 0x6d:
-		case 0x64:
-			return start + 2;
-		case 0x72:
-		case 0x76:
-			return ((bytes[start + 2] as number) | 0x20) === 0x65 ? start + 3 : start;
-		case 0x6c:
-			return ((bytes[start + 2] as number) | 0x20) === 0x6c ? start + 3 : start;
-	}
-	return first === 0xc5 && bytes[start + 2] === 0xbf ? start + 3 : start;
+	const second = bytes[start + 2] as number;
+	const letter = first | 0x20;
+	const after = second | 0x20;
+	if (letter === 0x73 || letter === 0x74 || letter === 0x6d || letter === 0x64) return start + 2;
+	const isDouble = after === 0x65 ? letter === 0x72 || letter === 0x76 : after === 0x6c && letter === 0x6c;
+	return isDouble || (first === 0xc5 && second === 0xbf) ? start + 3 : start;
 }

@@ -9,7 +9,10 @@ const sizes: Record<TableName, number> = { o200k_base: 199_998, cl100k_base: 100
 const lineFeed = 10;
 
 /** The 6 bits of each character of base64, and 64 for every other byte. */
-const base64Values = readBase64Alphabet();
+const base64Values = new Uint8Array(256).fill(64);
+for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
+	base64Values[character.charCodeAt(0)] = value;
+}
 
 /**
  * Reads an encoding's table from the files of gpt-tokenizer: some 30 ms for o200k_base.
@@ -50,13 +53,6 @@ export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
 	const tokens = createPieceBytes(length);
 	tokens.bytes.set(file.subarray(0, length));
 	return createTokenTable(tokens, starts);
-}
-
-function readBase64Alphabet(): Uint8Array {
-	const values = new Uint8Array(256).fill(64);
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	for (let value = 0; value < alphabet.length; value++) values[alphabet.charCodeAt(value)] = value;
-	return values;
 }
 
 /**
