@@ -131,8 +131,9 @@ export function policyJsonSchema(): Record<string, unknown> {
 	return made;
 }
 
-/** The part of JSON Schema that the policy's schema uses. */
-interface FieldSchema {
+/** The part of JSON Schema that the policy's schema uses. `additionalProperties` are those of a table with free keys. */
+interface FieldSchema
+	extends Partial<Record<"minimum" | "maximum" | "exclusiveMinimum" | "minLength" | "maxLength", number>> {
 	readonly type?: string;
 	readonly description?: string;
 	readonly default?: unknown;
@@ -140,13 +141,7 @@ interface FieldSchema {
 	readonly anyOf?: readonly FieldSchema[];
 	readonly items?: FieldSchema;
 	readonly properties?: Readonly<Record<string, FieldSchema>>;
-	/** The schema of the values of a table with free keys; `false` where keys are not free. */
 	readonly additionalProperties?: FieldSchema | boolean;
-	readonly minimum?: number;
-	readonly maximum?: number;
-	readonly exclusiveMinimum?: number;
-	readonly minLength?: number;
-	readonly maxLength?: number;
 }
 
 /** The values of a field, in words that follow "expected". */

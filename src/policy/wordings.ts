@@ -193,29 +193,8 @@ const withReference: ReadonlyMap<string, string> = new Map([
 	]),
 ]);
 
-/** The notices in an output that is shortened while it comes, each a line of its own. `en` has the order and the variables. */
-export type ExcerptWordings = Readonly<
-	Record<
-		| "top"
-		| "ending"
-		| "exitCode"
-		| "signal"
-		| "recall"
-		| "recallPart"
-		| "recallReceived"
-		| "lines"
-		| "chars"
-		| "failures"
-		| "moreFailures"
-		| "tail"
-		| "readOn"
-		| "noError",
-		string
-	>
->;
-
-/** The notices of excerpts in each locale. */
-export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
+/** The notices in an output that is shortened while it comes, each a line of its own. */
+export const excerptWordings = {
 	fr: {
 		top: "[Sortie abrégée : {shown_lines} lignes sur {total_lines}, {total_chars} caractères en tout.",
 		ending: "{ending} après {seconds} s.",
@@ -269,4 +248,6 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		readOn: "[... 省略第 {first}-{last} 行：请用 offset 和 limit 读取 ...]",
 		noError: "[并未被阻止，也不是工具出错：其较长的输出缩短如下。]",
 	},
-};
+} satisfies Readonly<Record<LocaleName, object>>;
+
+export type ExcerptWordings = Readonly<Record<keyof (typeof excerptWordings)["en"], string>>;

@@ -135,12 +135,6 @@ export async function modelNames(typed: string): Promise<string[]> {
 	return [...names].filter((name) => name.toLowerCase().startsWith(begin)).sort();
 }
 
-/** A model that another one is taken to be like, and its context window. */
-interface Relative {
-	readonly name: string;
-	readonly tokens: number;
-}
-
 /**
  * Families of models whose later versions are named after the earlier ones. The first pattern that matches decides; the text
  * behind it says the version and the tier. The relatives are listed by the catalogue's providers, the makers or else those
@@ -191,7 +185,7 @@ interface ModelName {
  * version, where a later version is never taken for an earlier one: windows have grown. Of equally near models, the one
  * with the smallest window.
  */
-async function nearestRelative(model: string): Promise<Relative | undefined> {
+async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
 	if (!asked) return undefined;
 	const listed = (await Promise.all(asked.family.listedBy.map(modelsOfProvider))).flat();
@@ -204,7 +198,7 @@ async function nearestRelative(model: string): Promise<Relative | undefined> {
 	const sameTier = relatives.filter(({ tier }) => tier.join() === asked.tier.join());
 	const likeTier = relatives.filter(({ tier }) => tier.some((word) => asked.tier.includes(word)));
 	for (const candidates of [sameTier, likeTier, relatives]) {
-		const nearest = smallestWindow(nearestVersions(candidates, asked));
+		const [nearest] = nearestVersions(candidates, asked).toSorted((one, other) => one.tokens - other.tokens);
 		if (nearest) return nearest;
 	}
 	return undefined;
@@ -257,10 +251,6 @@ function nearestVersions<Named extends ModelName>(models: readonly Named[], aske
 		...models.map(({ version = Number.NaN }) => (version <= most ? version : Number.NEGATIVE_INFINITY)),
 	);
 	return models.filter(({ version }) => version === nearest);
-}
-
-function smallestWindow(models: readonly Relative[]): Relative | undefined {
-	return models.toSorted((one, other) => one.tokens - other.tokens)[0];
 }
 
 /** US dollars for a million tokens; those of a call that is larger than a tier's start all cost what the tier says. */
