@@ -89,7 +89,10 @@ export const systemClock: Clock = {
  * A signal that is aborted when one of several is, until it is released. `AbortSignal.any` does not serve: on Node 20 and 22
  * each signal that it makes leaves an entry on its sources for as long as they live, and one source is the signal of a server.
  */
-export function joinSignals(...signals: readonly (AbortSignal | undefined)[]) {
+export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
+	readonly signal: AbortSignal;
+	readonly release: () => void;
+} {
 	const joined = signals.filter((signal) => signal !== undefined);
 	const controller = new AbortController();
 	const abort = (): void => controller.abort(joined.find(({ aborted }) => aborted)?.reason);
