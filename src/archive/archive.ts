@@ -1,15 +1,17 @@
 import type { Ref } from "./reference.ts";
 
 /**
- * What an original was in its conversation: the text of a tool result, a whole text that was truncated, the text of a
- * tool call's arguments, a group of messages that was dropped or summarised (JSON), an image or document (JSON), or the
- * places that an original stood in (JSON), kept beside it where its text alone would not bring back the very bytes.
+ * Kinds of originals: a tool result, a truncated text, the arguments of a tool call, a group of messages that was dropped
+ * or summarised (JSON), an image or document (JSON), or the places where an original stood (JSON), which are kept where
+ * its text alone would not bring back the same bytes.
  */
-export type OriginalKind = "result" | "text" | "arguments" | "group" | "media" | "places";
+export const originalKinds = ["result", "text", "arguments", "group", "media", "places"] as const;
 
-/** A text to keep, and what it was. */
+export type OriginalKind = (typeof originalKinds)[number];
+
+/** A text to keep. */
 export interface Original {
-	/** Any string, lone surrogates included; of a group, its JSON. */
+	/** Any string, lone surrogates included. */
 	readonly text: string;
 	readonly kind: OriginalKind;
 	/** The call it answers. One id may have several originals, and one text several ids. */
@@ -17,19 +19,16 @@ export interface Original {
 	readonly toolName?: string | undefined;
 }
 
-/** What is known of a kept original, its text aside. */
-export interface Listing {
+/** All that is known of a kept original, except its text. */
+export interface Listing extends Omit<Original, "text"> {
 	readonly ref: Ref;
-	readonly kind: OriginalKind;
-	readonly toolCallId?: string | undefined;
-	readonly toolName?: string | undefined;
 	/** Size of the kept text in UTF-16 code units. */
 	readonly chars: number;
-	/** Size of the kept text in bytes, as stored. */
+	/** Size of the kept text in bytes. */
 	readonly bytes: number;
 	/** When it was first kept for this call, in ms since 1970. */
 	readonly archivedAt: number;
-	/** Places replaced before it was stored. Where it is not 0, the kept text is not the original byte for byte. */
+	/** Number of places that were redacted. Above 0, the kept text differs from the original. */
 	readonly redactions: number;
 }
 
@@ -38,25 +37,25 @@ export interface Found extends Listing {
 	readonly text: string;
 }
 
-/** What was made of a kept original without holding it whole. */
+/** A kept original, and the result of the function that read it in pieces. */
 export interface Read<T> {
 	readonly listing: Listing;
 	readonly value: T;
 }
 
-/** What an archive holds. */
+/** The contents of an archive in numbers. */
 export interface ArchiveStats {
 	readonly namespace: string;
-	/** Where it is, for people: a folder, or an address without its password. */
+	/** A folder, or an address without its password. */
 	readonly location: string;
 	readonly originals: number;
 	/** Bytes of their texts. */
 	readonly bytes: number;
-	/** When the one unused for longest was last used, in ms since 1970; null where there is none. */
+	/** Time of the oldest last use, in ms since 1970; null for an empty archive. */
 	readonly oldestUse: number | null;
 }
 
-/** What a sweep took away and what it left. */
+/** The result of a sweep. */
 export interface Sweep {
 	readonly removed: number;
 	readonly removedBytes: number;
@@ -64,93 +63,76 @@ export interface Sweep {
 	readonly keptBytes: number;
 }
 
-/** For how long originals are kept. What was kept or used in the last hour stays whatever these say. */
+/** How long originals are kept. An original that was kept or used in the last hour always stays. */
 export interface Retention {
-	/** An original not used for longer than this goes, in ms. */
+	/** Originals unused for longer than this are removed, in ms. */
 	readonly maxAgeMs: number;
-	/** Where the texts have more bytes than this together, those unused for longest go. */
+	/** While all texts together have more bytes than this, those unused for longest are removed. */
 	readonly maxBytes: number;
 }
 
 /** 30 days, 1 GB. */
 export const defaultRetention: Retention = { maxAgeMs: 30 * 24 * 3_600_000, maxBytes: 1_000_000_000 };
 
-/** Takes one original piece by piece; either `end` or `discard` has to follow. */
+/** Takes one original in pieces. The caller has to call `end` or `discard`. */
 export interface OriginalWriter {
-	/** Takes the next piece. What is past the limit is not kept. */
+	/** Takes the next piece. Text past the limit is not kept. */
 	readonly write: (piece: string) => Promise<void>;
-	/** Keeps what was written, once, and tells where. */
-	readonly end: () => Promise<WrittenOriginal>;
-	/** Keeps nothing of it. */
+	/** Keeps the text that was written. `bytes` is its size before redaction; `isWhole` is false if text was cut off. */
+	readonly end: () => Promise<{ readonly ref: Ref; readonly bytes: number; readonly isWhole: boolean }>;
+	/** Keeps nothing. */
 	readonly discard: () => Promise<void>;
 }
 
-/** An original that was kept piece by piece. */
-export interface WrittenOriginal {
-	readonly ref: Ref;
-	/** Size of what was kept of it in bytes, before redaction. */
-	readonly bytes: number;
-	/** Whether that is all of it, rather than its beginning. */
-	readonly isWhole: boolean;
-}
-
 /**
- * Keeps what was taken out of conversations, under one namespace. What stands in another namespace is not there.
+ * Keeps originals under one namespace and does not see other namespaces.
  *
- * Every function fails with PalimpsestError `archive_unavailable` where the archive cannot be written or reached.
+ * Every function fails with PalimpsestError `archive_unavailable` if the archive cannot be written or reached.
  */
 export interface Archive {
 	readonly namespace: string;
-	/** Where it is, for people: a folder, or an address without its password. */
+	/** A folder, or an address without its password. */
 	readonly location: string;
-	/**
-	 * The ref under which `put` would keep a text: a pure function of the text and the redaction patterns, so that a
-	 * placeholder can name it before anything is kept and is the same in every call and process.
-	 */
+	/** The ref that `put` would give a text: a pure function of the text and the redaction patterns. */
 	readonly refOf: (text: string) => Ref;
 	/**
-	 * Keeps originals; answers with their refs, in order, once all of them are stored. Where it throws, none counts as
-	 * kept, though some may be there. What is kept already is only marked as used.
+	 * Keeps originals and returns their refs in order once all are stored. If it throws, some may be stored. An original
+	 * that is kept already is only marked as used.
 	 *
-	 * @throws PalimpsestError `invalid_argument` for what is no list of originals; `ambiguous_reference` where another text
-	 * with the same ref is kept: in practice only where somebody spent 2^30 hashes to make two such texts.
+	 * @throws PalimpsestError `invalid_argument` for anything but a list of originals; `ambiguous_reference` if another
+	 * text with the same ref is kept, which takes 2^30 hashes to make on purpose.
 	 */
 	readonly put: (originals: readonly Original[]) => Promise<readonly Ref[]>;
 	/**
-	 * Begins to keep an original of which no whole is at hand: the same is kept under the same ref as by `put`. It waits
-	 * in a temporary file without a name, so that little of it is held; where texts are redacted, it is held, since a
-	 * pattern may match across any two pieces. `maxBytes` bounds how much of its beginning is kept.
+	 * Keeps an original that comes in pieces, under the same ref as `put`, and at most `maxBytes` of its beginning. The
+	 * pieces wait in a nameless temporary file; with redaction they wait in memory, since a pattern may match across pieces.
 	 */
 	readonly putInPieces: (original: Omit<Original, "text">, maxBytes: number) => Promise<OriginalWriter>;
-	/**
-	 * Whether something is kept under a ref. Marks nothing as used, checks no text, and looks for no nearest ref where
-	 * nothing is, which takes time in proportion to all that is kept.
-	 */
+	/** Whether an original is kept under a ref. Does not mark it as used and does not check its text. */
 	readonly has: (ref: string) => Promise<boolean>;
 	/**
-	 * An original, whole. Marks it as used.
+	 * Returns an original and marks it as used.
 	 *
-	 * @throws PalimpsestError `original_not_found` where nothing whole is kept under the ref, naming the nearest refs;
-	 * `ambiguous_reference`.
+	 * @throws PalimpsestError `original_not_found` with the nearest refs; `ambiguous_reference`.
 	 */
 	readonly get: (ref: string) => Promise<Found>;
 	/**
-	 * Hands an original to `consume` in pieces, so that a large one is never held whole. The answer comes after all of it
-	 * was checked, whether or not `consume` read to the end. Marks it as used. Fails as `get` does.
+	 * Like `get`, but hands the text to `consume` in pieces. The whole text is checked before the promise resolves, even if
+	 * `consume` stops early.
 	 */
 	readonly read: <T>(ref: string, consume: (pieces: AsyncIterable<string>) => Promise<T>) => Promise<Read<T>>;
-	/** What is kept for a tool call, oldest first; empty where nothing is. */
+	/** The originals of a tool call, oldest first. */
 	readonly find: (toolCallId: string) => Promise<readonly Listing[]>;
-	/** All that is kept, in no order, as it is while listing: what comes or goes meanwhile may be missing. */
+	/** All originals in no order. May miss those that are added or removed meanwhile. */
 	readonly list: () => AsyncIterable<Listing>;
 	readonly stats: () => Promise<ArchiveStats>;
 	/**
-	 * Applies the retention now. It is also applied in the background, at most once an hour; there, what is too old waits
-	 * for a day where it is more than a tenth of all, since the clock may be wrong.
+	 * Applies the retention. The archive also does so in the background, at most once an hour; there, old texts that make
+	 * up more than a tenth of all wait for a day, since the clock may be wrong.
 	 */
 	readonly sweep: () => Promise<Sweep>;
-	/** Takes away all that is kept in the namespace; answers how many originals. */
+	/** Removes everything in the namespace and returns the number of originals. */
 	readonly clear: () => Promise<number>;
-	/** Ends what runs in the background and lets connections go. */
+	/** Ends background work and closes connections. */
 	readonly close: () => Promise<void>;
 }

@@ -1,32 +1,23 @@
 import { PalimpsestError } from "../errors.ts";
-import type { Listing, OriginalKind, Sweep } from "./archive.ts";
+import { type ArchiveStats, type Listing, originalKinds, type Sweep } from "./archive.ts";
 import type { SweepTime } from "./retention.ts";
 
 /** The record that is stored beside a text, one for each tool call that had this text. */
 export type About = Omit<Listing, "ref">;
 
-/** A text to store. */
-export interface Entry {
-	/** SHA-256 (hex) of its bytes. */
-	readonly hash: string;
-	/** The bytes, piece by piece, from the start at each call. */
-	readonly pieces: () => Iterable<Buffer>;
-	readonly about: About;
-}
-
-/** A stored text and the record beside it. */
+/** A stored text, by the SHA-256 (hex) of its bytes, and the record beside it. */
 export interface Stored {
 	readonly hash: string;
 	readonly about: About;
 }
 
-/** How many originals there are, and the bytes of their texts. */
-export interface Holdings {
-	readonly originals: number;
-	readonly bytes: number;
-	/** In ms since 1970. */
-	readonly oldestUse: number | null;
+/** A text to store; its bytes come in pieces, from the start at each call. */
+export interface Entry extends Stored {
+	readonly pieces: () => Iterable<Buffer>;
 }
+
+/** The number of originals, the bytes of their texts, and the time of the oldest last use. */
+export type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
 
 /**
  * The place where an archive stores its texts: one namespace of one folder, Redis or memory. A driver knows hashes and
@@ -56,7 +47,7 @@ export interface Driver {
 	readonly close: () => Promise<void>;
 }
 
-/** Adds up what a place holds. */
+/** Adds up the texts of a place. */
 export function holdingsOf(all: readonly { readonly bytes: number; readonly usedAt: number }[]): Holdings {
 	let [bytes, oldest] = [0, Number.POSITIVE_INFINITY];
 	for (const one of all) {
@@ -68,90 +59,66 @@ export function holdingsOf(all: readonly { readonly bytes: number; readonly used
 
 const mostRemembered = 100_000;
 
-/** Some hashes. Forgets all of them when there are too many; each text is then looked at once more. */
-export interface HashMemory {
-	readonly has: (hash: string) => boolean;
-	readonly add: (hash: string) => void;
-	readonly delete: (hash: string) => void;
-	readonly clear: () => void;
-}
-
-/** Remembers hashes of texts that this process knows to be stored. */
-export function rememberHashes(): HashMemory {
-	const hashes = new Set<string>();
-	return {
-		has: (hash) => hashes.has(hash),
-		add(hash) {
-			if (hashes.size >= mostRemembered) hashes.clear();
-			hashes.add(hash);
-		},
-		delete: (hash) => hashes.delete(hash),
-		clear: () => hashes.clear(),
-	};
-}
-
-const kinds: ReadonlySet<unknown> = new Set<OriginalKind>(["result", "text", "arguments", "group", "media", "places"]);
-
-/** Whether a value is the kind of an original. */
-export function isKind(value: unknown): value is OriginalKind {
-	return kinds.has(value);
+/** Adds a hash of a text that this process knows to be stored. A full set is emptied; each text is then checked once more. */
+export function rememberHash(hashes: Set<string>, hash: string): void {
+	if (hashes.size >= mostRemembered) hashes.clear();
+	hashes.add(hash);
 }
 
 /** The record beside a text, as JSON. */
-export function writeAbout(about: About): string {
-	const { kind, toolCallId, toolName, chars, bytes, archivedAt, redactions } = about;
-	// JSON leaves out a name that is undefined.
-	return JSON.stringify({
-		kind,
-		tool_call_id: toolCallId,
-		tool_name: toolName,
-		chars,
-		bytes,
-		archived_at: archivedAt,
-		redactions,
-	});
+export function writeAbout({ kind, toolCallId, toolName, chars, bytes, archivedAt, redactions }: About): string {
+	const names = { tool_call_id: toolCallId, tool_name: toolName };
+	return JSON.stringify({ kind, ...names, chars, bytes, archived_at: archivedAt, redactions });
 }
 
 /** Reads a record; `undefined` where it is damaged. */
 export function readAbout(json: string): About | undefined {
 	// Not a zod schema: loading one takes a hook that archives one text longer than all its other work.
-	const { tool_call_id: toolCallId, tool_name: toolName, archived_at: archivedAt, ...rest } = parsed(json);
-	const { kind, chars, bytes, redactions } = rest;
-	if (!isKind(kind) || !isTextOrAbsent(toolCallId) || !isTextOrAbsent(toolName)) return undefined;
-	if (!isNumber(chars) || !isNumber(bytes) || !isNumber(archivedAt) || !isNumber(redactions)) return undefined;
-	return { kind, toolCallId, toolName, chars, bytes, archivedAt, redactions };
+	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = parsed(json);
+	const about = {
+		kind,
+		toolCallId: tool_call_id,
+		toolName: tool_name,
+		chars,
+		bytes,
+		archivedAt: archived_at,
+		redactions,
+	};
+	const numbers = [chars, bytes, archived_at, redactions];
+	return isOriginal(about) && numbers.every((number) => Number.isFinite(number)) ? (about as About) : undefined;
+}
+
+/** Whether an object has a known kind, and texts or nothing for the tool call. */
+export function isOriginal({ kind, toolCallId, toolName }: { readonly [Key in keyof About]?: unknown }): boolean {
+	const isTextOrAbsent = (value: unknown) => value === undefined || typeof value === "string";
+	return (originalKinds as readonly unknown[]).includes(kind) && isTextOrAbsent(toolCallId) && isTextOrAbsent(toolName);
 }
 
 function parsed(json: string): Readonly<Record<string, unknown>> {
 	try {
-		const value: unknown = JSON.parse(json);
-		return typeof value === "object" && value !== null ? { ...value } : {};
+		return JSON.parse(json) ?? {};
 	} catch {
 		return {};
 	}
 }
 
-function isTextOrAbsent(value: unknown): value is string | undefined {
-	return value === undefined || typeof value === "string";
-}
-
-function isNumber(value: unknown): value is number {
-	return typeof value === "number" && Number.isFinite(value);
-}
-
+const elsewhere = "Choose another folder";
+const denied = "this user may not write or read there. Change the folder's permissions or choose another";
+const blocked = `something that is no folder stands in its way. ${elsewhere}`;
+const tooManyFiles = "too many files are open. Raise the limit on open files";
 const reasons: Readonly<Record<string, string>> = {
 	ENOSPC: "the disk is full. Free some space, or run `palimpsest archive sweep`",
 	EDQUOT: "the disk quota is used up. Free some space, or run `palimpsest archive sweep`",
 	EFBIG: "the file would be larger than is allowed here",
-	ENOENT: "it is not there, and cannot be made. Choose another folder",
-	EACCES: "this user may not write or read there. Change the folder's permissions or choose another",
-	EPERM: "this user may not write or read there. Change the folder's permissions or choose another",
-	EROFS: "it stands on a read-only file system. Choose another folder",
-	ENOTDIR: "something that is no folder stands in its way. Choose another folder",
-	EEXIST: "something that is no folder stands in its way. Choose another folder",
-	EISDIR: "a folder stands where a file should. Choose another folder",
-	EMFILE: "too many files are open. Raise the limit on open files",
-	ENFILE: "too many files are open. Raise the limit on open files",
+	ENOENT: `it is not there, and cannot be made. ${elsewhere}`,
+	EACCES: denied,
+	EPERM: denied,
+	EROFS: `it stands on a read-only file system. ${elsewhere}`,
+	ENOTDIR: blocked,
+	EEXIST: blocked,
+	EISDIR: `a folder stands where a file should. ${elsewhere}`,
+	EMFILE: tooManyFiles,
+	ENFILE: tooManyFiles,
 };
 
 /** Runs something that uses a place. Any failure becomes `archive_unavailable`; `what` names a place that is no archive. */

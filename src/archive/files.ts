@@ -1,9 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { lstatSync, statSync } from "node:fs";
-import { readFile, rename, rm, stat, utimes } from "node:fs/promises";
+import { readFile, rename, rm, utimes } from "node:fs/promises";
 import path from "node:path";
-import { writeWhole } from "../files/access.ts";
-import type { Retention, Sweep } from "./archive.ts";
 import {
 	holds,
 	inFolder,
@@ -12,18 +10,19 @@ import {
 	openToRead,
 	piecesOf,
 	putEmptyFile,
+	putFile,
 	statIfThere,
 	syncFolder,
 	undefinedIfAbsent,
-} from "./disk.ts";
+} from "../files/disk.ts";
+import type { Retention, Sweep } from "./archive.ts";
 import {
 	type About,
 	type Driver,
 	type Entry,
-	type HashMemory,
 	holdingsOf,
 	readAbout,
-	rememberHashes,
+	rememberHash,
 	type Stored,
 	usingPlace,
 	writeAbout,
@@ -47,19 +46,14 @@ export function createFilesDriver(options: {
 }): Driver {
 	const { folder, namespace, retention, now } = options;
 	const layout = layoutOf(path.join(folder, namespace));
-	const verified = rememberHashes();
+	const verified = new Set<string>();
 
 	const aboutsOf = async (hash: string): Promise<About[]> => {
-		const names = (await namesIn(layout.textFolder(hash))).filter((name) => {
-			const named = readName(name);
-			return named.is === "about" && named.hash === hash;
-		});
-		const read = await Promise.all(names.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
-		return read.filter((about) => about !== undefined);
+		const names = (await namesIn(layout.textFolder(hash))).filter((name) => name.startsWith(`${hash}.`));
+		const records = names.filter((name) => readName(name).is === "about");
+		const read = await Promise.all(records.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
+		return read.flatMap((about) => about ?? []);
 	};
-
-	const textsIn = async (bucket: string): Promise<string[]> =>
-		(await namesIn(bucket)).filter((name) => readName(name).is === "text");
 
 	const find = async (toolCallId: string): Promise<Stored[]> => {
 		const call = callKey(toolCallId);
@@ -68,49 +62,54 @@ export function createFilesDriver(options: {
 			const named = readName(name);
 			if (named.is !== "call" || named.call !== call) continue;
 			const about = await readAboutFile(layout.about(named.hash, call));
-			const isStored = (await sizeOf(layout.text(named.hash))) !== undefined;
+			const isStored = await statIfThere(layout.text(named.hash));
 			if (isStored && about?.toolCallId === toolCallId) found.push({ hash: named.hash, about });
 		}
 		return found;
 	};
 
+	const read = async (hash: string): Promise<AsyncGenerator<Buffer> | undefined> => {
+		const handle = await openToRead(layout.text(hash));
+		if (handle === undefined) return undefined;
+		const { mtimeMs } = await handle.stat();
+		// On a read-only file system a text can be read, but not marked as used.
+		await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
+		return readingFrom(folder, piecesOf(handle));
+	};
+
+	const clear = async (): Promise<number> => {
+		const texts = (await Promise.all(layout.buckets.map(textsIn))).flat();
+		await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
+		verified.clear();
+		return texts.length;
+	};
+
+	const using = <T>(use: () => Promise<T>) => usingPlace(folder, use);
 	return {
 		location: folder,
-		write: (entries) => usingPlace(folder, () => writeEntries(entries, { layout, verified, now })),
-		hashesFrom: (prefix) =>
-			usingPlace(folder, async () =>
-				(await textsIn(layout.textFolder(prefix))).filter((hash) => hash.startsWith(prefix)),
-			),
-		read: (hash) =>
-			usingPlace(folder, async () => {
-				const handle = await openToRead(layout.text(hash));
-				if (handle === undefined) return undefined;
-				const { mtimeMs } = await handle.stat();
-				// On a read-only file system a text can be read, but not marked as used.
-				await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
-				return readingFrom(folder, piecesOf(handle));
-			}),
+		write: (entries) => using(() => writeEntries(entries, { layout, verified, now })),
+		hashesFrom: async (prefix) =>
+			(await using(() => textsIn(layout.textFolder(prefix)))).filter((hash) => hash.startsWith(prefix)),
+		read: (hash) => using(() => read(hash)),
 		distrust: (hash) => verified.delete(hash),
-		aboutsOf: (hash) => usingPlace(folder, () => aboutsOf(hash)),
-		find: (toolCallId) => usingPlace(folder, () => find(toolCallId)),
+		aboutsOf: (hash) => using(() => aboutsOf(hash)),
+		find: (toolCallId) => using(() => find(toolCallId)),
 		async *hashes() {
-			for (const bucket of layout.buckets) yield* await usingPlace(folder, () => textsIn(bucket));
+			for (const bucket of layout.buckets) yield* await using(() => textsIn(bucket));
 		},
-		holdings: () => usingPlace(folder, async () => holdingsOf(await holdingsIn(layout))),
-		claimSweep: () => usingPlace(folder, () => claimSweep(layout.sweepMarker, now())),
-		sweep: (time) => usingPlace(folder, () => sweepFiles(layout, retention, time)),
-		clear: () =>
-			usingPlace(folder, async () => {
-				const counts = await Promise.all(layout.buckets.map(async (bucket) => (await textsIn(bucket)).length));
-				await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
-				verified.clear();
-				return counts.reduce((sum, count) => sum + count, 0);
-			}),
+		holdings: async () => holdingsOf(await using(() => holdingsIn(layout))),
+		claimSweep: () => using(() => claimSweep(layout.sweepMarker, now())),
+		sweep: (time) => using(() => sweepFiles(layout, retention, time)),
+		clear: () => using(clear),
 		async close() {},
 	};
 }
 
-/** The bytes of a text; a failure while reading becomes `archive_unavailable`. */
+async function textsIn(bucket: string): Promise<string[]> {
+	return (await namesIn(bucket)).filter((name) => readName(name).is === "text");
+}
+
+/** Turns a failure while reading into `archive_unavailable`. */
 async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
 	try {
 		for (;;) {
@@ -132,8 +131,8 @@ async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): Asy
  * - `ab/ab12….{call}.json`: the record of the text for one tool call; `{call}` are 16 hex digits of the SHA-256 of the
  *   call's id, or `none`;
  * - `calls/cd/{call}.ab12…`: an empty file, which leads from a call to its texts;
- * - `swept`: its time tells when somebody last swept;
- * - `sweep-intent.json`: the intent of a sweep that put much off.
+ * - `swept`: its time is that of the last automatic sweep;
+ * - `sweep-intent.json`: the intent of an automatic sweep that waits.
  *
  * No two processes change one file, so that they need no lock, and a torn write damages nothing else.
  */
@@ -163,7 +162,6 @@ type Named =
 	| { readonly is: "about" | "call"; readonly hash: string; readonly call: string }
 	/** A text that a sweep has set aside and will remove. */
 	| { readonly is: "set-aside"; readonly hash: string }
-	/** A file that was being written. */
 	| { readonly is: "temporary" | "other" };
 
 const patterns = {
@@ -187,43 +185,35 @@ async function readAboutFile(file: string): Promise<About | undefined> {
 	return json === undefined ? undefined : readAbout(json);
 }
 
-async function sizeOf(file: string): Promise<number | undefined> {
-	return stat(file).then(
-		({ size }) => size,
-		() => undefined,
-	);
-}
-
 // ---- Writing ----
 
 interface Writing {
 	readonly layout: Layout;
 	/** Texts that this process has found whole, so that it need not read them again. */
-	readonly verified: HashMemory;
+	readonly verified: Set<string>;
 	readonly now: () => number;
 }
 
 /** Writes texts, then their records, then the names by which calls find them: each is found only when it is whole. */
 async function writeEntries(given: readonly Entry[], writing: Writing): Promise<void> {
-	const { layout, verified } = writing;
+	const { layout, verified, now } = writing;
 	const entries = given.filter((entry) => !isKnown(entry, writing));
 	const texts = [...new Map(entries.map((entry) => [entry.hash, entry])).values()];
-	const written: Entry[] = [];
+	const written = new Set<string>();
 	await inParallel(texts, atATime, async (entry) => {
 		if (await isStored(entry, writing)) return;
 		const { hash, pieces } = entry;
-		const file = { file: layout.text(hash), at: writing.now(), sync: true };
-		await inFolder(layout.textFolder(hash), () => writeWhole({ ...file, pieces: pieces() }));
-		written.push(entry);
+		const file = { file: layout.text(hash), at: now(), sync: true };
+		await inFolder(layout.textFolder(hash), () => putFile({ ...file, pieces: pieces() }));
+		written.add(hash);
 	});
-	const folders = [...new Set(written.map(({ hash }) => layout.textFolder(hash)))];
+	const folders = [...new Set([...written].map(layout.textFolder))];
 	await inParallel(folders, atATime, async (folder) => {
 		await refuseCollisions(folder, written, layout);
 		await syncFolder(folder);
 	});
-	const isNew = new Set(written.map(({ hash }) => hash));
-	await inParallel(entries, atATime, (entry) => writeRecord(entry, isNew.has(entry.hash), writing));
-	for (const hash of isNew) verified.add(hash);
+	await inParallel(entries, atATime, (entry) => writeRecord(entry, written.has(entry.hash), writing));
+	for (const hash of written) rememberHash(verified, hash);
 }
 
 /**
@@ -255,7 +245,7 @@ async function isStored({ hash, about }: Entry, { layout, verified, now }: Writi
 	if (!found?.isFile() || found.size !== about.bytes) return false;
 	if (!verified.has(hash)) {
 		if (!(await holds(file, hash))) return false;
-		verified.add(hash);
+		rememberHash(verified, hash);
 	}
 	return markUsed(file, found.mtimeMs, now());
 }
@@ -268,9 +258,8 @@ async function markUsed(file: string, usedAt: number, now: number): Promise<bool
 }
 
 /** Looks after the writing: of two processes that write at once, at least one then sees the other's text. */
-async function refuseCollisions(folder: string, written: readonly Entry[], layout: Layout): Promise<void> {
-	const own = written.filter(({ hash }) => layout.textFolder(hash) === folder);
-	const byPrefix = new Map(own.map(({ hash }) => [hash.slice(0, hexDigitsOfRef), hash]));
+async function refuseCollisions(folder: string, written: ReadonlySet<string>, layout: Layout): Promise<void> {
+	const byPrefix = new Map(Array.from(written, (hash) => [hash.slice(0, hexDigitsOfRef), hash]));
 	const colliding = (await namesIn(folder)).flatMap((name) => {
 		const hash = byPrefix.get(name.slice(0, hexDigitsOfRef));
 		return hash !== undefined && hash !== name && readName(name).is === "text" ? [hash] : [];
@@ -284,15 +273,15 @@ async function refuseCollisions(folder: string, written: readonly Entry[], layou
 async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now }: Writing): Promise<void> {
 	const call = callKey(about.toolCallId);
 	const file = layout.about(hash, call);
-	if (isNew || ((await sizeOf(file)) ?? 0) === 0) {
+	if (isNew || !(await statIfThere(file))?.size) {
 		const pieces = [Buffer.from(writeAbout(about), "utf8")];
 		// A record of redactions must last as long as the text.
 		const sync = about.redactions > 0;
-		await inFolder(layout.textFolder(hash), () => writeWhole({ file, pieces, at: now(), sync }));
+		await inFolder(layout.textFolder(hash), () => putFile({ file, pieces, at: now(), sync }));
 	}
 	if (about.toolCallId === undefined) return;
 	const callFile = layout.call(call, hash);
-	if (!isNew && (await sizeOf(callFile)) !== undefined) return;
+	if (!isNew && (await statIfThere(callFile)) !== undefined) return;
 	await inFolder(layout.callFolder(call), () => putEmptyFile(callFile, now()));
 }
 
@@ -301,10 +290,7 @@ async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now
 /** Does not make the folder of a namespace in which nothing was stored yet. */
 async function claimSweep(marker: string, now: number): Promise<boolean> {
 	if ((await namesIn(path.dirname(marker))).length === 0) return false;
-	const sweptAt = await stat(marker).then(
-		({ mtimeMs }) => mtimeMs,
-		() => Number.NEGATIVE_INFINITY,
-	);
+	const sweptAt = (await statIfThere(marker))?.mtimeMs ?? Number.NEGATIVE_INFINITY;
 	if (sweptAt <= now && now - sweptAt < safeForMs) return false;
 	await inFolder(path.dirname(marker), () => putEmptyFile(marker, now));
 	return true;
@@ -313,8 +299,7 @@ async function claimSweep(marker: string, now: number): Promise<boolean> {
 async function holdingsIn(layout: Layout): Promise<Holding[]> {
 	const holdings: Holding[] = [];
 	for (const bucket of layout.buckets) {
-		const texts = (await namesIn(bucket)).filter((name) => readName(name).is === "text");
-		await inParallel(texts, 2 * atATime, async (hash) => {
+		await inParallel(await textsIn(bucket), 2 * atATime, async (hash) => {
 			const found = await statIfThere(path.join(bucket, hash));
 			if (found?.isFile()) holdings.push({ hash, bytes: found.size, usedAt: found.mtimeMs });
 		});
@@ -329,7 +314,7 @@ async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime)
 	const { expired, intent } = decideSweep({ holdings, retention, time, intent: readIntent(before) });
 	if (intent) {
 		const pieces = [Buffer.from(JSON.stringify(intent))];
-		await inFolder(layout.folder, () => writeWhole({ file: layout.sweepIntent, pieces, at: time.now, sync: false }));
+		await inFolder(layout.folder, () => putFile({ file: layout.sweepIntent, pieces, at: time.now, sync: false }));
 	}
 	const removed: Holding[] = [];
 	for (const holding of expired) {
@@ -338,7 +323,8 @@ async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime)
 	const gone = new Set(removed.map(({ hash }) => hash));
 	const kept = new Set(holdings.filter(({ hash }) => !gone.has(hash)).map(({ hash }) => hash));
 	for (const bucket of [...layout.buckets, ...layout.callBuckets]) {
-		await sweepLeftovers({ bucket, kept, layout, now: time.now });
+		const names = await namesIn(bucket);
+		await inParallel(names, 2 * atATime, (name) => removeLeftover(path.join(bucket, name), kept, time.now));
 	}
 	if (!intent && before !== undefined) await rm(layout.sweepIntent, { force: true });
 	return sweepOf(holdings, removed);
@@ -362,28 +348,20 @@ async function removeUnlessUsed(text: string, unusedSince: number): Promise<bool
 	return true;
 }
 
-/** Removes unfinished files, and the records and names of texts that are gone. */
-async function sweepLeftovers(where: {
-	readonly bucket: string;
-	readonly kept: ReadonlySet<string>;
-	readonly layout: Layout;
-	readonly now: number;
-}): Promise<void> {
-	const { bucket, kept, layout, now } = where;
-	await inParallel(await namesIn(bucket), 2 * atATime, async (name) => {
-		const named = readName(name);
-		const isRecord = named.is === "about" || named.is === "call";
-		const isLeftover = isRecord ? !kept.has(named.hash) : named.is === "temporary" || named.is === "set-aside";
-		const file = path.join(bucket, name);
-		const found = isLeftover ? await statIfThere(file) : undefined;
-		if (found === undefined) return;
-		if (named.is === "set-aside") {
-			// A sweep ended half-way. The text goes back, and the next sweep judges it again.
-			const isBeingSwept = now - found.ctimeMs < safeForMs && found.ctimeMs <= now;
-			if (!isBeingSwept) await rename(file, layout.text(named.hash)).catch(undefinedIfAbsent);
-			return;
-		}
-		// A young file may belong to a text that is being written.
-		if (now - found.mtimeMs >= safeForMs) await rm(file, { force: true });
-	});
+/** Removes an unfinished file, or the record or name of a text that is gone. */
+async function removeLeftover(file: string, kept: ReadonlySet<string>, now: number): Promise<void> {
+	const named = readName(path.basename(file));
+	const isRecord = named.is === "about" || named.is === "call";
+	const isLeftover = isRecord ? !kept.has(named.hash) : named.is === "temporary" || named.is === "set-aside";
+	const found = isLeftover ? await statIfThere(file) : undefined;
+	if (found === undefined) return;
+	if (named.is === "set-aside") {
+		// A sweep ended half-way. The text goes back, and the next sweep judges it again.
+		const isBeingSwept = now - found.ctimeMs < safeForMs && found.ctimeMs <= now;
+		const text = path.join(path.dirname(file), named.hash);
+		if (!isBeingSwept) await rename(file, text).catch(undefinedIfAbsent);
+		return;
+	}
+	// A young file may belong to a text that is being written.
+	if (now - found.mtimeMs >= safeForMs) await rm(file, { force: true });
 }

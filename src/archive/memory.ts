@@ -3,16 +3,11 @@ import { type About, type Driver, holdingsOf, type Stored } from "./driver.ts";
 import { ambiguous, hexDigitsOfRef } from "./reference.ts";
 import { decideSweep, type SweepIntent, sweepOf } from "./retention.ts";
 
-interface Slot {
-	readonly bytes: Buffer;
-	/** By tool call id. */
-	readonly abouts: Map<string | undefined, About>;
-	usedAt: number;
-}
-
 /** Stores in the memory of this process, until it ends. */
 export function createMemoryDriver(options: { readonly retention: Retention; readonly now: () => number }): Driver {
 	const { retention, now } = options;
+	/** The keys of `abouts` are tool call ids. */
+	type Slot = { readonly bytes: Buffer; readonly abouts: Map<string | undefined, About>; usedAt: number };
 	const slots = new Map<string, Slot>();
 	// A ref names 15 of the 64 digits of a hash. This map finds the whole hash without a walk over all of them.
 	const byPrefix = new Map<string, string>();
@@ -27,9 +22,7 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 	return {
 		location: "the memory of this process",
 		async write(entries) {
-			const collides = ({ hash }: { readonly hash: string }) =>
-				(byPrefix.get(hash.slice(0, hexDigitsOfRef)) ?? hash) !== hash;
-			if (entries.some(collides)) throw ambiguous();
+			if (entries.some(({ hash }) => (byPrefix.get(hash.slice(0, hexDigitsOfRef)) ?? hash) !== hash)) throw ambiguous();
 			for (const { hash, pieces, about } of entries) {
 				const slot = slots.get(hash) ?? { bytes: Buffer.concat([...pieces()]), abouts: new Map(), usedAt: 0 };
 				slot.usedAt = now();
@@ -49,9 +42,7 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 			return piecesOf(slot.bytes);
 		},
 		distrust: remove,
-		async aboutsOf(hash) {
-			return [...(slots.get(hash)?.abouts.values() ?? [])];
-		},
+		aboutsOf: async (hash) => [...(slots.get(hash)?.abouts.values() ?? [])],
 		async find(toolCallId) {
 			return Array.from(slots).flatMap(([hash, { abouts }]): Stored[] => {
 				const about = abouts.get(toolCallId);
@@ -61,12 +52,8 @@ export function createMemoryDriver(options: { readonly retention: Retention; rea
 		async *hashes() {
 			yield* [...slots.keys()];
 		},
-		async holdings() {
-			return holdingsOf(holdings());
-		},
-		async claimSweep() {
-			return true;
-		},
+		holdings: async () => holdingsOf(holdings()),
+		claimSweep: async () => true,
 		async sweep(time) {
 			const all = holdings();
 			const { expired, intent: next } = decideSweep({ holdings: all, retention, time, intent });

@@ -19,13 +19,13 @@ export interface ArchiveOptions {
 	readonly redactCredentials?: boolean | undefined;
 	/** The clock, in ms since 1970. */
 	readonly now?: (() => number) | undefined;
-	/** For how long this machine has run, in ms: a change of the clock does not change it. */
+	/** How long this machine has run, in ms. */
 	readonly uptime?: (() => number) | undefined;
 }
 
 /**
- * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
- * file and waits for no server: the first call tells when the place cannot be used.
+ * Opens an archive; `undefined` for `none`. Touches no file and waits for no server: the first call tells when the place
+ * cannot be used.
  *
  * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client or secretlint's rules are
  * asked for and not installed.
@@ -33,9 +33,10 @@ export interface ArchiveOptions {
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
 	const { redact = [], redactCredentials = false, now = Date.now, uptime } = options;
 	const namespace = checkNamespace(options.namespace ?? "default");
-	const retention = checkRetention(options.retention === undefined ? defaultRetention : options.retention);
+	const { retention = defaultRetention } = options;
+	checkRetention(retention);
 	const patterns = redact.length === 0 ? [] : [(await import("./pattern.ts")).findPatterns(redact)];
-	const driver = await driverFor(options.where ?? "files", { namespace, retention, now });
+	const driver = await openDriver(options.where ?? "files", { namespace, retention, now });
 	if (!driver) return undefined;
 	const [{ createArchive }, { createRedact, findCredentials }] = await Promise.all([
 		import("./store.ts"),
@@ -46,40 +47,30 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 	return createArchive({ namespace, driver, redact: createRedact(finders), redacts, now, uptime });
 }
 
-type DriverOptions = { readonly namespace: string; readonly retention: Retention; readonly now: () => number };
-
-async function driverFor(where: string, options: DriverOptions): Promise<Driver | undefined> {
+async function openDriver(
+	where: string,
+	options: { readonly namespace: string; readonly retention: Retention; readonly now: () => number },
+): Promise<Driver | undefined> {
 	const place = archivePlace(where);
-	switch (place) {
-		case "none":
-			return undefined;
-		case "memory":
-			return (await import("./memory.ts")).createMemoryDriver(options);
-		case "redis":
-			return (await import("./redis.ts")).createRedisDriver({ ...options, url: where });
-		case "folder":
-		case "files": {
-			const { platform, env: environment } = process;
-			const ofUser = () => archiveFolderOf({ platform, environment, homeFolder: homedir() });
-			const folder = place === "files" ? ofUser() : path.resolve(where);
-			return (await import("./files.ts")).createFilesDriver({ ...options, folder });
-		}
-	}
+	if (place === "none") return undefined;
+	if (place === "memory") return (await import("./memory.ts")).createMemoryDriver(options);
+	if (place === "redis") return (await import("./redis.ts")).createRedisDriver({ ...options, url: where });
+	const { platform, env: environment } = process;
+	const folder =
+		place === "folder" ? path.resolve(where) : archiveFolderOf({ platform, environment, homeFolder: homedir() });
+	return (await import("./files.ts")).createFilesDriver({ ...options, folder });
 }
 
-function checkRetention(retention: Retention): Retention {
+function checkRetention(retention: unknown): void {
 	const { maxAgeMs, maxBytes } = (retention ?? {}) as Partial<Retention>;
-	const isAboveZero = (value: unknown) => typeof value === "number" && Number.isFinite(value) && value > 0;
-	if (isAboveZero(maxAgeMs) && isAboveZero(maxBytes)) return retention;
+	const isAboveZero = (value: unknown) => Number.isFinite(value) && Number(value) > 0;
+	if (isAboveZero(maxAgeMs) && isAboveZero(maxBytes)) return;
 	const expected = "Expected the archive's retention to be an age (`maxAgeMs`) and a size (`maxBytes`) above 0.";
 	throw new PalimpsestError("invalid_argument", expected);
 }
 
-/** Which archive is meant: its place, as `archivePlace` takes it, and its namespace. */
-export interface ArchiveLocation {
-	readonly where: string;
-	readonly namespace: string;
-}
+/** The place of an archive, as `archivePlace` takes it, and its namespace. */
+export type ArchiveLocation = Readonly<Record<"where" | "namespace", string>>;
 
 const day = 24 * 3_600_000;
 
@@ -97,16 +88,13 @@ export function openArchiveOfPolicy(
 	return openArchive({ ...location, retention, redact, redactCredentials });
 }
 
-/** Where an archive stores; `none` where nothing is kept. */
-export type ArchivePlace = "none" | "memory" | "files" | "folder" | "redis";
-
 /**
  * The place that a name stands for: `files` (under the user's state folder), `memory`, `none`, an address that begins
  * with `redis:` or `rediss:`, or the path of a folder, absolute or beginning with `./` or `../`.
  *
  * @throws PalimpsestError `invalid_argument` for any other name.
  */
-export function archivePlace(where: string): ArchivePlace {
+export function archivePlace(where: string): "none" | "memory" | "files" | "folder" | "redis" {
 	if (where === "none" || where === "memory" || where === "files") return where;
 	if (/^rediss?:/.test(where)) return "redis";
 	if (path.isAbsolute(where) || /^\.\.?[\\/]/.test(where)) return "folder";
@@ -116,18 +104,19 @@ export function archivePlace(where: string): ArchivePlace {
 	);
 }
 
-/** The facts that decide where a program of this user keeps its state. */
-export interface Surroundings {
-	readonly platform: NodeJS.Platform;
-	readonly environment: Readonly<Record<string, string | undefined>>;
-	readonly homeFolder: string;
-}
-
 /**
  * The folder of archives where none is named, in the user's state folder as each system has it
  * (https://specifications.freedesktop.org/basedir-spec/latest/; a relative path in its variable does not count).
  */
-export function archiveFolderOf({ platform, environment, homeFolder }: Surroundings): string {
+export function archiveFolderOf({
+	platform,
+	environment,
+	homeFolder,
+}: {
+	readonly platform: NodeJS.Platform;
+	readonly environment: Readonly<Record<string, string | undefined>>;
+	readonly homeFolder: string;
+}): string {
 	if (platform === "win32") {
 		const local = environment.LOCALAPPDATA || path.win32.join(homeFolder, "AppData", "Local");
 		return path.win32.join(local, "palimpsest", "archive");

@@ -1,9 +1,8 @@
 import type { RE2JS } from "re2js";
 import { PalimpsestError } from "../errors.ts";
-import { requireWholeNumber } from "../policy/errors.ts";
 import { compilePattern } from "./pattern.ts";
 
-/** A part of an original, as somebody asks for it. A request of `maxTokens` alone asks for all of it. */
+/** A request for a part of an original. One with nothing but `maxTokens` asks for all of it. */
 export interface PartRequest {
 	/** Lines from 1 on, both ends included: `120-180`, `120-` or `120`. */
 	readonly lines?: string | undefined;
@@ -28,7 +27,7 @@ export interface SelectedPart {
 	readonly tokens: number;
 	/** Lines and characters (UTF-16 code units) of the whole original. Text after the last `\n` is a line. */
 	readonly total: { readonly lines: number; readonly chars: number };
-	/** What is shown: lines from 1 on with both ends, characters from 0 on without the end; null where nothing is. */
+	/** The place of the text: lines from 1 on with both ends, characters from 0 on without the end; null if it is empty. */
 	readonly shown: {
 		readonly lines: { readonly first: number; readonly last: number };
 		readonly chars: { readonly start: number; readonly end: number };
@@ -41,15 +40,12 @@ export interface SelectedPart {
 	readonly next: PartRequest | null;
 }
 
-/** A range of an original, checked. Lines from 1 on with both ends, characters from 0 on without the end. */
+/** A checked range of an original. Lines from 1 on with both ends, characters from 0 on without the end. */
 export type Range =
 	| { readonly kind: "lines"; readonly first: number; readonly last: number }
 	| { readonly kind: "chars"; readonly start: number; readonly end: number };
 
-/** A part of an original, checked. */
-export type Part = Range | { readonly kind: "tail"; readonly count: number } | GrepPart;
-
-/** Lines that match, checked. */
+/** A checked request for the lines that match. */
 export interface GrepPart {
 	readonly kind: "grep";
 	readonly source: string;
@@ -58,8 +54,8 @@ export interface GrepPart {
 	readonly within: Range;
 }
 
-const defaultMaxTokens = 2000;
-const defaultContext = 2;
+type Part = Range | { readonly kind: "tail"; readonly count: number } | GrepPart;
+
 const mostContext = 100;
 /** Fewer tokens might not hold one character, and then asking for the rest would never end. */
 const leastMaxTokens = 10;
@@ -70,15 +66,45 @@ const leastMaxTokens = 10;
  * @throws PalimpsestError `invalid_argument`.
  */
 export function parsePart(request: PartRequest): { readonly part: Part; readonly maxTokens: number } {
-	const { lines, chars, grep, context, head, tail, maxTokens = defaultMaxTokens } = request;
+	const { lines, chars, grep, context, head, tail, maxTokens = 2000 } = request;
 	const all = lines === undefined && chars === undefined ? { grep, head, tail } : { lines, chars, head, tail };
 	const ways = Object.entries(all).filter(([, value]) => value !== undefined);
 	if (ways.length > 1) {
 		throw invalid(`Expected one way to choose a part; got ${ways.map(([name]) => name).join(" and ")}.`);
 	}
 	if (context !== undefined && grep === undefined) throw invalid("Expected `context` only together with `grep`.");
-	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
-	return { part: partOf({ lines, chars, grep, context, head, tail }), maxTokens };
+	return { maxTokens: requireWhole("max_tokens", maxTokens, leastMaxTokens), part: partOf(request) };
+}
+
+function partOf({ lines, chars, grep, context = 2, head, tail }: PartRequest): Part {
+	if (tail !== undefined) return { kind: "tail", count: requireWhole("tail", tail, 1) };
+	if (head !== undefined) return { kind: "lines", first: 1, last: requireWhole("head", head, 1) };
+	const within = chars === undefined ? parseLines(lines ?? "1-") : parseChars(chars);
+	if (grep === undefined) return within;
+	requireWhole("context", context, 0, mostContext);
+	return { kind: "grep", source: grep, pattern: compilePattern(grep), context, within };
+}
+
+function parseLines(given: string): Range {
+	const [, from, dash, to] = /^\s*(\d{1,15})\s*(?:(-)\s*(\d{1,15})?)?\s*$/.exec(given) ?? [];
+	const first = Number(from);
+	const last = to !== undefined ? Number(to) : dash === undefined ? first : Number.POSITIVE_INFINITY;
+	if (first >= 1 && last >= first) return { kind: "lines", first, last };
+	throw invalid("Expected `lines` to be such as 120-180, 120- or 120: from 1 on, the smaller number first.");
+}
+
+function parseChars(given: string): Range {
+	const [, from, to] = /^\s*(\d{1,15})\s*-\s*(\d{1,15})?\s*$/.exec(given) ?? [];
+	const start = Number(from);
+	const end = to === undefined ? Number.POSITIVE_INFINITY : Number(to);
+	if (end > start) return { kind: "chars", start, end };
+	throw invalid("Expected `chars` to be such as 8000-12000 or 8000-: from 0 on, the end not included.");
+}
+
+function requireWhole(name: string, value: number, least: number, most = Number.MAX_SAFE_INTEGER): number {
+	if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
+	const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
+	throw invalid(`Expected \`${name}\` to be a whole number, ${range}; got ${String(value).slice(0, 40)}.`);
 }
 
 /**
@@ -89,39 +115,12 @@ export function parsePart(request: PartRequest): { readonly part: Part; readonly
 export function requireWithin(part: Part, total: SelectedPart["total"]): void {
 	if (part.kind === "tail") return;
 	const range = part.kind === "grep" ? part.within : part;
-	const [name, first, size, unit] =
-		range.kind === "chars"
-			? ["chars", range.start + 1, total.chars, "characters"]
-			: ["lines", range.first, total.lines, "lines"];
-	if (first === 1 || Number(first) <= Number(size)) return;
-	throw invalid(`Expected \`${name}\` to begin within the original: it has ${size} ${unit}.`);
-}
-
-function partOf({ lines, chars, grep, context = defaultContext, head, tail }: PartRequest): Part {
-	requireWholeNumber("tail", tail, { least: 1 });
-	requireWholeNumber("head", head, { least: 1 });
-	if (tail !== undefined) return { kind: "tail", count: tail };
-	if (head !== undefined) return { kind: "lines", first: 1, last: head };
-	const within = chars === undefined ? parseLines(lines ?? "1-") : parseChars(chars);
-	if (grep === undefined) return within;
-	requireWholeNumber("context", context, { least: 0, most: mostContext });
-	return { kind: "grep", source: grep, pattern: compilePattern(grep), context, within };
-}
-
-function parseLines(given: string): Range {
-	const [, from, dash, to] = /^\s*(\d{1,15})\s*(?:(-)\s*(\d{1,15})?)?\s*$/.exec(given) ?? [];
-	const first = Number(from);
-	const last = to !== undefined ? Number(to) : dash === undefined ? first : Number.POSITIVE_INFINITY;
-	if (from !== undefined && first >= 1 && last >= first) return { kind: "lines", first, last };
-	throw invalid("Expected `lines` to be such as 120-180, 120- or 120: from 1 on, the smaller number first.");
-}
-
-function parseChars(given: string): Range {
-	const [, from, to] = /^\s*(\d{1,15})\s*-\s*(\d{1,15})?\s*$/.exec(given) ?? [];
-	const start = Number(from);
-	const end = to === undefined ? Number.POSITIVE_INFINITY : Number(to);
-	if (from !== undefined && end > start) return { kind: "chars", start, end };
-	throw invalid("Expected `chars` to be such as 8000-12000 or 8000-: from 0 on, the end not included.");
+	const isChars = range.kind === "chars";
+	const first = isChars ? range.start + 1 : range.first;
+	const size = isChars ? total.chars : total.lines;
+	if (first === 1 || first <= size) return;
+	const unit = isChars ? "characters" : "lines";
+	throw invalid(`Expected \`${range.kind}\` to begin within the original: it has ${size} ${unit}.`);
 }
 
 function invalid(message: string): PalimpsestError {

@@ -11,21 +11,13 @@ const largestProgram = 500;
  *
  * @throws PalimpsestError `invalid_argument` for one that is too long, too large once compiled, or not RE2's syntax.
  */
-export function compilePattern(pattern: string, options: { readonly flags?: number } = {}): RE2JS {
+export function compilePattern(pattern: string, flags = 0): RE2JS {
 	if (pattern === "" || pattern.length > longestPattern) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`Expected a regular expression of 1 to ${longestPattern} characters; got ${pattern.length}.`,
-		);
+		throw invalid(`Expected a regular expression of 1 to ${longestPattern} characters; got ${pattern.length}.`);
 	}
-	const compiled = compileRe2(pattern, options.flags ?? 0);
-	if (compiled.programSize() > largestProgram) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			"Expected a regular expression with fewer or smaller repetitions; this one is too large to match.",
-		);
-	}
-	return compiled;
+	const compiled = compileRe2(pattern, flags);
+	if (compiled.programSize() <= largestProgram) return compiled;
+	throw invalid("Expected a regular expression with fewer or smaller repetitions; this one is too large to match.");
 }
 
 function compileRe2(pattern: string, flags: number): RE2JS {
@@ -33,29 +25,29 @@ function compileRe2(pattern: string, flags: number): RE2JS {
 		return RE2JS.compile(pattern, flags);
 	} catch (cause) {
 		const reason = cause instanceof Error ? cause.message : String(cause);
-		throw new PalimpsestError(
-			"invalid_argument",
-			`Expected a regular expression in RE2's syntax, which has no lookaround and no back-references: ${reason}.`,
-			{ cause },
-		);
+		const expected = "Expected a regular expression in RE2's syntax, which has no lookaround and no back-references";
+		throw invalid(`${expected}: ${reason}.`, cause);
 	}
 }
 
+function invalid(message: string, cause?: unknown): PalimpsestError {
+	return new PalimpsestError("invalid_argument", message, { cause });
+}
+
 /**
- * Finds what any of the patterns matches. They are RE2's, matched in time proportional to the text; `^` and `$` match at
- * each line.
+ * Finds the matches of patterns in RE2's syntax, in time proportional to the text. `^` and `$` match at each line.
  *
  * @throws PalimpsestError `invalid_argument` for a pattern that is none.
  */
 export function findPatterns(patterns: readonly string[]): FindRanges {
-	const compiled = patterns.map((pattern) => compilePattern(pattern, { flags: RE2JS.MULTILINE }));
+	const compiled = patterns.map((pattern) => compilePattern(pattern, RE2JS.MULTILINE));
 	return (text) => compiled.flatMap((pattern) => matchesOf(pattern, text));
 }
 
 function matchesOf(pattern: RE2JS, text: string): Range[] {
-	if (!pattern.test(text)) return [];
 	const ranges: Range[] = [];
-	const matcher = pattern.matcher(text);
-	while (matcher.find()) ranges.push([matcher.start(), matcher.end()]);
+	// `test` is faster than a matcher, and most patterns match nothing.
+	const matcher = pattern.test(text) ? pattern.matcher(text) : undefined;
+	while (matcher?.find()) ranges.push([matcher.start(), matcher.end()]);
 	return ranges;
 }

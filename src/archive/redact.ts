@@ -1,16 +1,13 @@
 import { PalimpsestError } from "../errors.ts";
 
-/** The words that stand in a kept text in place of a part that must not be stored. */
+/** Replaces a part of a kept text that must not be stored. */
 export const redactionMark = "[redacted before archiving]";
 
-/** A text with parts replaced, and the number of these places. */
-export interface Redacted {
-	readonly text: string;
-	readonly redactions: number;
-}
-
-/** Takes parts out of a text that must not be stored. A pure function of the text: the reference depends on it. */
-export type Redact = (text: string) => Redacted;
+/**
+ * Replaces the parts of a text that must not be stored, and counts these places. A pure function of the text: the reference
+ * depends on it.
+ */
+export type Redact = (text: string) => { readonly text: string; readonly redactions: number };
 
 /** A half-open range of characters (UTF-16 code units). */
 export type Range = readonly [start: number, end: number];
@@ -18,11 +15,8 @@ export type Range = readonly [start: number, end: number];
 /** Finds parts that must not be stored, in any order; ranges may overlap. */
 export type FindRanges = (text: string) => readonly Range[];
 
-/** Characters of texts whose redaction is remembered. */
-const mostRemembered = 1 << 24;
-
 /**
- * Replaces all that any of the finders finds. Each finder gets the text as it is, and again with the escapes of JSON
+ * Replaces everything that any of the finders finds. Each finder gets the text as it is, and again with the escapes of JSON
  * undone, so that a secret in a text is also found in the JSON of a message that holds the text. Ranges that overlap are
  * one place.
  */
@@ -48,20 +42,17 @@ function merged(ranges: readonly Range[]): Range[] {
 	return apart;
 }
 
-function replace(text: string, ranges: readonly Range[]): Redacted {
-	if (ranges.length === 0) return { text, redactions: 0 };
-	const kept: string[] = [];
-	let from = 0;
-	for (const [start, end] of ranges) {
-		kept.push(text.slice(from, start));
-		from = end;
-	}
-	return { text: [...kept, text.slice(from)].join(redactionMark), redactions: ranges.length };
+function replace(text: string, ranges: readonly Range[]): ReturnType<Redact> {
+	const kept = [...ranges, [text.length, 0] as const].map(([start], at) => text.slice(ranges[at - 1]?.[1] ?? 0, start));
+	return { text: kept.join(redactionMark), redactions: ranges.length };
 }
+
+/** Characters of texts whose redaction is remembered. */
+const mostRemembered = 1 << 24;
 
 /** A text is redacted when it is named, when it is stored, and in each call that masks it again. */
 function rememberRecent(redact: Redact): Redact {
-	const recent = new Map<string, Redacted>();
+	const recent = new Map<string, ReturnType<Redact>>();
 	let chars = 0;
 	return (text) => {
 		const redacted = recent.get(text) ?? redact(text);
@@ -80,10 +71,9 @@ function rememberRecent(redact: Redact): Redact {
 
 // ---- Escapes of JSON ----
 
-/** A text with escapes undone, and where its characters stood before. */
-export interface View {
+/** A text with escapes undone. `before` turns an index into it into an index into the first text. */
+interface View {
 	readonly text: string;
-	/** Where the character at an index stood in the first text. */
 	readonly before: (index: number) => number;
 }
 
@@ -115,10 +105,7 @@ function unescaped({ text, before }: View): View | undefined {
 	}
 	if (parts.length === 0) return undefined;
 	parts.push(text.slice(end));
-	return {
-		text: parts.join(""),
-		before: (index) => before(index + (ahead[countUpTo(from, index) - 1] ?? 0)),
-	};
+	return { text: parts.join(""), before: (index) => before(index + (ahead[countUpTo(from, index) - 1] ?? 0)) };
 }
 
 function characterOf(escaped: string): string {
@@ -148,28 +135,25 @@ interface Rule {
 /** Loads secretlint's recommended rules, which are not installed everywhere. */
 export type LoadRules = () => Promise<{ readonly creator: { readonly rules: readonly Rule[] } }>;
 
-const loadRecommended: LoadRules = () => import("@secretlint/secretlint-rule-preset-recommend");
-
-// A rule takes time in proportion to a text, but for the square of some repetitions: windows bound that. 43 000 windows
-// of random pieces of the rules' own patterns took 1.4 ms each, and under a second in the worst case.
+// Windows bound the time of rules that take the square of some repetitions: 1.4 ms for a window in the mean of 43 000 of
+// random pieces of the rules' own patterns, under a second in the worst case.
 const windowChars = 32_768;
 // The longest credential that a rule takes is a private key: 10 000 characters between its marks.
 const overlapChars = 12_288;
 
 /**
- * Prepares to find credentials of well-known shapes by secretlint's recommended rules. The rules are called here, and not
- * by `@secretlint/core`, for two reasons: core answers by promises, but a reference has to be known while planning; and
- * its profiler keeps every performance mark of the process.
+ * Finds credentials of well-known shapes by secretlint's recommended rules. The rules are not called by `@secretlint/core`:
+ * it answers by promises, but a reference has to be known while planning; and its profiler keeps every performance mark.
  *
  * @throws PalimpsestError `archive_unavailable` where the rules are not installed; while finding, where a rule fails.
  */
-export async function findCredentials(load: LoadRules = loadRecommended): Promise<FindRanges> {
+export async function findCredentials(
+	load: LoadRules = () => import("@secretlint/secretlint-rule-preset-recommend"),
+): Promise<FindRanges> {
 	const { creator } = await load().catch((cause) => {
-		throw new PalimpsestError(
-			"archive_unavailable",
-			"The policy asks for `archive.redact_credentials`, which needs the package @secretlint/secretlint-rule-preset-recommend. Install it, or turn it off.",
-			{ cause },
-		);
+		const message =
+			"The policy asks for `archive.redact_credentials`, which needs the package @secretlint/secretlint-rule-preset-recommend. Install it, or turn it off.";
+		throw new PalimpsestError("archive_unavailable", message, { cause });
 	});
 	let found: Range[] = [];
 	const context = {

@@ -1,6 +1,5 @@
 import { PalimpsestError } from "../errors.ts";
 
-/** A command and its arguments. */
 export type Command = readonly (string | Buffer)[];
 /** An answer of Redis: texts come as bytes. */
 export type Reply = number | Buffer | null | readonly Reply[];
@@ -22,11 +21,10 @@ export interface RedisConnection {
 /** Loads the client, which is not installed everywhere. */
 export type LoadClient = () => Promise<typeof import("@redis/client")>;
 
+/** The times to wait for a connection and for answers do not count the time in which this process computes. */
 export interface RedisAddress {
 	readonly url: string;
-	/** How long to wait for a connection, in ms, not counting the time in which this process computes. */
 	readonly connectTimeoutMs?: number | undefined;
-	/** How long to wait for answers, in ms, not counting the time in which this process computes. */
 	readonly commandTimeoutMs?: number | undefined;
 	readonly load?: LoadClient | undefined;
 }
@@ -72,13 +70,13 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 		const current = client;
 		if (current.isReady) return current;
 		return new Promise((resolve, reject) => {
-			const settle = (act: () => void) => {
+			const finish = (act: () => void) => {
 				endWait();
 				current.off("ready", onReady).off("error", onError);
 				act();
 			};
-			const onReady = () => settle(() => resolve(current));
-			const refuse = (error: unknown) => settle(() => reject(error));
+			const onReady = () => finish(() => resolve(current));
+			const refuse = (error: unknown) => finish(() => reject(error));
 			// The client's own time-out also runs while this process computes. The client tries again by itself.
 			const onError = (error: unknown) => {
 				if (!(error instanceof redis.ConnectionTimeoutError)) refuse(error);
@@ -88,19 +86,15 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 		});
 	};
 
-	/** Ends a client that owes an answer: nobody waits for it any more, and its texts would add up. */
-	const giveUp = (given: ReturnType<typeof begin>): void => {
-		if (client === given) client = undefined;
-		given.destroy();
-	};
-
 	const answersTo = async (commands: readonly Command[]): Promise<readonly Reply[]> => {
 		const current = await whenReady();
 		let endWait = (): void => {};
 		const late = new Promise<never>((_, reject) => {
 			endWait = awakeTimeout(commandTimeoutMs, () => {
 				reject(new Error("no answer in time"));
-				giveUp(current);
+				// Nobody waits for the answers any more, and their texts would add up.
+				if (client === current) client = undefined;
+				current.destroy();
 			});
 		});
 		// Commands of one turn are sent together.
@@ -114,13 +108,10 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 
 	return {
 		location,
-		async send(commands) {
-			try {
-				return await answersTo(commands);
-			} catch (error) {
+		send: (commands) =>
+			answersTo(commands).catch((error) => {
 				throw refused(location, error);
-			}
-		},
+			}),
 		async close() {
 			const open = client;
 			client = undefined;
@@ -155,7 +146,7 @@ function refused(location: string, cause: unknown): PalimpsestError {
 	const { message = "", code } = cause as NodeJS.ErrnoException;
 	const word = /^[A-Z]{2,}\b/.exec(message)?.[0];
 	const reason =
-		(word === undefined ? undefined : refusals[word]) ??
+		refusals[word ?? ""] ??
 		`it is not there or does not answer (${code ?? word ?? "connection lost"}). Start it, or name another archive`;
 	return new PalimpsestError("archive_unavailable", `The archive in ${location} cannot be used: ${reason}.`, { cause });
 }

@@ -1,5 +1,5 @@
 import type { Retention, Sweep } from "./archive.ts";
-import { type Driver, type Entry, holdingsOf, readAbout, rememberHashes, type Stored, writeAbout } from "./driver.ts";
+import { type Driver, type Entry, holdingsOf, readAbout, rememberHash, type Stored, writeAbout } from "./driver.ts";
 import { type Command, connectRedis, type RedisAddress, type RedisConnection, type Reply } from "./redis-connection.ts";
 import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
 import {
@@ -34,7 +34,7 @@ export async function createRedisDriver(
 	const keys = keysOf(namespace);
 	const lifetime = 2 * Math.max(retention.maxAgeMs, safeForMs) + secondThoughtsMs;
 	const expiry = String(Math.ceil(Math.min(lifetime, longestExpiryMs)));
-	const sent = rememberHashes();
+	const sent = new Set<string>();
 
 	// The time of use comes first. A sweep in between then leaves the text alone, or the commands after it find it gone.
 	const markUsed = (hash: string): Command[] => [
@@ -47,15 +47,13 @@ export async function createRedisDriver(
 	];
 	const describe = ({ hash, about }: Entry): Command[] => {
 		const call = callKey(about.toolCallId);
-		const named: Command[] = [
-			["ZADD", keys.call(call), "NX", String(about.archivedAt), hash],
-			["PEXPIRE", keys.call(call), expiry],
-		];
-		return [
+		const record: Command[] = [
 			["HSETNX", keys.about(hash), call, writeAbout(about)],
 			["PEXPIRE", keys.about(hash), expiry],
-			...(about.toolCallId === undefined ? [] : named),
 		];
+		if (about.toolCallId === undefined) return record;
+		const named: Command = ["ZADD", keys.call(call), "NX", String(about.archivedAt), hash];
+		return [...record, named, ["PEXPIRE", keys.call(call), expiry]];
 	};
 	const store = ({ hash, pieces }: Entry): Command[] => [
 		["SET", keys.text(hash), Buffer.concat([...pieces()]), "PX", expiry],
@@ -63,7 +61,7 @@ export async function createRedisDriver(
 		["GET", keys.ref(hash)],
 	];
 
-	/** Answers with the entries whose text has gone since this process sent it. */
+	/** Returns the entries whose text has gone since this process sent it. */
 	const writeOnce = async (entries: readonly Entry[]): Promise<Entry[]> => {
 		const commands: Command[] = [];
 		const checks: ((replies: readonly Reply[]) => void)[] = [];
@@ -87,7 +85,7 @@ export async function createRedisDriver(
 		}
 		const replies = await connection.send(commands);
 		for (const check of checks) check(replies);
-		for (const { hash } of entries) sent.add(hash);
+		for (const { hash } of entries) rememberHash(sent, hash);
 		return missing;
 	};
 
@@ -111,35 +109,28 @@ export async function createRedisDriver(
 		distrust: (hash) => sent.delete(hash),
 		async aboutsOf(hash) {
 			const [values] = await connection.send([["HVALS", keys.about(hash)]]);
-			const read = textsOf(values).map(readAbout);
-			return read.filter((about) => about !== undefined);
+			return textsOf(values).flatMap((json) => readAbout(json) ?? []);
 		},
 		async find(toolCallId) {
 			const call = callKey(toolCallId);
 			const [members] = await connection.send([["ZRANGE", keys.call(call), "0", "-1"]]);
 			const hashes = textsOf(members);
-			const replies = await connection.send(
-				hashes.flatMap((hash): Command[] => [
-					["EXISTS", keys.text(hash)],
-					["HGET", keys.about(hash), call],
-				]),
-			);
+			const exist = hashes.map((hash): Command => ["EXISTS", keys.text(hash)]);
+			const replies = await connection.send([...exist, ...hashes.map((hash) => ["HGET", keys.about(hash), call])]);
 			return hashes.flatMap((hash, index): Stored[] => {
-				const about = readAbout(String(replies[2 * index + 1]));
-				return replies[2 * index] === 1 && about?.toolCallId === toolCallId ? [{ hash, about }] : [];
+				const about = readAbout(String(replies[hashes.length + index]));
+				return replies[index] === 1 && about?.toolCallId === toolCallId ? [{ hash, about }] : [];
 			});
 		},
 		async *hashes() {
-			yield* (await holdingsIn(connection, keys)).map(({ hash }) => hash);
+			for (const { hash } of await holdingsIn(connection, keys)) yield hash;
 		},
-		async holdings() {
-			return holdingsOf(await holdingsIn(connection, keys));
-		},
+		holdings: async () => holdingsOf(await holdingsIn(connection, keys)),
 		async claimSweep() {
 			const [claimed] = await connection.send([["SET", keys.sweepMarker, "1", "PX", String(safeForMs), "NX"]]);
 			return claimed !== null;
 		},
-		sweep: (time) => sweepRedis({ connection, keys, retention, time }),
+		sweep: (time) => sweepRedis(connection, keys, { retention, time }),
 		async clear() {
 			const count = (await holdingsIn(connection, keys)).length;
 			for await (const names of scanKeys(connection, keys.all)) await connection.send([["DEL", ...names]]);
@@ -158,8 +149,8 @@ export async function createRedisDriver(
  * - `ref:{15 digits}`: the hash whose ref has these digits;
  * - `call:{call}`: a sorted set of the hashes of a tool call;
  * - `used`: a sorted set of all hashes by the time of their last use, in ms;
- * - `swept`: there for an hour after a sweep that nobody asked for;
- * - `sweep-intent`: the intent of a sweep that put much off (JSON).
+ * - `swept`: exists for an hour after an automatic sweep;
+ * - `sweep-intent`: the intent of an automatic sweep that waits (JSON).
  */
 function keysOf(namespace: string) {
 	const prefix = `palimpsest:{${namespace}}:`;
@@ -191,7 +182,7 @@ async function* piecesOf(connection: RedisConnection, key: string): AsyncGenerat
 	}
 }
 
-/** The keys that match a pattern, a page at a time. A key that is written meanwhile may be missing or come twice. */
+/** The keys that match a pattern, in pages. A key that is written meanwhile may be missing or come twice. */
 async function* scanKeys(connection: RedisConnection, pattern: string): AsyncGenerator<readonly string[]> {
 	let cursor = "0";
 	do {
@@ -216,15 +207,10 @@ async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Hold
 	const used = flat.flatMap((hash, at) => (at % 2 === 0 ? [{ hash, usedAt: Number(flat[at + 1]) }] : []));
 	const holdings: Holding[] = [];
 	for (const some of pagesOf(used)) {
-		const replies = await connection.send(
-			some.flatMap(({ hash }): Command[] => [
-				["EXISTS", keys.text(hash)],
-				["STRLEN", keys.text(hash)],
-			]),
-		);
-		for (const [at, one] of some.entries()) {
-			if (replies[2 * at] === 1) holdings.push({ ...one, bytes: Number(replies[2 * at + 1]) });
-		}
+		const exist = some.map(({ hash }): Command => ["EXISTS", keys.text(hash)]);
+		const replies = await connection.send([...exist, ...some.map(({ hash }) => ["STRLEN", keys.text(hash)])]);
+		const sizes = replies.slice(some.length).map(Number);
+		holdings.push(...some.flatMap((one, at) => (replies[at] === 1 ? [{ ...one, bytes: sizes[at] ?? 0 }] : [])));
 	}
 	return holdings;
 }
@@ -244,13 +230,11 @@ return 1`;
 const forgetIfGone = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
 
 /** Applies the retention. */
-async function sweepRedis(options: {
-	readonly connection: RedisConnection;
-	readonly keys: Keys;
-	readonly retention: Retention;
-	readonly time: SweepTime;
-}): Promise<Sweep> {
-	const { connection, keys, retention, time } = options;
+async function sweepRedis(
+	connection: RedisConnection,
+	keys: Keys,
+	{ retention, time }: { readonly retention: Retention; readonly time: SweepTime },
+): Promise<Sweep> {
 	const holdings = await holdingsIn(connection, keys);
 	const [before] = await connection.send([["GET", keys.sweepIntent]]);
 	const left = before === null ? undefined : readIntent(String(before));

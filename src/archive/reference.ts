@@ -3,7 +3,7 @@ import { distance } from "fastest-levenshtein";
 import { PalimpsestError } from "../errors.ts";
 
 /**
- * A short name for an original, such as `ku193re960gi257do532`. It stands in placeholders, and a model asks by it.
+ * A short name for an original, such as `ku193re960gi257do532`. Placeholders hold it, and a model asks by it.
  *
  * It is four times a syllable and three digits, and carries the first 60 bits of the SHA-256 of the stored text, times
  * 43: a number that is no multiple of 43 was altered. In o200k_base and in cl100k_base each syllable between digits is
@@ -19,20 +19,18 @@ const groupSize = syllables.length * 1000;
 // A prime: no change of one character, and no swap of two neighbouring digits, makes another multiple.
 const check = 43n;
 
-/** How many hex digits of the SHA-256 a ref carries. */
+/** Hex digits of the SHA-256 in a ref. */
 export const hexDigitsOfRef = 15;
-/** Characters of a ref. */
 export const refLength = groups * 5;
 /** The form of a ref, for a regular expression. */
 export const refPattern = `(?:[${consonants}][${vowels}]\\d{3}){${groups}}`;
-
 const exactly = new RegExp(`^${refPattern}$`);
 
 /** The ref of a stored text, from the SHA-256 (hex) of its bytes. */
 export function refOfHash(hash: string): Ref {
 	let number = BigInt(`0x${hash.slice(0, hexDigitsOfRef)}`) * check;
 	let ref = "";
-	for (let group = 0; group < groups; group += 1) {
+	while (ref.length < refLength) {
 		const value = Number(number % BigInt(groupSize));
 		number /= BigInt(groupSize);
 		ref = `${syllables[Math.floor(value / 1000)]}${String(value % 1000).padStart(3, "0")}${ref}`;
@@ -55,10 +53,8 @@ export function hashPrefixOfRef(ref: Ref): string | undefined {
 
 /** A ref from the way that people and models write it: with capitals, spaces, hyphens or quotes around it. */
 export function tidyRef(given: string): string {
-	return given
-		.slice(0, 4 * refLength)
-		.toLowerCase()
-		.replace(/[^\p{L}\p{N}]/gu, "");
+	const start = given.slice(0, 4 * refLength);
+	return start.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
 /** The error for two texts under one ref. */
@@ -77,13 +73,10 @@ const mostEdits = 5;
 /** Collects the refs nearest to one that was altered or shortened. */
 export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => void; readonly nearest: () => Ref[] } {
 	let best: { readonly ref: Ref; readonly edits: number }[] = [];
-	const editsTo = (ref: Ref): number => {
-		const isPiece = wanted.length >= shortestPiece && wanted.length < refLength && ref.includes(wanted);
-		return isPiece ? 0 : distance(wanted, ref);
-	};
+	const isShort = wanted.length >= shortestPiece && wanted.length < refLength;
 	return {
 		consider(ref) {
-			const edits = editsTo(ref);
+			const edits = isShort && ref.includes(wanted) ? 0 : distance(wanted, ref);
 			if (edits > mostEdits || best.some((one) => one.ref === ref)) return;
 			best = [...best, { ref, edits }].sort((a, b) => a.edits - b.edits).slice(0, mostShown);
 		},
@@ -98,8 +91,7 @@ export function callKey(toolCallId: string | undefined): string {
 }
 
 const allowed = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
-/** Names that Windows gives to devices. */
-const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
+const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
 
 /**
  * Checks the name of a namespace, which becomes the name of a folder and part of keys.
@@ -107,7 +99,7 @@ const devices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
  * @throws PalimpsestError `invalid_argument`.
  */
 export function checkNamespace(name: string): string {
-	if (allowed.test(name) && !devices.test(name)) return name;
+	if (allowed.test(name) && !windowsDevices.test(name)) return name;
 	throw new PalimpsestError(
 		"invalid_argument",
 		"Expected the archive's namespace to be 1 to 64 of a-z, 0-9, - and _, with a letter or digit first and last.",

@@ -8,69 +8,58 @@ export interface Holding {
 	readonly usedAt: number;
 }
 
-/** How long what was just written or used is safe from every sweep, in ms. */
+/** A text that was written or used within this time, in ms, is safe from every sweep. */
 export const safeForMs = 3_600_000;
-
-/** How long a sweep that nobody asked for waits before it takes away much, in ms. */
+/** The wait of an automatic sweep before it removes a large share, in ms. */
 export const secondThoughtsMs = 24 * safeForMs;
-
-/** Of how many parts a sweep that nobody asked for may take away one at once. */
+/** An automatic sweep may remove one in so many texts and bytes at once. */
 const smallShare = 10;
 
-/** When a sweep runs. */
+/** When a sweep runs, in ms since 1970. `unasked` is set for an automatic sweep, which has nothing but the clock to go by. */
 export interface SweepTime {
-	/** In ms since 1970. */
 	readonly now: number;
-	/** Set where nobody asked for the sweep: the clock alone says then that something is old. */
 	readonly unasked?: MachineTime | undefined;
 }
 
 /** Time that no change of the clock touches. */
-export interface MachineTime {
+interface MachineTime {
 	/** For how long the machine has run, in ms. */
 	readonly uptime: number;
 	/** The machine's name: times of two machines cannot be compared. */
 	readonly machine: string;
 }
 
-/** What a sweep that nobody asked for would have taken away, kept beside the archive for a later one. */
+/** The decision of an automatic sweep that waits for a later sweep to agree, kept beside the archive. */
 export interface SweepIntent extends MachineTime {
-	/** When it was put off, in ms since 1970. */
+	/** When it was made, in ms since 1970. */
 	readonly at: number;
 	/** Time of the last use of the newest text that the sweep would delete, in ms since 1970. */
 	readonly newest: number;
 }
 
-/** What a sweep takes away, and what it leaves for a later one to take away. */
-export interface SweepDecision {
-	/** Those unused for longest first. */
-	readonly expired: readonly Holding[];
-	readonly intent: SweepIntent | undefined;
-}
-
-/**
- * Decides what a sweep deletes. Texts that are too old are deleted at once if a user asked for the sweep, or if they are a
- * tenth of the archive or less. A larger share may be due to a wrong clock: it is deleted only if a later sweep agrees,
- * after the machine has run for another day, or, on a restarted or another machine, after a day by the clock. Texts over
- * the size limit are always deleted, those unused for longest first. A time in the future, as after a clock was set back,
- * counts as younger than an hour.
- */
-export function decideSweep(what: {
+interface SweepState {
 	readonly holdings: readonly Holding[];
 	readonly retention: Retention;
 	readonly time: SweepTime;
 	readonly intent: SweepIntent | undefined;
-}): SweepDecision {
-	const { holdings, retention, time } = what;
-	const { now, unasked } = time;
+}
+
+/**
+ * Decides what a sweep deletes, those unused for longest first. Texts that are too old are deleted at once if a user asked
+ * for the sweep, or if they are a tenth of the archive or less. A larger share may be due to a wrong clock: it is deleted
+ * only if a later sweep agrees, after the machine has run for another day, or, on a restarted or another machine, after a
+ * day by the clock. Texts over the size limit are always deleted, those unused for longest first. A time in the future, as
+ * after a clock was set back, counts as younger than an hour.
+ */
+export function decideSweep(state: SweepState): {
+	readonly expired: readonly Holding[];
+	readonly intent: SweepIntent | undefined;
+} {
+	const { holdings, retention, time } = state;
 	const oldestFirst = holdings.toSorted((a, b) => a.usedAt - b.usedAt);
-	const isSafe = ({ usedAt }: Holding) => now - usedAt < safeForMs;
-	const isOld = (holding: Holding) => !isSafe(holding) && now - holding.usedAt > retention.maxAgeMs;
-	const old = oldestFirst.filter(isOld);
-	const { going, intent } =
-		unasked && !isSmall(old, holdings)
-			? goingUnasked({ old, holdings, now, unasked, intent: what.intent })
-			: { going: old, intent: undefined };
+	const isSafe = ({ usedAt }: Holding) => time.now - usedAt < safeForMs;
+	const old = oldestFirst.filter((holding) => !isSafe(holding) && time.now - holding.usedAt > retention.maxAgeMs);
+	const { going, intent } = confirmOld(old, state);
 
 	let bytes = bytesOf(holdings) - bytesOf(going);
 	const expired = [...going];
@@ -82,20 +71,19 @@ export function decideSweep(what: {
 	return { expired, intent };
 }
 
-function goingUnasked(what: {
-	readonly old: readonly Holding[];
-	readonly holdings: readonly Holding[];
-	readonly now: number;
-	readonly unasked: MachineTime;
-	readonly intent: SweepIntent | undefined;
-}): { readonly going: readonly Holding[]; readonly intent: SweepIntent | undefined } {
-	const { old, holdings, now, unasked, intent } = what;
-	// One that was put off in the future was put off by a clock that was wrong.
+/** Those of the old texts that may go now, and the intent to remove the others later. */
+function confirmOld(
+	old: readonly Holding[],
+	{ holdings, time: { now, unasked }, intent }: SweepState,
+): { readonly going: readonly Holding[]; readonly intent: SweepIntent | undefined } {
+	const isSmall = (some: readonly Holding[]) =>
+		some.length * smallShare <= holdings.length && bytesOf(some) * smallShare <= bytesOf(holdings);
+	if (!unasked || isSmall(old)) return { going: old, intent: undefined };
+	// An intent from the future was made by a wrong clock.
 	const earlier = intent && intent.at <= now ? intent : undefined;
 	if (earlier && !hasWaited(earlier, now, unasked)) return { going: [], intent: earlier };
 	const agreed = old.filter(({ usedAt }) => earlier !== undefined && usedAt <= earlier.newest);
-	const others = old.slice(agreed.length);
-	if (earlier && isSmall(others, holdings)) return { going: old, intent: undefined };
+	if (earlier && isSmall(old.slice(agreed.length))) return { going: old, intent: undefined };
 	return { going: agreed, intent: { ...unasked, at: now, newest: old.at(-1)?.usedAt ?? now } };
 }
 
@@ -104,11 +92,7 @@ function hasWaited(intent: SweepIntent, now: number, { uptime, machine }: Machin
 	return (hasRunOn ? uptime - intent.uptime : now - intent.at) >= secondThoughtsMs;
 }
 
-function isSmall(some: readonly Holding[], all: readonly Holding[]): boolean {
-	return some.length * smallShare <= all.length && bytesOf(some) * smallShare <= bytesOf(all);
-}
-
-/** Reads what a sweep has left for a later one; `undefined` for any other text. */
+/** Reads the intent of an earlier sweep; `undefined` for any other text. */
 export function readIntent(text: string | undefined): SweepIntent | undefined {
 	try {
 		const { at, newest, uptime, machine } = JSON.parse(text ?? "null") as SweepIntent;
@@ -119,15 +103,11 @@ export function readIntent(text: string | undefined): SweepIntent | undefined {
 	}
 }
 
-/** What a sweep did, from what there was and what was removed. */
+/** The result of a sweep, from the texts before it and those that it removed. */
 export function sweepOf(holdings: readonly Holding[], removed: readonly Holding[]): Sweep {
 	const removedBytes = bytesOf(removed);
-	return {
-		removed: removed.length,
-		removedBytes,
-		kept: holdings.length - removed.length,
-		keptBytes: bytesOf(holdings) - removedBytes,
-	};
+	const kept = holdings.length - removed.length;
+	return { removed: removed.length, removedBytes, kept, keptBytes: bytesOf(holdings) - removedBytes };
 }
 
 function bytesOf(some: readonly Holding[]): number {

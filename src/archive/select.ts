@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import type { CountTokens } from "../conversation/measure.ts";
 import {
 	type GrepPart,
 	type PartRequest,
@@ -8,38 +9,34 @@ import {
 	requireWithin,
 	type SelectedPart,
 } from "./part.ts";
-import { endOnCharacter } from "./text-bytes.ts";
-import { type CountTokens, createTokenBudget, longestToken } from "./token-budget.ts";
+import { onCharacter } from "./text-bytes.ts";
+import { createTokenBudget, longestToken } from "./token-budget.ts";
 
-/** How long a search may take, in ms, before it answers with what it has. */
+/** A search that takes longer than this, in ms, answers with what it has found. */
 const searchTimeMs = 10_000;
 
 /**
  * Prepares to select a part of a text that comes in pieces. The text is read to its end, so that the answer can tell how
- * much it leaves out, but it is never held whole.
+ * much it leaves out, but it is never held whole. `elapsed` is a clock that does not go back, in ms.
  *
  * @throws PalimpsestError `invalid_argument` for a request that cannot be met; while selecting, for a range that begins
  * after the end of the text.
  */
 export function selectPart(
 	request: PartRequest,
-	options: {
-		readonly countTokens: CountTokens;
-		/** A clock that does not go back, in ms. */
-		readonly elapsed?: (() => number) | undefined;
-	},
+	options: { readonly countTokens: CountTokens; readonly elapsed?: (() => number) | undefined },
 ): (pieces: AsyncIterable<string>) => Promise<SelectedPart> {
 	const { countTokens, elapsed = () => performance.now() } = options;
 	const { part, maxTokens } = parsePart(request);
 	return async (pieces) => {
 		const until = elapsed() + searchTimeMs;
-		const how: TakerOptions = { maxTokens, countTokens, isOver: () => elapsed() > until };
+		const limits: Limits = { maxTokens, countTokens, isOver: () => elapsed() > until };
 		const taker =
 			part.kind === "tail"
-				? takeTail(part.count, how)
+				? takeTail(part.count, limits)
 				: part.kind === "grep"
-					? takeMatches(part, how)
-					: takeRange(part, how);
+					? takeMatches(part, limits)
+					: takeRange(part, limits);
 		const total = await scanLines(pieces, taker.visit);
 		requireWithin(part, total);
 		const selection = taker.finish(total);
@@ -47,15 +44,13 @@ export function selectPart(
 	};
 }
 
-/** A way of selecting: it sees every segment, then tells its selection. */
+/** A way of selecting: it sees every segment, then returns its selection. */
 interface Taker {
 	readonly visit: (segment: Segment) => void;
-	readonly finish: (total: SelectedPart["total"]) => Selection;
+	readonly finish: (total: SelectedPart["total"]) => Omit<SelectedPart, "tokens" | "total">;
 }
 
-type Selection = Omit<SelectedPart, "tokens" | "total">;
-
-interface TakerOptions {
+interface Limits {
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
 	/** Whether the time for searching is over. */
@@ -66,7 +61,7 @@ interface TakerOptions {
 interface Segment {
 	/** From 1 on. */
 	readonly line: number;
-	/** Where it stands in the text, in UTF-16 code units, with the line's end. */
+	/** Its place in the text, in UTF-16 code units, with the line's end. */
 	readonly start: number;
 	readonly end: number;
 	/** Without the line's end. */
@@ -80,15 +75,8 @@ interface Segment {
 /** Longest segment, in UTF-16 code units: the work on one must not hold up everything else. */
 const longestSegment = 1 << 16;
 
-function wholeOf(segment: Segment): string {
-	return segment.endsLine ? `${segment.text}\n` : segment.text;
-}
-
 /** Shows every segment of a text to `visit`, in order, and lets other work run in between. */
-async function scanLines(
-	pieces: AsyncIterable<string>,
-	visit: (segment: Segment) => void,
-): Promise<SelectedPart["total"]> {
+async function scanLines(pieces: AsyncIterable<string>, visit: Taker["visit"]): Promise<SelectedPart["total"]> {
 	let [line, start, unpaused] = [1, 0, 0];
 	let [continues, pending] = [false, ""];
 
@@ -112,7 +100,7 @@ async function scanLines(
 			const found = text.indexOf("\n", at);
 			const end = found === -1 ? text.length : found;
 			while (end - at > longestSegment) {
-				const cut = endOnCharacter(text, at + longestSegment);
+				const cut = onCharacter(text, at + longestSegment);
 				show(text.slice(at, cut), false);
 				at = cut;
 				await pause();
@@ -128,81 +116,83 @@ async function scanLines(
 	return { lines: continues ? line : line - 1, chars: start };
 }
 
-/** The part of a segment that is in a range, with the line's end; `undefined` where none is. */
-function clipSegment(segment: Segment, part: Range): { readonly text: string; readonly start: number } | undefined {
-	const whole = wholeOf(segment);
-	if (part.kind === "lines") {
-		const isIn = segment.line >= part.first && segment.line <= part.last;
-		return isIn ? { text: whole, start: segment.start } : undefined;
+/** The part of a segment that is in a range; `undefined` where none is. */
+function clip(segment: Segment, range: Range): Segment | undefined {
+	if (range.kind === "lines") {
+		return segment.line >= range.first && segment.line <= range.last ? segment : undefined;
 	}
-	const { start, end } = segment;
-	if (end <= part.start || start >= part.end) return undefined;
-	const from = onCharacter(whole, Math.max(0, part.start - start), -1);
-	const to = onCharacter(whole, Math.min(whole.length, part.end - start), 1);
-	return { text: whole.slice(from, to), start: start + from };
+	if (segment.end <= range.start || segment.start >= range.end) return undefined;
+	const whole = wholeOf(segment);
+	const from = onCharacter(whole, Math.max(0, range.start - segment.start));
+	const to = onCharacter(whole, Math.min(whole.length, range.end - segment.start), 1);
+	return {
+		line: segment.line,
+		start: segment.start + from,
+		end: segment.start + to,
+		text: segment.text.slice(from, to),
+		endsLine: segment.endsLine && to === whole.length && from < to,
+		continues: segment.continues || from > 0,
+	};
 }
 
-/** The given index, or the one beside it where the given one stands within a character. */
-function onCharacter(text: string, index: number, aside: -1 | 1): number {
-	if (index <= 0 || index >= text.length) return index;
-	return (text.codePointAt(index - 1) ?? 0) > 0xffff ? index + aside : index;
+function wholeOf(segment: Segment): string {
+	return segment.endsLine ? `${segment.text}\n` : segment.text;
 }
 
 /**
  * Takes a range from its beginning: whole lines, or the beginning of the first line where that alone is too long; of
  * characters, as many as fit.
  */
-function takeRange(part: Range, { maxTokens, countTokens }: TakerOptions): Taker {
+function takeRange(part: Range, { maxTokens, countTokens }: Limits): Taker {
 	const budget = createTokenBudget({ maxTokens, countTokens, grows: "forwards" });
 	const texts: string[] = [];
-	let asked: { start: number; end: number } | undefined;
-	let shown: { readonly first: number; readonly start: number } | undefined;
+	let asked: { readonly start: number; end: number } | undefined;
+	let firstShown: Segment | undefined;
 	/** The first segment that is not shown whole. */
 	let stopped: Segment | undefined;
 
-	const show = (segment: Segment, text: string, start: number): void => {
+	const show = (segment: Segment, text: string): void => {
 		if (text === "") return;
 		texts.push(text);
-		shown ??= { first: segment.line, start };
+		firstShown ??= segment;
 	};
 
 	return {
-		visit(segment) {
-			const clipped = clipSegment(segment, part);
-			if (clipped === undefined) return;
-			asked ??= { start: clipped.start, end: clipped.start };
-			asked.end = clipped.start + clipped.text.length;
+		visit(given) {
+			const segment = clip(given, part);
+			if (segment === undefined) return;
+			asked ??= { start: segment.start, end: 0 };
+			asked.end = segment.end;
 			if (stopped !== undefined) return;
-			if (budget.take(clipped.text)) return show(segment, clipped.text, clipped.start);
+			const whole = wholeOf(segment);
+			if (budget.take(whole)) return show(segment, whole);
 			stopped = segment;
-			if (part.kind === "lines" && shown !== undefined) return;
-			show(segment, budget.takeSome(clipped.text), clipped.start);
+			if (part.kind === "chars" || firstShown === undefined) show(segment, budget.takeSome(whole));
 		},
 		finish() {
 			const taken = texts.join("");
-			const text = budget.settle(taken);
-			const isCut = text.length < taken.length;
-			const start = shown?.start ?? asked?.start ?? 0;
+			const text = budget.fitWhole(taken);
+			const start = firstShown?.start ?? asked?.start ?? 0;
 			const end = start + text.length;
 			const leftOutChars = (asked?.end ?? 0) - end;
-			const lines = shown && { first: shown.first, last: shown.first + linesIn(text) - 1 };
-			const seen = lines === undefined || text === "" ? null : { lines, chars: { start, end } };
-			const rest = { text, shown: seen, matches: null, leftOutChars };
-			if (asked === undefined || leftOutChars === 0) return { ...rest, next: null };
-			const line = isCut || stopped?.continues || stopped?.start !== end ? undefined : stopped.line;
-			if (part.kind === "lines" && line !== undefined) return { ...rest, next: { lines: rangeText(line, part.last) } };
-			return { ...rest, next: { chars: `${end}-${asked.end}` } };
+			const lines = firstShown && { first: firstShown.line, last: firstShown.line + linesIn(text) - 1 };
+			const shown = lines === undefined || text === "" ? null : { lines, chars: { start, end } };
+			const goesOnWithLine = text.length === taken.length && stopped?.start === end && !stopped.continues;
+			const rest =
+				part.kind === "lines" && goesOnWithLine
+					? { lines: rangeText(stopped?.line ?? 0, part.last) }
+					: { chars: `${end}-${asked?.end}` };
+			return { text, shown, matches: null, leftOutChars, next: leftOutChars === 0 ? null : rest };
 		},
 	};
 }
 
 function linesIn(text: string): number {
-	const ends = text.split("\n").length - 1;
-	return text.endsWith("\n") ? ends : ends + 1;
+	return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }
 
 /** Takes the last lines: whole ones from the end, or the end of the last where that alone is too long. */
-function takeTail(count: number, { maxTokens, countTokens }: TakerOptions): Taker {
+function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 	// Only segments that may be shown are held, but the start of every line that is asked for.
 	const held: Segment[] = [];
 	const lineStarts: number[] = [];
@@ -227,7 +217,7 @@ function takeTail(count: number, { maxTokens, countTokens }: TakerOptions): Take
 			}
 			if (lineStarts.length > 2 * count + 1000) lineStarts.splice(0, lineStarts.length - count);
 		},
-		finish(total): Selection {
+		finish(total) {
 			const firstLine = Math.max(1, total.lines - count + 1);
 			const askedStart = lineStarts[Math.max(0, lineStarts.length - count)] ?? 0;
 			const asked = held.slice(letGo).filter((segment) => segment.line >= firstLine);
@@ -239,20 +229,16 @@ function takeTail(count: number, { maxTokens, countTokens }: TakerOptions): Take
 				texts.unshift(taken);
 				if (taken.length < whole.length) break;
 			}
-			const text = budget.settle(texts.join(""));
+			const text = budget.fitWhole(texts.join(""));
 			const start = total.chars - text.length;
 			const leftOutChars = start - askedStart;
 			const shownFrom = asked.find((segment) => segment.end > start);
 			const first = shownFrom?.line ?? total.lines;
 			const isWithinLine = shownFrom === undefined || shownFrom.continues || start > shownFrom.start;
 			const before = isWithinLine ? { chars: `${askedStart}-${start}` } : { lines: rangeText(firstLine, first - 1) };
-			return {
-				text,
-				shown: text === "" ? null : { lines: { first, last: total.lines }, chars: { start, end: total.chars } },
-				matches: null,
-				leftOutChars,
-				next: leftOutChars === 0 ? null : before,
-			};
+			const place = { lines: { first, last: total.lines }, chars: { start, end: total.chars } };
+			const next = leftOutChars === 0 ? null : before;
+			return { text, shown: text === "" ? null : place, matches: null, leftOutChars, next };
 		},
 	};
 }
@@ -265,7 +251,7 @@ const aroundMatch = 160;
  * Takes the lines that match, with the lines around them, as grep shows them. A match across the pieces of a line of
  * more than 65 536 characters is not seen. Stops searching when `isOver` says so.
  */
-function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: TakerOptions): Taker {
+function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits): Taker {
 	const { within } = part;
 	const budget = createTokenBudget({ maxTokens, countTokens, grows: "forwards" });
 	const shownLines: string[] = [];
@@ -277,7 +263,7 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: TakerOp
 	/** A match that is shown in part, because it alone is over the budget. */
 	let cut: Segment | undefined;
 	let isFull = false;
-	/** Where the range ends, in characters. */
+	/** The end of the range, in characters. */
 	let end = 0;
 
 	const show = (segment: Segment, text: string): boolean => {
@@ -290,8 +276,8 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: TakerOp
 	};
 	const showMatch = (segment: Segment): void => {
 		const context = before.splice(0);
-		const fits = context.every((one) => show(one, writeAround(one))) && show(segment, writeMatch(segment, part));
-		if (fits) {
+		const match = writeMatch(segment, part);
+		if (context.every((one) => show(one, writeAround(one))) && show(segment, match)) {
 			shownMatches += 1;
 			after = part.context;
 			return;
@@ -302,7 +288,6 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: TakerOp
 			return;
 		}
 		// A match that is too long for the budget is shown in part: asking for it again would never end.
-		const match = writeMatch(segment, part);
 		const some = budget.takeSome(match);
 		shownLines.push(some);
 		shown = { first: segment, last: segment };
@@ -319,7 +304,7 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: TakerOp
 
 	return {
 		visit(given) {
-			const whole = segmentWithin(given, within);
+			const whole = clip(given, within);
 			if (whole === undefined) return;
 			end = whole.end;
 			// `$` also matches before the `\r` of a line that ends with `\r\n`.
@@ -328,67 +313,48 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: TakerOp
 			if (searched % 64 === 0 && isOver()) isFull = true;
 			if (isFull && isOver()) {
 				leftFrom ??= segment;
-				return;
-			}
-			if (part.pattern.test(segment.text)) {
+			} else if (part.pattern.test(segment.text)) {
 				found += 1;
 				if (!isFull) showMatch(segment);
 				else leftFrom ??= segment;
-				return;
-			}
-			if (isFull) return;
-			if (after > 0) {
+			} else if (!isFull && after > 0) {
 				after -= 1;
 				// A line that does not fit here only stands around a match; `leftFrom` is the next match itself.
 				show(segment, writeAround(segment));
-				return;
+			} else if (!isFull) {
+				before.push(segment);
+				if (before.length > part.context) before.shift();
 			}
-			before.push(segment);
-			if (before.length > part.context) before.shift();
 		},
 		finish() {
-			return {
-				text: budget.settle(shownLines.join("")),
-				shown:
-					shown === undefined
-						? null
-						: {
-								lines: { first: shown.first.line, last: shown.last.line },
-								chars: { start: shown.first.start, end: shown.last.start + shown.last.text.length },
-							},
-				matches: { found, shown: shownMatches },
-				leftOutChars: 0,
-				next: next(),
+			const place = shown && {
+				lines: { first: shown.first.line, last: shown.last.line },
+				chars: { start: shown.first.start, end: shown.last.start + shown.last.text.length },
 			};
+			const matches = { found, shown: shownMatches };
+			const text = budget.fitWhole(shownLines.join(""));
+			return { text, shown: place ?? null, matches, leftOutChars: 0, next: next() };
 		},
 	};
 }
 
-/** The part of a segment that is in a range, as a segment. */
-function segmentWithin(segment: Segment, within: Range): Segment | undefined {
-	const clipped = clipSegment(segment, within);
-	if (clipped === undefined) return undefined;
-	const { start } = clipped;
-	const end = start + clipped.text.length;
-	const endsLine = segment.endsLine && clipped.text.endsWith("\n");
-	const text = endsLine ? clipped.text.slice(0, -1) : clipped.text;
-	return { line: segment.line, start, end, text, endsLine, continues: segment.continues || start > segment.start };
-}
-
-/** A line around a match; the beginning of a long one. */
+/** A line around a match, as `12-text`; the beginning of a long one. */
 function writeAround(segment: Segment): string {
-	const { line, text } = segment;
-	if (text.length <= longestShown && !segment.continues) return `${line}-${text}`;
-	return `${line}-${excerpt(segment, 0, aroundMatch)}`;
+	if (!isLong(segment)) return `${segment.line}-${segment.text}`;
+	return `${segment.line}-${excerpt(segment, 0, aroundMatch)}`;
 }
 
-/** A line that matches; of a long one the text around its first match, and where that stands. */
+/** A line that matches, as `12:text`; of a long one the text around its first match, and the place of that. */
 function writeMatch(segment: Segment, part: GrepPart): string {
-	const { line, text } = segment;
-	if (text.length <= longestShown && !segment.continues) return `${line}:${text}`;
-	const matcher = part.pattern.matcher(text);
+	if (!isLong(segment)) return `${segment.line}:${segment.text}`;
+	const matcher = part.pattern.matcher(segment.text);
 	const [start, end] = matcher.find() ? [matcher.start(), matcher.end()] : [0, 0];
-	return `${line}:${excerpt(segment, start - aroundMatch, Math.min(end, start + longestShown) + aroundMatch)}`;
+	const to = Math.min(end, start + longestShown) + aroundMatch;
+	return `${segment.line}:${excerpt(segment, start - aroundMatch, to)}`;
+}
+
+function isLong({ text, continues }: Segment): boolean {
+	return text.length > longestShown || continues;
 }
 
 function excerpt(segment: Segment, from: number, to: number): string {

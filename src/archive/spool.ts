@@ -1,39 +1,30 @@
 import { createHash, randomUUID } from "node:crypto";
 import { constants, readSync } from "node:fs";
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { openNew } from "../files/disk.ts";
 import type { OriginalWriter } from "./archive.ts";
-import { usingPlace } from "./driver.ts";
+import { type Entry, usingPlace } from "./driver.ts";
 import type { Ref } from "./reference.ts";
 import { encodeText, firstBytes } from "./text-bytes.ts";
-
-/** An original that was spooled, ready to be stored. */
-export interface Spooled {
-	/** SHA-256 (hex) of its bytes. */
-	readonly hash: string;
-	/** The bytes, piece by piece, from the start at each call. */
-	readonly pieces: () => Iterable<Buffer>;
-	readonly chars: number;
-	readonly bytes: number;
-}
 
 const pieceBytes = 1 << 20;
 
 /**
- * Takes an original piece by piece into a temporary file, up to `maxBytes`, and then keeps it. Where the system allows
- * it, the file loses its name at once, so that nothing of it stays behind and nobody else opens it.
+ * Takes an original in pieces into a temporary file, up to `maxBytes`, and then keeps it. Where the system allows it, the
+ * file loses its name at once, so that it is gone after a crash and nobody else opens it.
  *
  * @throws PalimpsestError `archive_unavailable` where nothing can be written there, from every function.
  */
-export async function spoolPieces(maxBytes: number, keep: (spooled: Spooled) => Promise<Ref>): Promise<OriginalWriter> {
+export async function spoolPieces(
+	maxBytes: number,
+	keep: (spooled: Omit<Entry, "about">, size: { readonly chars: number; readonly bytes: number }) => Promise<Ref>,
+): Promise<OriginalWriter> {
 	const file = path.join(tmpdir(), `.palimpsest-${randomUUID()}.tmp`);
-	const { O_CREAT, O_EXCL, O_RDWR, O_NOFOLLOW } = constants;
-	const handle = await usingTemporary(() => open(file, O_CREAT | O_EXCL | O_RDWR | (O_NOFOLLOW ?? 0), 0o600));
-	const isNameless = await rm(file).then(
-		() => true,
-		() => false,
-	);
+	const handle = await usingTemporary(() => openNew(file, constants.O_RDWR));
+	// Windows cannot remove an open file.
+	await rm(file).catch(() => {});
 	const digest = createHash("sha256");
 	let [bytes, chars] = [0, 0];
 	let isWhole = true;
@@ -43,14 +34,14 @@ export async function spoolPieces(maxBytes: number, keep: (spooled: Spooled) => 
 	const append = async (text: string): Promise<void> => {
 		for (const piece of encodeText(text)) {
 			digest.update(piece);
-			await usingTemporary(() => writeAll(handle, piece, bytes));
+			await usingTemporary(() => handle.writeFile(piece));
 			bytes += piece.length;
 		}
 		chars += text.length;
 	};
 	const discard = async (): Promise<void> => {
 		await handle.close();
-		if (!isNameless) await rm(file, { force: true });
+		await rm(file, { force: true });
 	};
 	return {
 		async write(given) {
@@ -68,7 +59,7 @@ export async function spoolPieces(maxBytes: number, keep: (spooled: Spooled) => 
 				if (bytes + 3 * rest.length > maxBytes) isWhole = false;
 				else await append(rest);
 				const pieces = () => piecesOf(handle.fd, bytes);
-				return { ref: await keep({ hash: digest.digest("hex"), pieces, chars, bytes }), bytes, isWhole };
+				return { ref: await keep({ hash: digest.digest("hex"), pieces }, { chars, bytes }), bytes, isWhole };
 			} finally {
 				await discard();
 			}
@@ -82,14 +73,6 @@ function usingTemporary<T>(use: () => Promise<T>): Promise<T> {
 	return usingPlace(tmpdir(), use, "The folder for temporary files (TMPDIR)");
 }
 
-async function writeAll(handle: FileHandle, piece: Buffer, position: number): Promise<void> {
-	let done = 0;
-	while (done < piece.length) {
-		const { bytesWritten } = await handle.write(piece, done, piece.length - done, position + done);
-		done += bytesWritten;
-	}
-}
-
 function* piecesOf(fd: number, bytes: number): Generator<Buffer> {
 	for (let start = 0; start < bytes; ) {
 		const piece = Buffer.allocUnsafe(Math.min(pieceBytes, bytes - start));
@@ -100,26 +83,20 @@ function* piecesOf(fd: number, bytes: number): Generator<Buffer> {
 	}
 }
 
-/** Takes an original piece by piece and holds it, up to `maxBytes`, until it can be kept. */
+/** Takes an original in pieces and holds it, up to `maxBytes`, until it can be kept. */
 export function holdPieces(maxBytes: number, keep: (text: string) => Promise<Ref>): OriginalWriter {
-	let held: string[] = [];
+	let text = "";
 	let bytes = 0;
 	let isWhole = true;
 	return {
 		async write(piece) {
 			if (!isWhole) return;
 			const first = firstBytes(piece, maxBytes - bytes);
-			held.push(first.text);
+			text += first.text;
 			bytes += first.bytes;
 			isWhole = first.text.length === piece.length;
 		},
-		async end() {
-			const text = held.join("");
-			held = [];
-			return { ref: await keep(text), bytes, isWhole };
-		},
-		async discard() {
-			held = [];
-		},
+		end: async () => ({ ref: await keep(text), bytes, isWhole }),
+		async discard() {},
 	};
 }

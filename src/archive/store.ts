@@ -3,48 +3,44 @@ import { hostname, uptime as secondsOfUptime } from "node:os";
 import { PalimpsestError } from "../errors.ts";
 import { wrongArgument } from "../policy/errors.ts";
 import type { Archive, Listing, Original, OriginalKind } from "./archive.ts";
-import { type About, type Driver, type Entry, isKind } from "./driver.ts";
+import { type About, type Driver, type Entry, isOriginal } from "./driver.ts";
 import type { Redact } from "./redact.ts";
 import { ambiguous, hashPrefixOfRef, nearRefs, refOfHash, tidyRef } from "./reference.ts";
 import { safeForMs } from "./retention.ts";
 import { holdPieces, spoolPieces } from "./spool.ts";
 import { decodeText, encodeText } from "./text-bytes.ts";
 
-/** The parts that an archive is made of. */
-export interface ArchiveParts {
+/**
+ * Makes an archive on top of a driver. References, text, redaction and checks are the same for every place. `redacts` says
+ * whether `redact` may change a text; `now` is in ms since 1970; `uptime` is how long this machine has run, in ms, which a
+ * change of the clock does not change.
+ */
+export function createArchive(parts: {
 	readonly namespace: string;
 	readonly driver: Driver;
 	readonly redact: Redact;
-	/** Whether `redact` may change a text; by default it may. */
 	readonly redacts?: boolean | undefined;
-	/** In ms since 1970. */
 	readonly now: () => number;
-	/** For how long this machine has run, in ms: a change of the clock does not change it. */
 	readonly uptime?: (() => number) | undefined;
-}
-
-/** Makes an archive on top of a driver. References, text, redaction and checks are the same for every place. */
-export function createArchive(parts: ArchiveParts): Archive {
-	const { namespace, driver, redact, redacts = true, now, uptime = uptimeOfMachine } = parts;
+}): Archive {
+	const { namespace, driver, redact, redacts = true, now, uptime = () => secondsOfUptime() * 1000 } = parts;
 	let sweeping: Promise<unknown> = Promise.resolve();
 	let sweptAt = Number.NEGATIVE_INFINITY;
 	let closed = false;
-	const sweepNowAndThen = (): void => {
-		const passed = now() - sweptAt;
-		if (closed || (passed >= 0 && passed < safeForMs)) return;
+	const sweepHourly = (): void => {
 		const at = now();
+		if (closed || (at >= sweptAt && at - sweptAt < safeForMs)) return;
 		sweptAt = at;
 		const time = { now: at, unasked: { uptime: uptime(), machine: hostname() } };
 		const sweepOnce = async () => ((await driver.claimSweep()) ? driver.sweep(time) : undefined);
-		// Nobody waits for it. The next sweep does whatever this one could not do.
+		// Nobody waits for it, and the next sweep does what this one could not.
 		sweeping = sweepOnce().catch(() => undefined);
 	};
 
-	const entryOf = (original: Original): Entry => {
-		const { text, redactions } = redact(original.text);
+	const entryOf = ({ text: original, kind, toolCallId, toolName }: Original): Entry => {
+		const { text, redactions } = redact(original);
 		const { hash, bytes } = digestOf(text);
-		const { kind, toolCallId, toolName } = original;
-		const about: About = { kind, toolCallId, toolName, chars: text.length, bytes, archivedAt: now(), redactions };
+		const about = { kind, toolCallId, toolName, chars: text.length, bytes, archivedAt: now(), redactions };
 		return { hash, pieces: () => encodeText(text), about };
 	};
 
@@ -75,7 +71,7 @@ export function createArchive(parts: ArchiveParts): Archive {
 	const bestListing = async (hash: string, chars: number, bytes: number): Promise<Listing> => {
 		const abouts = await driver.aboutsOf(hash);
 		// A record of a tool call tells more than one of a truncated text. Of several, the oldest counts.
-		const [first] = [...abouts].sort(
+		const [first] = abouts.toSorted(
 			(a, b) => Number(a.toolCallId === undefined) - Number(b.toolCallId === undefined) || a.archivedAt - b.archivedAt,
 		);
 		const redactions = Math.max(0, ...abouts.map((about) => about.redactions));
@@ -94,20 +90,18 @@ export function createArchive(parts: ArchiveParts): Archive {
 		async put(originals) {
 			checkOriginals(originals);
 			const entries = originals.map(entryOf);
-			const refs = entries.map(({ hash }) => refOfHash(hash));
 			if (entries.length > 0) await driver.write(withoutRepeats(entries));
-			sweepNowAndThen();
-			return refs;
+			sweepHourly();
+			return entries.map(({ hash }) => refOfHash(hash));
 		},
 		async putInPieces(original, maxBytes) {
 			if (redacts) {
 				return holdPieces(maxBytes, async (text) => (await archive.put([{ ...original, text }]))[0] as string);
 			}
-			return spoolPieces(maxBytes, async ({ hash, pieces, chars, bytes }) => {
-				const about: About = { ...original, chars, bytes, archivedAt: now(), redactions: 0 };
-				await driver.write([{ hash, pieces, about }]);
-				sweepNowAndThen();
-				return refOfHash(hash);
+			return spoolPieces(maxBytes, async (spooled, size) => {
+				await driver.write([{ ...spooled, about: { ...original, ...size, archivedAt: now(), redactions: 0 } }]);
+				sweepHourly();
+				return refOfHash(spooled.hash);
 			});
 		},
 		async has(ref) {
@@ -117,9 +111,9 @@ export function createArchive(parts: ArchiveParts): Archive {
 		},
 		async get(ref) {
 			const { listing, value } = await archive.read(ref, async (pieces) => {
-				const texts: string[] = [];
-				for await (const piece of pieces) texts.push(piece);
-				return texts.join("");
+				let text = "";
+				for await (const piece of pieces) text += piece;
+				return text;
 			});
 			return { ...listing, text: value };
 		},
@@ -159,33 +153,25 @@ export function createArchive(parts: ArchiveParts): Archive {
 		},
 		async find(toolCallId) {
 			requireString(toolCallId, "`toolCallId`");
-			const stored = await driver.find(toolCallId);
-			return stored
-				.map(({ hash, about }) => listingOf(hash, about))
-				.sort((a, b) => a.archivedAt - b.archivedAt || a.ref.localeCompare(b.ref));
+			const listings = (await driver.find(toolCallId)).map(({ hash, about }) => listingOf(hash, about));
+			return listings.sort((a, b) => a.archivedAt - b.archivedAt || a.ref.localeCompare(b.ref));
 		},
 		async *list() {
 			for await (const hash of driver.hashes()) {
 				for (const about of await driver.aboutsOf(hash)) yield listingOf(hash, about);
 			}
 		},
-		async stats() {
-			return { namespace, location: driver.location, ...(await driver.holdings()) };
-		},
+		stats: async () => ({ namespace, location: driver.location, ...(await driver.holdings()) }),
 		sweep: () => driver.sweep({ now: now() }),
-		clear: () => driver.clear(),
+		clear: driver.clear,
 		async close() {
 			closed = true;
 			await sweeping;
 			await driver.close();
 		},
 	};
-	sweepNowAndThen();
+	sweepHourly();
 	return archive;
-}
-
-function uptimeOfMachine(): number {
-	return secondsOfUptime() * 1000;
 }
 
 function listingOf(hash: string, about: About): Listing {
@@ -203,22 +189,17 @@ function digestOf(text: string): { readonly hash: string; readonly bytes: number
 }
 
 function withoutRepeats(entries: readonly Entry[]): Entry[] {
-	const key = ({ hash, about }: Entry) => `${hash} ${about.toolCallId ?? ""}`;
-	return [...new Map(entries.map((entry) => [key(entry), entry])).values()];
+	return [...new Map(entries.map((entry) => [`${entry.hash} ${entry.about.toolCallId ?? ""}`, entry])).values()];
 }
 
-/** Refuses anything but a list of originals: stored, it could not be read again. */
 function requireString(value: unknown, name: string): void {
 	if (typeof value !== "string") throw wrongArgument(name, "a string", value);
 }
 
+/** Refuses anything but a list of originals: stored, it could not be read again. */
 function checkOriginals(originals: readonly Original[]): void {
-	const isName = (value: unknown) => value === undefined || typeof value === "string";
-	const isOriginal = (value: unknown) => {
-		const { text, kind, toolCallId, toolName } = (value ?? {}) as Partial<Original>;
-		return typeof text === "string" && isKind(kind) && isName(toolCallId) && isName(toolName);
-	};
-	if (Array.isArray(originals) && originals.every(isOriginal)) return;
+	const isComplete = (value: Partial<Original> | null) => typeof value?.text === "string" && isOriginal(value);
+	if (Array.isArray(originals) && originals.every(isComplete)) return;
 	const expected = "Expected a list of originals, each with a string `text` and a known `kind`";
 	throw new PalimpsestError(
 		"invalid_argument",
@@ -226,14 +207,7 @@ function checkOriginals(originals: readonly Original[]): void {
 	);
 }
 
-const isText: Readonly<Record<OriginalKind, boolean>> = {
-	result: true,
-	text: true,
-	arguments: true,
-	group: false,
-	media: false,
-	places: false,
-};
+const textKinds: ReadonlySet<OriginalKind> = new Set(["result", "text", "arguments"]);
 
 /**
  * The same archive, but its `put` refuses placeholders, with the error `internal`: a placeholder that is stored as an
@@ -244,11 +218,10 @@ export function refusePlaceholders(archive: Archive, isPlaceholder: (text: strin
 	return {
 		...archive,
 		async put(originals) {
-			if (originals.some(({ kind, text }) => isText[kind] && isPlaceholder(text))) {
-				throw new PalimpsestError(
-					"internal",
-					"A placeholder was about to be archived as an original. Nothing was archived; please report this.",
-				);
+			if (originals.some(({ kind, text }) => textKinds.has(kind) && isPlaceholder(text))) {
+				const message =
+					"A placeholder was about to be archived as an original. Nothing was archived; please report this.";
+				throw new PalimpsestError("internal", message);
 			}
 			return archive.put(originals);
 		},

@@ -12,17 +12,17 @@ const pieceLength = 1 << 20;
 /** The bytes of a text, piece by piece. */
 export function* encodeText(text: string): Generator<Buffer> {
 	for (let start = 0; start < text.length; ) {
-		const end = endOnCharacter(text, start + pieceLength);
+		const end = onCharacter(text, start + pieceLength);
 		yield encodePiece(text.slice(start, end));
 		start = end;
 	}
 }
 
-/** An index at or just before the given one that does not stand within a surrogate pair. */
-export function endOnCharacter(text: string, index: number): number {
-	if (index >= text.length) return text.length;
-	const splits = isLow(text.charCodeAt(index)) && isHigh(text.charCodeAt(index - 1));
-	return splits ? index - 1 : index;
+/** The given index, or the one beside it if the given one is within a surrogate pair; at most the text's length. */
+export function onCharacter(text: string, index: number, aside: -1 | 1 = -1): number {
+	const [before, after] = [text.charCodeAt(index - 1), text.charCodeAt(index)];
+	const splits = (before & 0xfc00) === 0xd800 && (after & 0xfc00) === 0xdc00;
+	return Math.min(splits ? index + aside : index, text.length);
 }
 
 function encodePiece(piece: string): Buffer {
@@ -35,7 +35,7 @@ function encodePiece(piece: string): Buffer {
 	return Buffer.concat(parts);
 }
 
-/** The text of bytes that come piece by piece. Bytes that no text gave decode to U+FFFD somewhere. */
+/** The text of bytes that come in pieces. Other bytes than those of `encodeText` decode to U+FFFD somewhere. */
 export async function* decodeText(pieces: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<string> {
 	let rest: Buffer = Buffer.alloc(0);
 	for await (const piece of pieces) {
@@ -65,28 +65,17 @@ function decodeWhole(bytes: Buffer): string {
 function endOfWholeSequences(bytes: Buffer): number {
 	for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
 		const byte = bytes[bytes.length - back] as number;
-		if (byte < 0x80) return bytes.length;
-		if (byte < 0xc0) continue;
-		const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2;
+		if (byte >= 0x80 && byte < 0xc0) continue;
+		const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1;
 		return length > back ? bytes.length - back : bytes.length;
 	}
 	return bytes.length;
 }
 
-const isHigh = (unit: number) => unit >= 0xd800 && unit <= 0xdbff;
-const isLow = (unit: number) => unit >= 0xdc00 && unit <= 0xdfff;
-
 /** The beginning of a text, of at most so many bytes, without half a character. */
 export function firstBytes(text: string, most: number): { readonly text: string; readonly bytes: number } {
-	// Three bytes for a lone surrogate, as it is stored.
 	const all = Buffer.byteLength(text, "utf8");
 	if (all <= most) return { text, bytes: all };
-	let [low, high] = [0, text.length];
-	while (high - low > 1) {
-		const middle = (low + high) >>> 1;
-		if (Buffer.byteLength(text.slice(0, middle), "utf8") <= most) low = middle;
-		else high = middle;
-	}
-	const first = text.slice(0, endOnCharacter(text, low));
-	return { text: first, bytes: Buffer.byteLength(first, "utf8") };
+	const { read, written } = new TextEncoder().encodeInto(text, Buffer.allocUnsafe(Math.max(0, most)));
+	return { text: text.slice(0, read), bytes: written };
 }

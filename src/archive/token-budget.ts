@@ -1,49 +1,35 @@
-import { endOnCharacter } from "./text-bytes.ts";
-
-/** Counts the tokens of a text. */
-export type CountTokens = (text: string) => number;
+import type { CountTokens } from "../conversation/measure.ts";
+import { onCharacter } from "./text-bytes.ts";
 
 /** More characters than any token has: the longest of o200k_base are 128 spaces. */
 export const longestToken = 128;
-
-/** Takes texts until they fill a number of tokens together. */
-export interface TokenBudget {
-	/** Takes a text if it still fits, and tells whether it did. */
-	readonly take: (text: string) => boolean;
-	/** Takes as much of a text as still fits, on whole characters; answers with what it took. */
-	readonly takeSome: (text: string) => string;
-	/** A text that was put together, or the part of it that fits once the whole text is counted. */
-	readonly settle: (text: string) => string;
-}
-
-export interface BudgetOptions {
-	readonly maxTokens: number;
-	readonly countTokens: CountTokens;
-	/** Whether a text comes after those that were taken, or before them. */
-	readonly grows: "forwards" | "backwards";
-}
 
 /** A token may span the place where two texts meet. Text that is this many characters away hardly changes it. */
 const neighbourhood = 1000;
 
 /**
- * A budget of tokens for texts that are put together. Each text is counted with its neighbourhood alone, and not with all
- * the text before it; the whole may then have a few tokens more, so `settle` counts it once more.
+ * A budget of tokens for texts that are put together; with `grows: "backwards"` each text comes before the earlier ones.
+ * Each text is counted with its neighbourhood alone, and not with all the text before it; the whole may then have a few
+ * tokens more, so `fitWhole` counts it once more.
  */
-export function createTokenBudget(options: BudgetOptions): TokenBudget {
+export function createTokenBudget(options: {
+	readonly maxTokens: number;
+	readonly countTokens: CountTokens;
+	readonly grows: "forwards" | "backwards";
+}) {
 	const { maxTokens, countTokens, grows } = options;
 	let left = maxTokens;
 	let neighbour = "";
 	const joined = (text: string) => (grows === "forwards" ? neighbour + text : text + neighbour);
 	const cost = (text: string) => countTokens(joined(text)) - countTokens(neighbour);
 	const partOf = (text: string, length: number): string => {
-		if (grows === "forwards") return text.slice(0, endOnCharacter(text, length));
-		const from = text.length - length;
-		return text.slice(endOnCharacter(text, from) === from ? from : from + 1);
+		if (grows === "forwards") return text.slice(0, onCharacter(text, length));
+		return text.slice(onCharacter(text, text.length - length, 1));
 	};
 
+	/** Takes a text if it still fits, and returns whether it did. */
 	const take = (text: string): boolean => {
-		// No need to count what cannot fit.
+		// Text that cannot fit is not counted.
 		if (text.length > left * longestToken) return false;
 		const tokens = cost(text);
 		if (tokens > left) return false;
@@ -52,26 +38,28 @@ export function createTokenBudget(options: BudgetOptions): TokenBudget {
 		return true;
 	};
 
-	return {
-		take,
-		takeSome(text) {
-			let best = "";
-			let fits = 0;
-			let tooLong = Math.min(text.length, left * longestToken) + 1;
-			let next = Math.min(left * 4, tooLong - 1);
-			// Grows, then halves the step: a text much longer than the budget is never counted whole.
-			while (tooLong - fits > 1) {
-				const part = partOf(text, next);
-				if (cost(part) <= left) {
-					best = part;
-					fits = next;
-				} else {
-					tooLong = next;
-				}
-				next = Math.max(fits + 1, Math.min(fits * 2, Math.floor((fits + tooLong) / 2)));
+	/** Takes as much of a text as still fits, on whole characters, and returns it. */
+	const takeSome = (text: string): string => {
+		let best = "";
+		let fits = 0;
+		let tooLong = Math.min(text.length, left * longestToken) + 1;
+		let next = Math.min(left * 4, tooLong - 1);
+		// Grows, then halves the step: a text much longer than the budget is never counted whole.
+		while (tooLong - fits > 1) {
+			const part = partOf(text, next);
+			if (cost(part) <= left) {
+				best = part;
+				fits = next;
+			} else {
+				tooLong = next;
 			}
-			return best !== "" && take(best) ? best : "";
-		},
-		settle: (text) => (countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text)),
+			next = Math.max(fits + 1, Math.min(fits * 2, Math.floor((fits + tooLong) / 2)));
+		}
+		return best !== "" && take(best) ? best : "";
 	};
+
+	/** The texts put together, or the part of them that fits when they are counted as a whole. */
+	const fitWhole = (text: string): string =>
+		countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text);
+	return { take, takeSome, fitWhole };
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { alternatives, describeValue, invalidPolicy, nearestName, pathLabel } from "./errors.ts";
+import { alternatives, describeValue, invalidPolicy, pathLabel, suggestion, valueAt } from "./errors.ts";
 import { type PolicyLayer, policyLayerSchema, policySchema } from "./schema.ts";
 
 /**
@@ -28,11 +28,9 @@ const acceptedSchema = policyLayerSchema.extend({
 /** Checks a value of any origin against the schema of a layer. Never throws, never follows a prototype. */
 export function inspectPolicyLayer(value: unknown): PolicyInspection {
 	const problems: string[] = [];
-	const known = knownPart({ schema: acceptedSchema, value, path: [], problems });
+	const known = knownPart(acceptedSchema, value, { path: [], problems });
 	const checked = acceptedSchema.safeParse(known ?? {});
-	if (!checked.success) {
-		for (const issue of checked.error.issues) problems.push(describeProblem(issue, known));
-	}
+	problems.push(...(checked.error?.issues ?? []).map((issue) => describeProblem(issue, known)));
 	const { [alias]: aliased, ...layer } = (checked.success ? checked.data : {}) as Record<string, unknown>;
 	if (aliased === undefined) return { layer, problems };
 	if (layer.mask !== undefined) {
@@ -41,15 +39,12 @@ export function inspectPolicyLayer(value: unknown): PolicyInspection {
 	return { layer: { ...layer, mask: (aliased as { schema1: PolicyLayer["mask"] }).schema1 ?? {} }, problems };
 }
 
-interface Part {
-	readonly schema: z.ZodObject;
-	readonly value: unknown;
-	readonly path: readonly string[];
-	readonly problems: string[];
-}
-
 /** Copies the known keys of a table. Each unknown key, and each value that should be a table, becomes a problem. */
-function knownPart({ schema, value, path, problems }: Part): Record<string, unknown> | undefined {
+function knownPart(
+	schema: z.ZodObject,
+	value: unknown,
+	{ path, problems }: { readonly path: readonly string[]; readonly problems: string[] },
+): Record<string, unknown> | undefined {
 	if (typeof value !== "object" || value === null || Array.isArray(value) || value instanceof Date) {
 		problems.push(`${pathLabel(path)}expected a table, got ${describeValue(value, { text: "quoted" })}`);
 		return undefined;
@@ -59,12 +54,11 @@ function knownPart({ schema, value, path, problems }: Part): Record<string, unkn
 		if (inner === undefined) continue;
 		const innerPath = [...path, key];
 		if (!Object.hasOwn(schema.shape, key)) {
-			problems.push(`${pathLabel(innerPath)}unknown key. ${suggestion(innerPath, Object.keys(schema.shape))}`);
+			problems.push(`${pathLabel(innerPath)}unknown key.${hintFor(innerPath, Object.keys(schema.shape))}`);
 			continue;
 		}
 		const field = (schema.shape[key] as z.ZodOptional).unwrap();
-		const kept =
-			field instanceof z.ZodObject ? knownPart({ schema: field, value: inner, path: innerPath, problems }) : inner;
+		const kept = field instanceof z.ZodObject ? knownPart(field, inner, { path: innerPath, problems }) : inner;
 		if (kept !== undefined) known[key] = kept;
 	}
 	return known;
@@ -73,13 +67,9 @@ function knownPart({ schema, value, path, problems }: Part): Record<string, unkn
 function describeProblem(issue: z.core.$ZodIssue, root: unknown): string {
 	if (issue.code === "custom") return `${pathLabel(issue.path)}${issue.message}`;
 	let schema: FieldSchema | undefined = acceptedFields();
-	let value = root;
-	for (const key of issue.path) {
-		schema = typeof key === "number" ? listOf(schema)?.items : fieldOf(schema, String(key));
-		value = (value as Record<PropertyKey, unknown> | undefined)?.[key];
-	}
+	for (const key of issue.path) schema = typeof key === "number" ? listOf(schema)?.items : fieldOf(schema, String(key));
 	const takesText = [schema, ...(schema?.anyOf ?? [])].some((one) => one?.type === "string" && one.enum === undefined);
-	const got = describeValue(value, { text: takesText ? "length" : "quoted", object: "a table" });
+	const got = describeValue(valueAt(root, issue.path), { text: takesText ? "length" : "quoted", object: "a table" });
 	return `${pathLabel(issue.path)}expected ${describeType(schema ?? {})}, got ${got}`;
 }
 
@@ -92,11 +82,9 @@ function listOf(schema: FieldSchema | undefined): FieldSchema | undefined {
 	return schema?.anyOf?.find((one) => one.items !== undefined) ?? schema;
 }
 
-function suggestion(path: readonly string[], siblings: readonly string[]): string {
-	const candidates = keysUnder(acceptedFields(), "").filter((key) => path[0] === alias || !key.startsWith(alias));
-	const near = nearestName(path.join("."), candidates);
-	if (near !== null) return `Did you mean ${near}?`;
-	return `Known here: ${siblings.filter((key) => key !== alias).join(", ")}.`;
+function hintFor(path: readonly string[], siblings: readonly string[]): string {
+	const known = keysUnder(acceptedFields(), "").filter((key) => path[0] === alias || !key.startsWith(alias));
+	return suggestion(path.join("."), known, ` Known here: ${siblings.filter((key) => key !== alias).join(", ")}.`);
 }
 
 function keysUnder(schema: FieldSchema, prefix: string): string[] {
@@ -106,46 +94,35 @@ function keysUnder(schema: FieldSchema, prefix: string): string[] {
 	});
 }
 
+let accepted: FieldSchema | undefined;
+
 /** The words of errors come from it. Most starts have no error, so the first error makes it. */
 function acceptedFields(): FieldSchema {
 	accepted ??= z.toJSONSchema(acceptedSchema) as FieldSchema;
 	return accepted;
 }
 
-let accepted: FieldSchema | undefined;
-
-/** One field of the policy, for reference pages, environment names and error messages. */
+/** One field of the policy: its dotted path, the values it takes in words, and the environment variable that sets it. */
 export interface PolicyField {
-	/** Dotted path, as `--set` takes it. */
 	readonly key: string;
-	/** The values it takes, in words. */
 	readonly type: string;
 	readonly default: unknown;
 	readonly description: string;
-	/** The environment variable that sets it. */
 	readonly environmentName: string;
 }
 
 /** Every field of the policy, in the schema's order. */
-export function policyFields(): PolicyField[] {
-	return fieldsUnder(policyJsonSchema() as FieldSchema, "");
-}
-
-function fieldsUnder(schema: FieldSchema, prefix: string): PolicyField[] {
-	return Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {
+export function policyFields(schema = policyJsonSchema() as FieldSchema, prefix = ""): PolicyField[] {
+	return Object.entries(schema.properties ?? {}).flatMap(([name, field]): PolicyField[] => {
 		const key = `${prefix}${name}`;
-		if (field.properties !== undefined) return fieldsUnder(field, `${key}.`);
-		return [
-			{
-				key,
-				type: describeType(field),
-				default: field.default,
-				description: field.description ?? "",
-				environmentName: `PALIMPSEST_${key.replaceAll(".", "_").toUpperCase()}`,
-			},
-		];
+		if (field.properties !== undefined) return policyFields(field, `${key}.`);
+		const environmentName = `PALIMPSEST_${key.replaceAll(".", "_").toUpperCase()}`;
+		const { default: value, description = "" } = field;
+		return [{ key, type: describeType(field), default: value, description, environmentName }];
 	});
 }
+
+let made: Record<string, unknown> | undefined;
 
 /** The JSON Schema (draft 2020-12) of a policy as one writes it, with every field's description and default. */
 export function policyJsonSchema(): Record<string, unknown> {
@@ -154,10 +131,9 @@ export function policyJsonSchema(): Record<string, unknown> {
 	return made;
 }
 
-let made: Record<string, unknown> | undefined;
-
-/** The part of JSON Schema that the policy's schema uses. */
-interface FieldSchema {
+/** The part of JSON Schema that the policy's schema uses. `additionalProperties` are those of a table with free keys. */
+interface FieldSchema
+	extends Partial<Record<"minimum" | "maximum" | "exclusiveMinimum" | "minLength" | "maxLength", number>> {
 	readonly type?: string;
 	readonly description?: string;
 	readonly default?: unknown;
@@ -165,35 +141,18 @@ interface FieldSchema {
 	readonly anyOf?: readonly FieldSchema[];
 	readonly items?: FieldSchema;
 	readonly properties?: Readonly<Record<string, FieldSchema>>;
-	/** The schema of the values of a table with free keys; `false` where keys are not free. */
 	readonly additionalProperties?: FieldSchema | boolean;
-	readonly minimum?: number;
-	readonly maximum?: number;
-	readonly exclusiveMinimum?: number;
-	readonly minLength?: number;
-	readonly maxLength?: number;
 }
 
 /** The values of a field, in words that follow "expected". */
 function describeType(schema: FieldSchema): string {
 	if (schema.anyOf !== undefined) return schema.anyOf.map(describeType).join(", or ");
 	if (schema.enum !== undefined) return alternatives(schema.enum.map((value) => JSON.stringify(value)));
-	switch (schema.type) {
-		case "boolean":
-			return "true or false";
-		case "integer":
-			return `a whole number${range(schema)}`;
-		case "number":
-			return `a number${range(schema)}`;
-		case "string":
-			return `a text${length(schema)}`;
-		case "array":
-			return `a list of ${describeType(schema.items ?? {})}`;
-		case "object":
-			return "a table";
-		default:
-			return schema.type ?? "any value";
-	}
+	if (schema.type === "integer") return `a whole number${range(schema)}`;
+	if (schema.type === "number") return `a number${range(schema)}`;
+	if (schema.type === "string") return `a text${length(schema)}`;
+	if (schema.type === "array") return `a list of ${describeType(schema.items ?? {})}`;
+	return { boolean: "true or false", object: "a table" }[schema.type ?? ""] ?? schema.type ?? "any value";
 }
 
 function range({ minimum, maximum, exclusiveMinimum }: FieldSchema): string {
@@ -204,9 +163,7 @@ function range({ minimum, maximum, exclusiveMinimum }: FieldSchema): string {
 	return bounds.length === 0 ? "" : `, ${bounds.join(" and ")}`;
 }
 
-function length({ minLength, maxLength }: FieldSchema): string {
-	if (maxLength !== undefined) return ` of ${minLength ?? 0} to ${maxLength} characters`;
-	return minLength !== undefined && minLength > 0
-		? ` of at least ${minLength} character${minLength > 1 ? "s" : ""}`
-		: "";
+function length({ minLength = 0, maxLength }: FieldSchema): string {
+	if (maxLength !== undefined) return ` of ${minLength} to ${maxLength} characters`;
+	return minLength > 0 ? ` of at least ${minLength} character${minLength > 1 ? "s" : ""}` : "";
 }

@@ -77,7 +77,7 @@ export function pathLabel(path: readonly PropertyKey[]): string {
 	return `${path.map((key) => (isPlainName(String(key)) ? String(key) : quote(String(key)))).join(".")}: `;
 }
 
-/** Whether a name may stand in an error as it is. Any other could be text of a conversation. */
+/** Whether an error may show a name as it is. Any other name could be text of a conversation. */
 export function isPlainName(name: string): boolean {
 	return /^[\w$-]{1,64}$/.test(name);
 }
@@ -89,12 +89,13 @@ export function isPlainName(name: string): boolean {
 export function nearestName(name: string, known: readonly string[]): string | null {
 	if (name.length > longestComparedName) return null;
 	const wanted = spelling(name);
+	const lastWanted = lastPart(wanted);
 	let best: string | null = null;
 	let least = Number.POSITIVE_INFINITY;
 	for (const candidate of known) {
 		const whole = distance(wanted, spelling(candidate));
-		const last = distance(lastPart(wanted), lastPart(spelling(candidate))) + 0.5;
-		const lastOnly = lastPart(wanted).length > 3 && last < lastPart(wanted).length / 3 + 0.5;
+		const last = distance(lastWanted, lastPart(spelling(candidate))) + 0.5;
+		const lastOnly = lastWanted.length > 3 && last < lastWanted.length / 3 + 0.5;
 		const apart = lastOnly ? Math.min(whole, last) : whole;
 		if (apart < least) {
 			best = candidate;
@@ -102,6 +103,12 @@ export function nearestName(name: string, known: readonly string[]): string | nu
 		}
 	}
 	return least <= Math.max(2, wanted.length / 3) ? best : null;
+}
+
+/** A sentence, after a space, that names the known name nearest to a mistyped one; `otherwise` where none is near. */
+export function suggestion(name: string, known: readonly string[], otherwise = ""): string {
+	const near = nearestName(name, known);
+	return near === null ? otherwise : ` Did you mean ${near}?`;
 }
 
 function spelling(name: string): string {
@@ -112,32 +119,23 @@ function lastPart(name: string): string {
 	return name.slice(name.lastIndexOf(".") + 1);
 }
 
-/** What the words for a failed check depend on. */
-export interface IssueContext {
-	/** The value that was checked. */
-	readonly root: unknown;
-	/** Names that may stand where an unknown one does. */
-	readonly known?: readonly string[];
-	/** What a name is called: `argument`. */
-	readonly what?: string;
-}
-
 /**
- * One line for each issue that zod finds in a value from outside. The lines never quote the value: it may be the text of a
- * conversation.
+ * One line for each issue that zod finds in a value from outside, `root`. The lines never quote the value: it may be the
+ * text of a conversation. `known` are the names that are allowed, `what` the word for such a name.
  */
 export function describeIssues(
 	issues: readonly z.core.$ZodIssue[],
-	{ root, known = [], what = "member" }: IssueContext,
+	{
+		root,
+		known = [],
+		what = "member",
+	}: { readonly root: unknown; readonly known?: readonly string[]; readonly what?: string },
 ): string[] {
 	return issues.flatMap((issue) => {
 		const where = pathLabel(issue.path);
 		if (issue.code === "unrecognized_keys") {
-			return issue.keys.map((key) => {
-				const near = nearestName(key, known);
-				const hint = near !== null ? ` Did you mean ${near}?` : known.length > 0 ? ` Known: ${known.join(", ")}.` : "";
-				return `${where}${quote(key)}: unknown ${what}.${hint}`;
-			});
+			const others = known.length > 0 ? ` Known: ${known.join(", ")}.` : "";
+			return issue.keys.map((key) => `${where}${quote(key)}: unknown ${what}.${suggestion(key, known, others)}`);
 		}
 		const expected = expectedOf(issue);
 		const value = valueAt(root, issue.path);
@@ -175,8 +173,8 @@ function expectedOf(issue: z.core.$ZodIssue): string {
 			const options = issue.errors.flatMap((errors) => errors.slice(0, 1).map(expectedOf));
 			return options.length === 0 ? "another kind of value" : alternatives([...new Set(options)]);
 		}
+		// The schemas of the tools word it so that it follows "expected".
 		case "custom":
-			// The schemas of the tools word it so that it follows "expected".
 			return issue.message;
 		case "invalid_format":
 			return "a text of another form";
@@ -186,35 +184,26 @@ function expectedOf(issue: z.core.$ZodIssue): string {
 }
 
 function bounded(origin: string, range: string): string {
-	switch (origin) {
-		case "string":
-			return `a text of ${range} characters`;
-		case "array":
-		case "set":
-			return `a list of ${range} items`;
-		case "int":
-			return `a whole number of ${range}`;
-		default:
-			return `a number of ${range}`;
-	}
+	if (origin === "string") return `a text of ${range} characters`;
+	if (origin === "array" || origin === "set") return `a list of ${range} items`;
+	return `${origin === "int" ? "a whole number" : "a number"} of ${range}`;
 }
 
 /** Callers that should pass an object or a list most often pass its JSON as a text. */
 function hintFor(value: unknown, issue: z.core.$ZodIssue, expected: string): string {
 	if (typeof value !== "string") return "";
 	if (issue.code === "invalid_value") {
-		const near = nearestName(value, issue.values.map(String));
-		return near === null ? "" : `. Did you mean ${near}?`;
+		const hint = suggestion(value, issue.values.map(String));
+		return hint && `.${hint}`;
 	}
 	const isJsonText = /\b(?:an object|a list)\b/.test(expected) && /^\s*[[{"]/.test(value);
 	return isJsonText ? ". Pass the JSON itself, not a text that holds it." : "";
 }
 
-function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
-	let value = root;
-	for (const key of path) {
-		if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-		value = (value as Record<PropertyKey, unknown>)[key];
-	}
-	return value;
+/** The value at a path, through own properties alone. */
+export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+	return path.reduce<unknown>((value, key) => {
+		const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);
+		return isThere ? (value as Record<PropertyKey, unknown>)[key] : undefined;
+	}, root);
 }

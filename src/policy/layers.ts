@@ -1,36 +1,31 @@
 import { parse, TomlError } from "smol-toml";
 import { checkPolicyLayer, inspectPolicyLayer, type PolicyInspection, policyFields } from "./check.ts";
-import { invalidPolicy, nearestName, quote } from "./errors.ts";
+import { invalidPolicy, quote, suggestion } from "./errors.ts";
 import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
 /**
- * The complete policy: the schema's defaults, over them the preset, over it the layers in order. The preset is that of
- * the last layer that names one. The layers must have passed `checkPolicyLayer`. Frozen: the same policy may be in use
- * elsewhere.
+ * The complete policy: the schema's defaults, over them the preset that the last layer names, over it the layers in order,
+ * which must have passed `checkPolicyLayer`. Frozen: the same policy may be in use elsewhere.
  */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
-	const set = layers.reduce(mergeLayers, {});
+	const set = layers.reduce<PolicyLayer>(mergeTables, {});
 	const preset = set.preset ?? policySchema.shape.preset.parse(undefined);
 	const start = presets[preset].policy;
 	const sameLocale = set.locale === undefined || set.locale === start.locale;
-	return parseOnce({ ...mergeLayers(sameLocale ? start : withoutTemplates(start), set), preset });
+	return parseOnce({ ...mergeTables(sameLocale ? start : withoutTemplates(start), set), preset });
 }
 
 // Every call asks for its policy, and checking one takes longer than reading a short conversation.
 const parsed = new Map<string, Policy>();
 const mostParsed = 16;
 
-/** A policy of the caller's own, checked once for each that is asked for again. */
 function parseOnce(layer: PolicyLayer): Policy {
 	const key = JSON.stringify(layer);
 	const policy = parsed.get(key) ?? frozen(policySchema.parse(layer));
 	parsed.delete(key);
+	if (parsed.size >= mostParsed) parsed.delete(parsed.keys().next().value ?? "");
 	parsed.set(key, policy);
-	for (const oldest of parsed.keys()) {
-		if (parsed.size <= mostParsed) break;
-		parsed.delete(oldest);
-	}
 	return policy;
 }
 
@@ -40,29 +35,25 @@ function frozen<Value>(value: Value): Value {
 	return Object.freeze(value);
 }
 
-/** A preset's own templates are worded in its own locale, and would stand out in any other. */
+/** A preset's own templates are worded in its own locale and do not fit another one. */
 function withoutTemplates(layer: PolicyLayer): PolicyLayer {
 	const kept = (value: unknown): unknown => {
-		if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+		if (!isTable(value)) return value;
 		const entries = Object.entries(value).filter(([key]) => !key.endsWith("_template"));
 		return Object.fromEntries(entries.map(([key, inner]) => [key, kept(inner)]));
 	};
 	return kept(layer) as PolicyLayer;
 }
 
-/** Lays one layer over another, field by field. Lists are replaced whole; neither argument is changed. */
-export function mergeLayers(below: PolicyLayer, above: PolicyLayer): PolicyLayer {
-	return mergeTables(below, above) as PolicyLayer;
-}
-
-function mergeTables(below: object, above: object): object {
+/** Lays one table over another, field by field. Lists are replaced whole; neither argument is changed. */
+function mergeTables<Table extends object>(below: Table, above: Table): Table {
 	const merged = new Map<string, unknown>(Object.entries(below));
 	for (const [key, value] of Object.entries(above)) {
 		if (value === undefined) continue;
 		const old = merged.get(key);
 		merged.set(key, isTable(old) && isTable(value) ? mergeTables(old, value) : value);
 	}
-	return Object.fromEntries(merged);
+	return Object.fromEntries(merged) as Table;
 }
 
 function isTable(value: unknown): value is object {
@@ -72,7 +63,7 @@ function isTable(value: unknown): value is object {
 /**
  * The layer that a policy file's TOML makes. `source` is the file's path, for the error.
  *
- * @throws PalimpsestError `invalid_policy`: the line and column of what is no TOML, or every key that cannot be used.
+ * @throws PalimpsestError `invalid_policy`: the place of a syntax error, or every key that cannot be used.
  */
 export function parsePolicyText(text: string, source: string): PolicyLayer {
 	let value: unknown;
@@ -93,26 +84,28 @@ export function parsePolicyText(text: string, source: string): PolicyLayer {
  * @throws PalimpsestError `invalid_policy`, listing every setting that cannot be used.
  */
 export function settingsLayer(settings: readonly string[]): PolicyLayer {
-	const problems: string[] = [];
-	let layer: PolicyLayer = {};
-	for (const setting of settings) {
+	const parsed = settings.map((setting) => {
 		const equals = setting.indexOf("=");
-		if (equals < 1) {
-			problems.push(`expected key=value, such as mask.window_turns=5, got ${quote(setting)}`);
-			continue;
-		}
-		const checked = parseSetting(setting.slice(0, equals).trim(), setting.slice(equals + 1).trim());
-		problems.push(...checked.problems);
-		layer = mergeLayers(layer, checked.layer);
-	}
-	if (problems.length > 0) throw invalidPolicy("--set", problems);
-	return layer;
+		if (equals < 1) return refused(`expected key=value, such as mask.window_turns=5, got ${quote(setting)}`);
+		return parseSetting(setting.slice(0, equals).trim(), setting.slice(equals + 1).trim());
+	});
+	return layerOf(parsed, "--set");
 }
 
-/** The environment variables of a process; a name may be absent. */
+/** The layers over each other. @throws PalimpsestError `invalid_policy`, listing the problems of all. */
+function layerOf(inspections: readonly PolicyInspection[], source: string): PolicyLayer {
+	const problems = inspections.flatMap((inspection) => inspection.problems);
+	if (problems.length > 0) throw invalidPolicy(source, problems);
+	return inspections.map(({ layer }) => layer).reduce<PolicyLayer>(mergeTables, {});
+}
+
+function refused(problem: string): PolicyInspection {
+	return { layer: {}, problems: [problem] };
+}
+
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables of ours that set no field of the policy, and what they set. */
+/** Our environment variables that set no field of the policy, with their meanings. */
 export const otherVariables = {
 	PALIMPSEST_POLICY: "the path of the policy file",
 	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
@@ -134,38 +127,24 @@ const prefix = "PALIMPSEST_";
  */
 export function environmentLayer(environment: Environment): PolicyLayer {
 	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
-	const known = [...keys.keys(), ...Object.keys(otherVariables)];
-	const problems: string[] = [];
-	let layer: PolicyLayer = {};
-	for (const [name, text] of Object.entries(environment)) {
-		if (!name.startsWith(prefix) || text === undefined || text === "") continue;
+	const known = [...keys.keys(), ...Object.keys(otherVariables)].map((name) => name.slice(prefix.length));
+	const parsed = Object.entries(environment).map(([name, text]) => {
+		if (!name.startsWith(prefix) || !text || Object.hasOwn(otherVariables, name)) return { layer: {}, problems: [] };
 		const key = keys.get(name);
 		if (key !== undefined) {
-			const checked = parseSetting(key, text);
-			problems.push(...checked.problems.map((problem) => `${name} sets ${problem}`));
-			layer = mergeLayers(layer, checked.layer);
-		} else if (!Object.hasOwn(otherVariables, name)) {
-			const near = nearestName(
-				name.slice(prefix.length),
-				known.map((one) => one.slice(prefix.length)),
-			);
-			const shown = /^[A-Z0-9_]{1,80}$/i.test(name) ? name : quote(name);
-			problems.push(`${shown}: unknown variable.${near === null ? "" : ` Did you mean ${prefix}${near}?`}`);
+			const { layer, problems } = parseSetting(key, text);
+			return { layer, problems: problems.map((problem) => `${name} sets ${problem}`) };
 		}
-	}
-	if (problems.length > 0) throw invalidPolicy("the environment", problems);
-	return layer;
+		const near = suggestion(name.slice(prefix.length), known).replace("mean ", `mean ${prefix}`);
+		return refused(`${/^[A-Z0-9_]{1,80}$/i.test(name) ? name : quote(name)}: unknown variable.${near}`);
+	});
+	return layerOf(parsed, "the environment");
 }
 
-/**
- * One field set by a dotted key and a text. The text is read as a TOML value; where it is none, it is taken as it
- * stands, except for `null`, which TOML lacks.
- */
+/** One field set by a dotted key and a text: a TOML value, `null`, which TOML lacks, or any other text as it stands. */
 function parseSetting(key: string, text: string): PolicyInspection {
-	const value = readValue(text);
-	return inspectPolicyLayer(
-		key.split(".").reduceRight<unknown>((inner, part) => Object.fromEntries([[part, inner]]), value),
-	);
+	const table = (inner: unknown, part: string) => Object.fromEntries([[part, inner]]);
+	return inspectPolicyLayer(key.split(".").reduceRight<unknown>(table, readValue(text)));
 }
 
 function readValue(text: string): unknown {

@@ -1,4 +1,4 @@
-import { nearestName, quote } from "./errors.ts";
+import { quote, suggestion } from "./errors.ts";
 
 // The hooks load this file, so it stays without zod.
 
@@ -21,7 +21,7 @@ export type PresetName = (typeof presetNames)[number];
 export type LocaleName = (typeof localeNames)[number];
 export type LogLevel = (typeof logLevels)[number];
 
-/** The ways to shorten a text that can be asked for; see `docs/strategies.md`. */
+/** The ways to shorten a text; see `docs/strategies.md`. */
 export const truncationStrategies = [
 	"head_tail",
 	"auto",
@@ -39,16 +39,11 @@ export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-t
 
 export type BuiltInStrategy = (typeof builtInStrategies)[number];
 
-/** What the name of a strategy stands for; `unusable` where it is no such name, with the reason in words. */
+/** A parsed name of a strategy; `unusable` for any other text, with the reason in words. */
 export type StrategyName =
 	| { readonly kind: "built_in"; readonly name: BuiltInStrategy }
-	| {
-			readonly kind: "external";
-			/** The name of a package, with a path within it or without; or a path or `file:` URL. */
-			readonly module: string;
-			/** The name of the export; `default` for the module's own. */
-			readonly exportName: string;
-	  }
+	/** `module` is the name of a package, perhaps with a path within it, or a path or `file:` URL. */
+	| { readonly kind: "external"; readonly module: string; readonly exportName: string }
 	| { readonly kind: "unusable"; readonly problem: string };
 
 const longestName = 1_000;
@@ -58,7 +53,7 @@ const packageName = /^(?:@[\w.~-]+\/)?[A-Za-z0-9_~-][\w.~-]*(?:\/[^\\\s#?%]+)?$/
 
 /** A path or URL whose only colon is that of its drive or scheme. */
 const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
-/** Prefixes that make another kind of module of what stands behind the colon: `node:fs` is no export of a package. */
+/** Prefixes of other kinds of modules: `node:fs` is no export of a package. */
 const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
 
 /**
@@ -72,8 +67,7 @@ export function parseStrategyName(name: string): StrategyName {
 	const unusable = (problem: string): StrategyName => ({ kind: "unusable", problem });
 	const end = Math.max(name.lastIndexOf("#"), name.lastIndexOf(":"));
 	if (end === -1) {
-		const near = nearestName(name, builtInStrategies);
-		const hint = near === null ? "" : ` Did you mean ${near}?`;
+		const hint = suggestion(name, builtInStrategies);
 		const known = builtInStrategies.map((one) => `"${one}"`).join(", ");
 		return unusable(`expected ${known} or "module#Export" of your own, got ${quote(name)}.${hint}`);
 	}

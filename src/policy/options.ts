@@ -39,8 +39,7 @@ function firstIssue(options: object, of: string, schema: z.ZodObject): z.core.$Z
 		return schema.safeParse(options).error?.issues[0];
 	} catch (cause) {
 		// A getter or a proxy of the caller's may throw.
-		const message = `Expected the options of \`${of}\` to be readable; reading one threw an error.`;
-		throw new PalimpsestError("invalid_argument", message, { cause });
+		throw refused(`Expected the options of \`${of}\` to be readable; reading one threw an error.`, cause);
 	}
 }
 
@@ -57,8 +56,8 @@ function wordsOf(schema: z.ZodType): readonly string[] {
 	return schema instanceof z.ZodUnion ? schema.options.flatMap((option) => wordsOf(option as z.ZodType)) : [];
 }
 
-function refused(message: string): PalimpsestError {
-	return new PalimpsestError("invalid_argument", message);
+function refused(message: string, cause?: unknown): PalimpsestError {
+	return new PalimpsestError("invalid_argument", message, { cause });
 }
 
 /** A whole number, `least` or more. */
@@ -83,12 +82,10 @@ export function choice(words: readonly string[]): z.ZodType {
 
 /** An object with these methods. */
 function withMethods(methods: readonly string[], expected: string): z.ZodType {
-	return z
-		.custom((value) => {
-			if (typeof value !== "object" || value === null) return false;
-			return methods.every((method) => typeof (value as Record<string, unknown>)[method] === "function");
-		})
-		.describe(expected);
+	const hasMethod = (value: object, name: string) => typeof (value as Record<string, unknown>)[name] === "function";
+	const isTaken = (value: unknown) =>
+		typeof value === "object" && value !== null && methods.every((method) => hasMethod(value, method));
+	return z.custom(isTaken).describe(expected);
 }
 
 const strategyObject = withMethods(["compact"], "an object with `compact`");

@@ -1,13 +1,13 @@
 import type { PresetName } from "./names.ts";
 import type { PolicyLayer } from "./schema.ts";
 
-/** A named starting point: what one of the documents that this product follows asks for, or what was measured. */
+/** A named starting point, from one of the documents that this product follows, or from measurements. */
 export interface Preset {
 	/** One line for people. */
 	readonly description: string;
 	/** Where the numbers come from. */
 	readonly source: string;
-	/** Only what that defines; all else stands at the schema's defaults. */
+	/** Only the fields that the source defines; all others have the schema's defaults. */
 	readonly policy: PolicyLayer;
 }
 

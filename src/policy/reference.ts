@@ -1,4 +1,5 @@
 import { type PolicyField, policyFields } from "./check.ts";
+import { valueAt } from "./errors.ts";
 import { otherVariables } from "./layers.ts";
 import { presetNames } from "./names.ts";
 import { type Preset, presets } from "./presets.ts";
@@ -33,43 +34,33 @@ An unknown key, a wrong type, a value out of range or an unknown template variab
 /** The text of `docs/policy.md`: every field, and what each preset changes. */
 export function policyReference(): string {
 	const fields = policyFields();
-	return [
+	const rows = fields.map(({ key, type, default: value, description, environmentName }) => [
+		code(key),
+		cell(type),
+		code(JSON.stringify(value)),
+		cell(description),
+		code(environmentName),
+	]);
+	const others = Object.entries(otherVariables).map(([name, meaning]) => `${code(name)}, ${meaning}`);
+	const parts = [
 		introduction,
 		"## Fields",
-		table(
-			["Key", "Type", "Default", "Description", "Environment"],
-			fields.map((field) => [
-				code(field.key),
-				cell(field.type),
-				code(JSON.stringify(field.default)),
-				cell(field.description),
-				code(field.environmentName),
-			]),
-		),
-		`Not fields: ${Object.entries(otherVariables)
-			.map(([name, meaning]) => `${code(name)}, ${meaning}`)
-			.join("; ")}.`,
+		table(["Key", "Type", "Default", "Description", "Environment"], rows),
+		`Not fields: ${others.join("; ")}.`,
 		"## Presets",
 		"What each preset changes; all else stands at its default.",
 		...presetNames.map((name) => describePreset(name, presets[name], fields)),
-		"",
-	]
-		.join("\n\n")
-		.trimEnd()
-		.concat("\n");
+	];
+	return `${parts.join("\n\n")}\n`;
 }
 
 function describePreset(name: string, preset: Preset, fields: readonly PolicyField[]): string {
 	const changed = fields
-		.map((field) => ({ field, value: valueAt(preset.policy, field.key) }))
+		.map((field) => ({ field, value: valueAt(preset.policy, field.key.split(".")) }))
 		.filter(({ field, value }) => value !== undefined && JSON.stringify(value) !== JSON.stringify(field.default));
 	const rows = changed.map(({ field, value }) => [code(field.key), code(JSON.stringify(value))]);
 	const changes = rows.length === 0 ? "Changes nothing: it is the defaults." : table(["Key", "Value"], rows);
 	return `### ${code(name)}\n\n${preset.description}\n\nFrom: ${preset.source}\n\n${changes}`;
-}
-
-function valueAt(layer: object, key: string): unknown {
-	return key.split(".").reduce<unknown>((value, part) => (value as Record<string, unknown> | undefined)?.[part], layer);
 }
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -97,7 +88,7 @@ export function describePolicy(policy: Policy): string {
 
 function describeTruncate({ truncate }: Policy): string {
 	const { strategy, max_chars, max_tokens, head_chars, tail_chars } = truncate;
-	const limit = max_tokens === null ? characters(max_chars) : `${max_tokens} tokens`;
+	const limit = max_tokens === null ? `${max_chars} characters` : `${max_tokens} tokens`;
 	const isHeadTail = strategy === "head_tail" && max_tokens === null;
 	const how = isHeadTail
 		? `to head ${head_chars} + tail ${tail_chars}`
@@ -121,15 +112,11 @@ function describeGuard({ guard }: Policy): string {
 	const budget = `The guard fits ${share}${window}${reserve}`;
 	if (guard.ladder.length === 0) return `${budget}: it only reports.`;
 	const cut = guard.ladder.includes("truncate")
-		? ` (results over ${characters(guard.max_tool_result_chars)}${guard.truncate_when === "always" ? ", always" : ""})`
+		? ` (results over ${guard.max_tool_result_chars} characters${guard.truncate_when === "always" ? ", always" : ""})`
 		: "";
 	const steps = guard.ladder.map((step) => (step === "truncate" ? `${step}${cut}` : step)).join(", then ");
 	const pinned = guard.pin_task ? " and the task" : "";
 	const newest =
 		guard.keep_last_messages === 1 ? "the newest message" : `the newest ${guard.keep_last_messages} messages`;
 	return `${budget} by ${steps}; keeps system messages${pinned} and ${newest}.`;
-}
-
-function characters(count: number): string {
-	return `${count} characters`;
 }

@@ -7,61 +7,43 @@ import * as sections from "./sections.ts";
  * `--set`, the tools' `policy` argument, `policy://schema` and `docs/policy.md` are all made from it.
  */
 export const policySchema = z.strictObject({
-	preset: z.enum(presetNames).default("observation-masking").describe("Values to start from."),
-	locale: z.enum(localeNames).default("fr").describe("Language of every placeholder, marker and notice."),
-	log_level: z.enum(logLevels).default("warning").describe("Least severe level that is logged."),
-	text: z
-		.enum(["auto", "full"])
-		.default("auto")
-		.describe(
-			"What the text block of a tool's answer says of one over 256 kB of JSON: a summary (`auto`), or all of it a second time (`full`), for hosts that show their model the text alone.",
-		),
-	media: z
-		.enum(["keep", "mask"])
-		.default("keep")
-		.describe(
-			"Images, audio and documents in old tool results: left as they are, or replaced by a line that says what was there.",
-		),
-	thinking: z
-		.enum(["keep", "strip_after_edit", "refuse"])
-		.default("keep")
-		.describe(
-			"Reasoning blocks that stand behind an edit and are bound to what stands before them, which some providers then refuse: left as they are and reported, taken out, or a reason to change nothing.",
-		),
-	on_archive_failure: z
-		.enum(["refuse", "mask_without_recall"])
-		.default("refuse")
-		.describe(
-			"Where what is taken out cannot be archived: change nothing and say why, or take it out all the same, with placeholders that promise nothing.",
-		),
-	limits: sections.limits.prefault({}).describe("Sizes past which input is refused."),
-	mask: sections.mask.prefault({}).describe("Masking of old tool results."),
-	guard: sections.guard.prefault({}).describe("Keeping a conversation within the model's context window."),
-	truncate: sections.truncate.prefault({}).describe("Cutting one large text, and large results in the guard."),
-	compaction: sections.compaction
-		.prefault({})
-		.describe("Putting a summary in the place of old messages, or hiding old results."),
-	archive: sections.archive
-		.prefault({})
-		.describe("Keeping what is taken out. Where it is kept is said by `--archive`."),
-	tokens: sections.tokens.prefault({}).describe("Counting of tokens."),
-	prices: sections.prices.prefault({}).describe("What tokens cost."),
+	preset: sections.field(z.enum(presetNames), "observation-masking", "Values to start from."),
+	locale: sections.field(z.enum(localeNames), "fr", "Language of every placeholder, marker and notice."),
+	log_level: sections.field(z.enum(logLevels), "warning", "Least severe level that is logged."),
+	text: sections.choice(
+		["auto", "full"],
+		"What the text block of a tool's answer says of one over 256 kB of JSON: a summary (`auto`), or all of it a second time (`full`), for hosts that show their model the text alone.",
+	),
+	media: sections.choice(
+		["keep", "mask"],
+		"Images, audio and documents in old tool results: left as they are, or replaced by a line that says what was there.",
+	),
+	thinking: sections.choice(
+		["keep", "strip_after_edit", "refuse"],
+		"Reasoning blocks that stand behind an edit and are bound to what stands before them, which some providers then refuse: left as they are and reported, taken out, or a reason to change nothing.",
+	),
+	on_archive_failure: sections.choice(
+		["refuse", "mask_without_recall"],
+		"Where what is taken out cannot be archived: change nothing and say why, or take it out all the same, with placeholders that promise nothing.",
+	),
+	limits: sections.limits,
+	mask: sections.mask,
+	guard: sections.guard,
+	truncate: sections.truncate,
+	compaction: sections.compaction,
+	archive: sections.archive,
+	tokens: sections.tokens,
+	prices: sections.prices,
 });
 
 type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
 
 /** A complete, valid policy. */
 export type Policy = DeepReadonly<z.output<typeof policySchema>>;
-/** The masking part of a policy. */
 export type MaskPolicy = Policy["mask"];
-/** The prices of a policy. */
 export type Prices = Policy["prices"];
-/** The guard part of a policy. */
 export type GuardPolicy = Policy["guard"];
-/** The part of a policy that says how one text is cut. */
 export type TruncatePolicy = Policy["truncate"];
-/** The compaction part of a policy. */
-export type CompactionPolicy = Policy["compaction"];
 
 type DeepPartial<Value> = Value extends readonly unknown[]
 	? Value
@@ -69,7 +51,7 @@ type DeepPartial<Value> = Value extends readonly unknown[]
 		? { readonly [Key in keyof Value]?: DeepPartial<Value[Key]> }
 		: Value;
 
-/** Some fields of a policy: what a file, the environment, a flag or a tool's argument sets. */
+/** Some fields of a policy, as a file, the environment, a flag or a tool's argument sets them. */
 export type PolicyLayer = DeepPartial<Policy>;
 
 /** The schema of a layer, made from the policy's: every field optional, no defaults. */

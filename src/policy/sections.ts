@@ -1,6 +1,41 @@
 import { z } from "zod";
 import { parseStrategyName, truncationStrategies } from "./names.ts";
 
+/** A section, such as `[mask]`, whose fields all have defaults. */
+function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+	return z
+		.strictObject(shape)
+		.prefault({} as never)
+		.describe(description);
+}
+
+/** A field with its default. */
+export function field<Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>, description: string) {
+	return schema.default(fallback as never).describe(description);
+}
+
+/** A field that is absent by default. */
+function absentOr<Schema extends z.ZodType>(schema: Schema, description: string) {
+	return schema
+		.nullable()
+		.default(null as never)
+		.describe(description);
+}
+
+function flag(fallback: boolean, description: string) {
+	return field(z.boolean(), fallback, description);
+}
+
+/** One of some words; the first is the default. */
+export function choice<const Word extends string>(words: readonly [Word, ...Word[]], description: string) {
+	return field(z.enum(words), words[0] as never, description) as z.ZodDefault<z.ZodEnum<{ [Key in Word]: Key }>>;
+}
+
+/** A list of some words, each at most once. */
+function distinct<const Word extends string>(words: readonly Word[]) {
+	return z.array(z.enum(words)).refine((given) => new Set(given).size === given.length, "each at most once");
+}
+
 /** A number of tokens. */
 const tokenNumber = z.int().min(0).max(1_000_000_000);
 /** A number of messages from which something is done. */
@@ -12,7 +47,6 @@ const characterNumber = z.int().min(0).max(1_000_000_000);
 export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref", "digest"] as const;
 /** Variables that a truncation marker may use. */
 export const markerVariables = ["omitted_chars", "original_chars", "ref"] as const;
-
 const variable = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
 /** The names of the variables that a template uses, in order of appearance. */
@@ -41,316 +75,253 @@ export function templateSchema(known: readonly string[]) {
 		});
 }
 
-/** What may become of the results of one tool. */
+/** The rule for the results of one tool. */
 const toolRule = z.union([z.enum(["never", "always"]), z.strictObject({ keep_last: z.int().min(1).max(1_000_000) })]);
 
-/** How old tool results are masked: the `[mask]` of a policy. */
-export const mask = z.strictObject({
-	enabled: z.boolean().default(true).describe("Whether old tool results are masked at all."),
-	window_turns: z
-		.int()
-		.default(8)
-		.describe("Tool turns, counted from the end, whose results stay intact. 0 or less masks nothing."),
-	keep_errors: z.boolean().default(true).describe("Whether results that look like errors stay."),
-	error_detection: z
-		.enum(["seed", "structural"])
-		.default("seed")
-		.describe(
-			"What looks like an error. `seed`: words such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and how what was run ends.",
-		),
-	keep_last_k_per_tool: z
-		.int()
-		.min(0)
-		.nullable()
-		.default(null)
-		.describe("The last K results of each tool name stay, window or not. 0 or absent: off."),
-	tools: z
-		.record(z.string().min(1).max(200), toolRule)
-		.default({})
-		.describe(
-			'Rules for single tools by name. `"never"`: its results stay. `"always"`: they go after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
-		),
-	digest_tokens: tokenNumber
-		.default(0)
-		.describe(
-			"Tokens of a placeholder that may name what the result held: its outcome, paths and identifiers. 0: none. A template of your own needs {digest} for it.",
-		),
-	placeholder_template: templateSchema(placeholderVariables)
-		.nullable()
-		.default(null)
-		.describe(
-			"What stands in place of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording.",
-		),
-	selection: z
-		.enum(["age", "use"])
-		.default("age")
-		.describe(
-			"Which results older than the window go. `age`: all, or but for `keep_tokens` the oldest. `use`: what is out of date, then what the conversation has not come back to for longest and holds the least; `keep_tokens` of the others stay.",
-		),
-	keep_tokens: tokenNumber
-		.nullable()
-		.default(null)
-		.describe(
-			"Tokens of results that stay, those in the window included, where there are as many worth keeping. Absent: as `thrift` says for `use`, none beyond the window for `age`.",
-		),
-	thrift: z
-		.enum(["low", "medium", "high"])
-		.default("medium")
-		.describe("How much `use` keeps and how long `break_even` waits, where `keep_tokens` and `patience` are absent."),
-	cadence: z
-		.enum(["every_turn", "stride", "break_even"])
-		.default("every_turn")
-		.describe(
-			"When results go that may. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once carrying them costs what rewriting the cache does, at the `[prices]`.",
-		),
-	stride_turns: z.int().min(1).max(1_000_000).default(10).describe("Tool turns from one masking to the next."),
-	patience: z
-		.number()
-		.min(0)
-		.max(1_000)
-		.nullable()
-		.default(null)
-		.describe(
-			"Multiple of the cost of rewriting at which `break_even` acts: more waits longer and keeps more. Absent: 1 for `age`, as `thrift` says for `use`.",
-		),
+export const mask = section("Masking of old tool results.", {
+	enabled: flag(true, "Whether old tool results are masked at all."),
+	window_turns: field(
+		z.int(),
+		8,
+		"Tool turns, counted from the end, whose results stay intact. 0 or less masks nothing.",
+	),
+	keep_errors: flag(true, "Whether results that look like errors stay."),
+	error_detection: choice(
+		["seed", "structural"],
+		"What looks like an error. `seed`: words such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and how what was run ends.",
+	),
+	keep_last_k_per_tool: absentOr(
+		z.int().min(0),
+		"The last K results of each tool name stay, window or not. 0 or absent: off.",
+	),
+	tools: field(
+		z.record(z.string().min(1).max(200), toolRule),
+		{},
+		'Rules for single tools by name. `"never"`: its results stay. `"always"`: they go after one turn, whatever the window. `{ keep_last = K }`: its last K stay.',
+	),
+	digest_tokens: field(
+		tokenNumber,
+		0,
+		"Tokens of a placeholder that may name what the result held: its outcome, paths and identifiers. 0: none. A template of your own needs {digest} for it.",
+	),
+	placeholder_template: absentOr(
+		templateSchema(placeholderVariables),
+		"What stands in place of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording.",
+	),
+	selection: choice(
+		["age", "use"],
+		"Which results older than the window go. `age`: all, or but for `keep_tokens` the oldest. `use`: what is out of date, then what the conversation has not come back to for longest and holds the least; `keep_tokens` of the others stay.",
+	),
+	keep_tokens: absentOr(
+		tokenNumber,
+		"Tokens of results that stay, those in the window included, where there are as many worth keeping. Absent: as `thrift` says for `use`, none beyond the window for `age`.",
+	),
+	thrift: field(
+		z.enum(["low", "medium", "high"]),
+		"medium",
+		"How much `use` keeps and how long `break_even` waits, where `keep_tokens` and `patience` are absent.",
+	),
+	cadence: choice(
+		["every_turn", "stride", "break_even"],
+		"When results go that may. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once carrying them costs what rewriting the cache does, at the `[prices]`.",
+	),
+	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
+	patience: absentOr(
+		z.number().min(0).max(1_000),
+		"Multiple of the cost of rewriting at which `break_even` acts: more waits longer and keeps more. Absent: 1 for `age`, as `thrift` says for `use`.",
+	),
 });
 
-/** The conditions under which the guard's first rung truncates large results. */
-const truncateWhen = z.enum(["always", "over_budget"]);
-
-export const guard = z.strictObject({
-	enabled: z
-		.boolean()
-		.default(true)
-		.describe("Whether the guard changes a conversation at all. Off, it says whether it fits and what takes the most."),
-	ladder: z
-		.array(z.enum(["truncate", "mask", "drop"]))
-		.refine((steps) => new Set(steps).size === steps.length, "each step at most once")
-		.default(["truncate", "mask", "drop"])
-		.describe("Steps taken in this order until the conversation fits, each at most once."),
-	model: z
-		.string()
-		.min(1)
-		.nullable()
-		.default(null)
-		.describe("Model whose context window and encoding are used when a call names none."),
-	context_window_override: tokenNumber
-		.min(1)
-		.nullable()
-		.default(null)
-		.describe("Context window in tokens, in place of the model's own."),
-	unknown_window: z
-		.union([tokenNumber.min(1), z.enum(["refuse", "leave"])])
-		.default("refuse")
-		.describe(
-			"Where no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
-		),
-	reserve_tokens: tokenNumber.default(8192).describe("Tokens of the window left free for the answer."),
-	budget_ratio: z
-		.number()
-		.gt(0)
-		.max(1)
-		.default(1)
-		.describe("Share of the window that may be used, before the reserve is taken off."),
-	target_ratio: z
-		.number()
-		.gt(0)
-		.max(1)
-		.nullable()
-		.default(null)
-		.describe(
-			"Share of the budget to which a conversation over it is brought down, so that the next calls append instead of cutting again. Absent: just under the budget, as it is at each call.",
-		),
-	truncate_when: truncateWhen
-		.default("always")
-		.describe(
-			"`always`: a result over the limit is cut even where all fits. `over_budget`: only when over the budget.",
-		),
-	max_tool_result_chars: characterNumber
-		.default(50_000)
-		.describe(
-			"Characters (UTF-16 code units) up to which a tool result is left whole; where `truncate.strategy` is another than `head_tail`, also what is left of a longer one at most.",
-		),
-	truncate_head_chars: characterNumber.default(2_000).describe("Characters kept from the start of a cut result."),
-	truncate_tail_chars: characterNumber.default(2_000).describe("Characters kept from the end of a cut result."),
-	marker_template: templateSchema(markerVariables)
-		.nullable()
-		.default(null)
-		.describe(
-			"What stands between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
-		),
-	keep_last_messages: z
-		.int()
-		.min(1)
-		.default(1)
-		.describe("Newest messages (system messages aside) that are never dropped."),
-	pin_task: z.boolean().default(true).describe("Whether the first user message is never dropped."),
-	max_messages: messageNumber
-		.nullable()
-		.default(null)
-		.describe(
-			"Messages from which a conversation counts as too long, whatever its tokens: the report says so. Absent: never.",
-		),
-	auto_compact: z
-		.boolean()
-		.default(false)
-		.describe("Whether a conversation of `max_messages` or more is compacted first, as `[compaction]` says."),
+export const guard = section("Keeping a conversation within the model's context window.", {
+	enabled: flag(
+		true,
+		"Whether the guard changes a conversation at all. Off, it says whether it fits and what takes the most.",
+	),
+	ladder: field(
+		z
+			.array(z.enum(["truncate", "mask", "drop"]))
+			.refine((steps) => new Set(steps).size === steps.length, "each step at most once"),
+		["truncate", "mask", "drop"],
+		"Steps taken in this order until the conversation fits, each at most once.",
+	),
+	model: absentOr(z.string().min(1), "Model whose context window and encoding are used when a call names none."),
+	context_window_override: absentOr(tokenNumber.min(1), "Context window in tokens, in place of the model's own."),
+	unknown_window: field(
+		z.union([tokenNumber.min(1), z.enum(["refuse", "leave"])]),
+		"refuse",
+		"Where no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
+	),
+	reserve_tokens: field(tokenNumber, 8192, "Tokens of the window left free for the answer."),
+	budget_ratio: field(
+		z.number().gt(0).max(1),
+		1,
+		"Share of the window that may be used, before the reserve is taken off.",
+	),
+	target_ratio: absentOr(
+		z.number().gt(0).max(1),
+		"Share of the budget to which a conversation over it is brought down, so that the next calls append instead of cutting again. Absent: just under the budget, as it is at each call.",
+	),
+	truncate_when: choice(
+		["always", "over_budget"],
+		"`always`: a result over the limit is cut even where all fits. `over_budget`: only when over the budget.",
+	),
+	max_tool_result_chars: field(
+		characterNumber,
+		50_000,
+		"Characters (UTF-16 code units) up to which a tool result is left whole; where `truncate.strategy` is another than `head_tail`, also what is left of a longer one at most.",
+	),
+	truncate_head_chars: field(characterNumber, 2_000, "Characters kept from the start of a cut result."),
+	truncate_tail_chars: field(characterNumber, 2_000, "Characters kept from the end of a cut result."),
+	marker_template: absentOr(
+		templateSchema(markerVariables),
+		"What stands between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+	),
+	keep_last_messages: field(z.int().min(1), 1, "Newest messages (system messages aside) that are never dropped."),
+	pin_task: flag(true, "Whether the first user message is never dropped."),
+	max_messages: absentOr(
+		messageNumber,
+		"Messages from which a conversation counts as too long, whatever its tokens: the report says so. Absent: never.",
+	),
+	auto_compact: flag(
+		false,
+		"Whether a conversation of `max_messages` or more is compacted first, as `[compaction]` says.",
+	),
 });
 
-export const tokens = z.strictObject({
-	encoding: z
-		.enum(["o200k_base", "cl100k_base", "o200k_harmony"])
-		.nullable()
-		.default(null)
-		.describe(
-			"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
-		),
-	message_overhead: tokenNumber.default(4).describe("Tokens added for each message's role and delimiters."),
-	count: z
-		.enum(["auto", "always"])
-		.default("auto")
-		.describe(
-			"`auto`: the guard does not count a conversation of over a million characters where the most or the least that it can be decides already. `always`: it counts every one.",
-		),
+export const tokens = section("Counting of tokens.", {
+	encoding: absentOr(
+		z.enum(["o200k_base", "cl100k_base", "o200k_harmony"]),
+		"Token encoding, whose numbers are then exact whatever the model. Absent: the model's own where known, else the nearest one, scaled for the model; o200k_base where no model is named.",
+	),
+	message_overhead: field(tokenNumber, 4, "Tokens added for each message's role and delimiters."),
+	count: choice(
+		["auto", "always"],
+		"`auto`: the guard does not count a conversation of over a million characters where the most or the least that it can be decides already. `always`: it counts every one.",
+	),
 });
 
-export const limits = z.strictObject({
-	max_file_bytes: z
-		.int()
-		.min(1)
-		.max(2 ** 31)
-		.default(64 * 1024 * 1024)
-		.describe("Bytes of a file or of standard input that are read at most."),
+export const limits = section("Sizes past which input is refused.", {
+	max_file_bytes: field(
+		z
+			.int()
+			.min(1)
+			.max(2 ** 31),
+		64 * 1024 * 1024,
+		"Bytes of a file or of standard input that are read at most.",
+	),
 });
 
-export const archive = z.strictObject({
-	max_age_days: z
-		.number()
-		.positive()
-		.max(36_500)
-		.default(30)
-		.describe("Days after which an original that nobody used is thrown away."),
-	max_bytes: z
-		.int()
-		.min(1)
-		.default(1_000_000_000)
-		.describe("Bytes of all originals together; past them those unused for longest are thrown away."),
-	recall_hint: z
-		.boolean()
-		.default(true)
-		.describe(
-			"Whether the locale's placeholder goes on to say that what it names is intact, no error, and how to read it. Only where recall is offered: by a server that keeps originals.",
-		),
-	redact: z
-		.array(z.string().min(1).max(1_000))
-		.max(100)
-		.default([])
-		.describe("Regular expressions (RE2's syntax) for what is never stored: each match gives way to a mark."),
-	redact_credentials: z
-		.boolean()
-		.default(false)
-		.describe(
-			"Whether credentials of well-known shapes (of GitHub, npm, Slack, AWS, private keys and others) are not stored either. Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
-		),
+export const archive = section("Keeping what is taken out. Where it is kept is said by `--archive`.", {
+	max_age_days: field(
+		z.number().positive().max(36_500),
+		30,
+		"Days after which an original that nobody used is thrown away.",
+	),
+	max_bytes: field(
+		z.int().min(1),
+		1_000_000_000,
+		"Bytes of all originals together; past them those unused for longest are thrown away.",
+	),
+	recall_hint: flag(
+		true,
+		"Whether the locale's placeholder goes on to say that what it names is intact, no error, and how to read it. Only where recall is offered: by a server that keeps originals.",
+	),
+	redact: field(
+		z.array(z.string().min(1).max(1_000)).max(100),
+		[],
+		"Regular expressions (RE2's syntax) for what is never stored: each match gives way to a mark.",
+	),
+	redact_credentials: flag(
+		false,
+		"Whether credentials of well-known shapes (of GitHub, npm, Slack, AWS, private keys and others) are not stored either. Needs the package `@secretlint/secretlint-rule-preset-recommend`.",
+	),
 });
 
-/** The `[truncate]` section of a policy: how one large text is cut, and how the guard cuts large results. */
-export const truncate = z.strictObject({
-	strategy: z
-		.enum(truncationStrategies)
-		.default("head_tail")
-		.describe(
-			"What is kept of a text over its limit. `head_tail`: start and end. `auto`: what its structure and what the call was after say. The others: what is named, whatever the text is. The guard takes it too.",
-		),
-	max_chars: characterNumber
-		.default(50_000)
-		.describe(
-			"Characters (UTF-16 code units) up to which a text is left whole; with another strategy than `head_tail`, also what is left of a longer one at most.",
-		),
-	max_tokens: tokenNumber
-		.min(1)
-		.nullable()
-		.default(null)
-		.describe(
-			"The same in tokens, notices included, in place of `max_chars`; `auto` then takes the place of `head_tail`. The guard takes no notice of it.",
-		),
-	head_chars: characterNumber
-		.default(2_000)
-		.describe("Characters that `head_tail` keeps from the start; their share of both counts for other strategies."),
-	tail_chars: characterNumber.default(2_000).describe("Characters that `head_tail` keeps from the end."),
-	keep_ansi: z
-		.boolean()
-		.default(false)
-		.describe("Whether colours and other escape sequences of terminals stay. With `head_tail` they always do."),
-	marker_template: templateSchema(markerVariables)
-		.nullable()
-		.default(null)
-		.describe(
-			"What stands between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
-		),
-	json_content: z
-		.boolean()
-		.default(false)
-		.describe(
-			"Whether `head_tail` cuts of a JSON object with a long `content` that text alone, and puts `_truncated: true` in.",
-		),
+export const truncate = section("Cutting one large text, and large results in the guard.", {
+	strategy: field(
+		z.enum(truncationStrategies),
+		"head_tail",
+		"What is kept of a text over its limit. `head_tail`: start and end. `auto`: what its structure and what the call was after say. The others: what is named, whatever the text is. The guard takes it too.",
+	),
+	max_chars: field(
+		characterNumber,
+		50_000,
+		"Characters (UTF-16 code units) up to which a text is left whole; with another strategy than `head_tail`, also what is left of a longer one at most.",
+	),
+	max_tokens: absentOr(
+		tokenNumber.min(1),
+		"The same in tokens, notices included, in place of `max_chars`; `auto` then takes the place of `head_tail`. The guard takes no notice of it.",
+	),
+	head_chars: field(
+		characterNumber,
+		2_000,
+		"Characters that `head_tail` keeps from the start; their share of both counts for other strategies.",
+	),
+	tail_chars: field(characterNumber, 2_000, "Characters that `head_tail` keeps from the end."),
+	keep_ansi: flag(
+		false,
+		"Whether colours and other escape sequences of terminals stay. With `head_tail` they always do.",
+	),
+	marker_template: absentOr(
+		templateSchema(markerVariables),
+		"What stands between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+	),
+	json_content: flag(
+		false,
+		"Whether `head_tail` cuts of a JSON object with a long `content` that text alone, and puts `_truncated: true` in.",
+	),
 });
 
-/** How a conversation is compacted: the `[compaction]` of a policy. */
-export const compaction = z.strictObject({
-	strategy: z
-		.string()
-		.superRefine((name, context) => {
+export const compaction = section("Putting a summary in the place of old messages, or hiding old results.", {
+	strategy: field(
+		z.string().superRefine((name, context) => {
 			const parsed = parseStrategyName(name);
 			if (parsed.kind === "unusable") context.addIssue({ code: "custom", message: parsed.problem });
-		})
-		.default("hiding-then-summary")
-		.describe(
-			"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides; where nothing is left to hide, summarises), or `module#Export` (or `module:Class`), a strategy of your own, which no tool call may name.",
-		),
-	at_messages: messageNumber
-		.nullable()
-		.default(null)
-		.describe("Messages from which compaction is due, beside the tokens. Absent: tokens alone decide."),
-	keep_last_messages: z
-		.int()
-		.min(0)
-		.default(2)
-		.describe("Newest messages (system messages aside) that a summary never takes the place of."),
-	keep_tool_groups: z
-		.int()
-		.min(1)
-		.default(5)
-		.describe("Tool turns, counted from the end, whose results hiding leaves as they are."),
-	answered_by: z
-		.array(z.enum(["sampling", "openai-compatible", "caller", "none"]))
-		.min(1)
-		.refine((ways) => new Set(ways).size === ways.length, "each at most once")
-		.default(["sampling", "openai-compatible", "caller"])
-		.describe(
-			"Who is asked for a summary, the first that is there: the client's own model, the endpoint that the environment names, the caller itself; `none` falls back to the guard.",
-		),
-	max_summary_tokens: tokenNumber.min(1).default(2_000).describe("Tokens that a summary is asked to take at most."),
-	prompt_tokens: tokenNumber
-		.min(1)
-		.default(60_000)
-		.describe(
-			"Tokens of the conversation that a model is shown to summarise at most; what is more is shown shortened.",
-		),
-	caller_prompt_tokens: tokenNumber
-		.min(1)
-		.default(6_000)
-		.describe("The same where the caller is asked, whom each token costs context."),
+		}),
+		"hiding-then-summary",
+		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides; where nothing is left to hide, summarises), or `module#Export` (or `module:Class`), a strategy of your own, which no tool call may name.",
+	),
+	at_messages: absentOr(
+		messageNumber,
+		"Messages from which compaction is due, beside the tokens. Absent: tokens alone decide.",
+	),
+	keep_last_messages: field(
+		z.int().min(0),
+		2,
+		"Newest messages (system messages aside) that a summary never takes the place of.",
+	),
+	keep_tool_groups: field(
+		z.int().min(1),
+		5,
+		"Tool turns, counted from the end, whose results hiding leaves as they are.",
+	),
+	answered_by: field(
+		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
+		["sampling", "openai-compatible", "caller"],
+		"Who is asked for a summary, the first that is there: the client's own model, the endpoint that the environment names, the caller itself; `none` falls back to the guard.",
+	),
+	max_summary_tokens: field(tokenNumber.min(1), 2_000, "Tokens that a summary is asked to take at most."),
+	prompt_tokens: field(
+		tokenNumber.min(1),
+		60_000,
+		"Tokens of the conversation that a model is shown to summarise at most; what is more is shown shortened.",
+	),
+	caller_prompt_tokens: field(
+		tokenNumber.min(1),
+		6_000,
+		"The same where the caller is asked, whom each token costs context.",
+	),
 });
 
 const price = z.number().min(0).max(1_000_000);
 
-/** What a provider charges for a token: the `[prices]` of a policy. Only their ratios matter. */
-export const prices = z.strictObject({
-	input: price.default(1).describe("Price of an input token."),
-	cache_read: price.default(0.1).describe("Price of one that the provider reads from its prompt cache."),
-	cache_write: price
-		.default(1.25)
-		.describe("Price of one that it writes to it. With the price of reading as high, `break_even` acts every turn."),
-	output: price.default(5).describe("Price of an output token."),
+export const prices = section("What tokens cost.", {
+	input: field(price, 1, "Price of an input token."),
+	cache_read: field(price, 0.1, "Price of one that the provider reads from its prompt cache."),
+	cache_write: field(
+		price,
+		1.25,
+		"Price of one that it writes to it. With the price of reading as high, `break_even` acts every turn.",
+	),
+	output: field(price, 5, "Price of an output token."),
 });

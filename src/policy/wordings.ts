@@ -20,7 +20,7 @@ export interface Wordings {
 	readonly unknownTool: string;
 }
 
-/** The notices and marks of a shortened output; those named for the archive where the whole is, with the variable {ref}. */
+/** The notices of a shortened output, and those for an archived one, with {ref}, in place of the first four. */
 export interface NoticeWordings extends NoticeTemplates {
 	readonly archived: string;
 	readonly wholeArchived: string;
@@ -28,215 +28,160 @@ export interface NoticeWordings extends NoticeTemplates {
 	readonly htmlArchived: string;
 }
 
-/**
- * What becomes of originals: nothing keeps them; an archive does; or one does, and whoever reads the placeholder is told of
- * the tool that reads them.
- */
+/** Whether originals are archived, and whether the reader of a placeholder is offered `recall_original`. */
 export type Originals = "not_archived" | "archived" | "recallable";
 
 /**
- * The effective wordings of a policy, with or without the reference under which an original is archived. A template that
- * is worded as one of ours gets our wording with the reference. Any other template of the policy's own stays as it is;
- * without an archive its {ref} is filled with a dash, and so is its {digest} where none is given.
+ * The effective wordings of a policy, with or without the reference of an archived original. A template that is worded as one of ours gets our wording with the reference. Any other
+ * template of the policy's own stays as it is; without an archive its {ref} is filled with a dash, and so is its {digest}
+ * where none is given.
  */
 export function wordings(policy: Policy, originals: Originals = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
-	const ofLocale = originals === "not_archived" ? locale : locale.archived;
+	const inForce = originals === "not_archived" ? locale : locale.archived;
 	const hint = originals === "recallable" ? locale.recall_hint : "";
 	const own = (template: string) =>
 		originals === "not_archived" ? template : (withReference.get(template) ?? template);
 	const { placeholder_template: ownPlaceholder } = policy.mask;
+	const { notice, whole, short, html } = locale.archived.notices;
 	return {
-		placeholder: ownPlaceholder === null ? ofLocale.placeholder + hint : own(ownPlaceholder),
-		digestPlaceholder: ownPlaceholder === null ? ofLocale.digest_placeholder + hint : own(ownPlaceholder),
-		mediaPlaceholder: ofLocale.media_placeholder + hint,
+		placeholder: ownPlaceholder === null ? inForce.placeholder + hint : own(ownPlaceholder),
+		digestPlaceholder: ownPlaceholder === null ? inForce.digest_placeholder + hint : own(ownPlaceholder),
+		mediaPlaceholder: inForce.media_placeholder + hint,
 		guardMarker: own(policy.guard.marker_template ?? locale.truncation_marker),
 		truncateMarker: own(policy.truncate.marker_template ?? locale.truncation_marker),
-		notices: noticesOf(locale, hint),
+		notices: {
+			...locale.notices,
+			archived: notice + hint,
+			wholeArchived: whole + hint,
+			// Without the hint: it is used where there is little room.
+			shortArchived: short,
+			htmlArchived: html + hint,
+		},
 		unknownTool: locale.unknown_tool,
 	};
 }
 
-function noticesOf({ notices, archived }: LocaleWordings, hint: string): NoticeWordings {
-	const { notice, whole, short, html } = archived.notices;
-	return {
-		...notices,
-		archived: notice + hint,
-		wholeArchived: whole + hint,
-		// It stands where there is little room.
-		shortArchived: short,
-		htmlArchived: html + hint,
-	};
-}
-
 /**
- * What stands in an output that a strategy shortened. The first four stand at its top, each a line of its own; the others
- * in the place of what was left out. Variables: {omitted_lines}, {total_lines}, {omitted_chars}, {total_chars} at the top;
- * {from} and {to}, lines from 1, in `gap` and `folded`; {omitted_chars} in `inside`; {omitted} and {total} in `items` and
- * `keys`; {kind}, {total_chars} and {total_lines} in `data`.
+ * The notices of an output that a strategy shortened. `notice`, `whole` (where lines tell little), `short` (where there is
+ * little room) and `html` stand at its top, each a line of its own; the others in the place of what was left out: lines,
+ * lines like the one before them, a part of a line or of a string, items of a list, keys of an object, data that is
+ * described. The templates of a locale show their variables; lines count from 1.
  */
-export interface NoticeTemplates {
-	/** What was left out, in lines. */
-	readonly notice: string;
-	/** The same where lines tell little: JSON, data that is described. */
-	readonly whole: string;
-	/** In place of either where there is little room. */
-	readonly short: string;
-	/** Before HTML that was made readable text. */
-	readonly html: string;
-	/** In place of lines. */
-	readonly gap: string;
-	/** In place of lines that are like the one before them. */
-	readonly folded: string;
-	/** In place of a part of a line, or of a string of JSON. */
-	readonly inside: string;
-	/** In place of items of a list. */
-	readonly items: string;
-	/** In place of keys of an object. */
-	readonly keys: string;
-	/** In place of data that is described, not shown. */
-	readonly data: string;
-	/** What such data is called. */
+interface NoticeTemplates
+	extends Readonly<
+		Record<"notice" | "whole" | "short" | "html" | "gap" | "folded" | "inside" | "items" | "keys" | "data", string>
+	> {
+	/** Names of data that is described. */
 	readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>>;
 }
 
-/** The wordings of one locale. Blank lines around a marker are part of it. */
-export interface LocaleWordings {
+/** Blank lines around a marker are part of it. */
+interface Templates {
 	readonly placeholder: string;
-	/** The placeholder that names some of what the result held, in the variable {digest} beside its own. */
+	/** The placeholder that names some of the result's content, in the variable {digest}. */
 	readonly digest_placeholder: string;
-	/** In place of a masked image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
 	readonly media_placeholder: string;
 	readonly truncation_marker: string;
 	readonly notices: NoticeTemplates;
-	/** The same where the original is archived, with the variable {ref} beside their own. */
-	readonly archived: {
-		readonly placeholder: string;
-		readonly digest_placeholder: string;
-		readonly media_placeholder: string;
-		readonly truncation_marker: string;
-		readonly notices: Pick<NoticeTemplates, "notice" | "whole" | "short" | "html">;
-	};
-	/** What follows a placeholder where whoever reads it is offered `recall_original`. */
+}
+
+/** The wordings of one locale. */
+interface LocaleWordings extends Templates {
+	/** The templates where the original is archived, with the variable {ref} beside their own. */
+	readonly archived: Templates;
+	/** Follows a placeholder whose reader is offered `recall_original`. */
 	readonly recall_hint: string;
 	readonly unknown_tool: string;
 }
 
+/** Makes a locale of templates in which the part that names the reference stands between ⟨ and ⟩. */
+function localeOf(templates: Templates, words: Pick<LocaleWordings, "recall_hint" | "unknown_tool">): LocaleWordings {
+	const archived = mapTexts(templates, (template) => template.replace(/[⟨⟩]/g, ""));
+	return { ...mapTexts(templates, (template) => template.replace(/⟨.*?⟩/g, "")), archived, ...words };
+}
+
+function mapTexts<Value>(value: Value, change: (text: string) => string): Value {
+	if (typeof value === "string") return change(value) as Value;
+	const entries = Object.entries(value as object).map(([key, inner]) => [key, mapTexts(inner, change)]);
+	return Object.fromEntries(entries) as Value;
+}
+
 /** Every locale's templates, worded as the documents that this product follows word them. */
 export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
-	fr: {
-		placeholder:
-			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars})]",
-		digest_placeholder:
-			"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, mentions={digest})]",
-		media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name})]",
-		truncation_marker: "\n\n[... {omitted_chars} caractères omis ...]\n\n",
-		notices: {
-			notice:
-				"[Sortie abrégée : {omitted_lines} lignes sur {total_lines} omises ({omitted_chars} caractères sur {total_chars})]",
-			whole: "[Sortie abrégée : {omitted_chars} caractères omis sur {total_chars}]",
-			short: "[abrégé : {omitted_chars} caractères omis]",
-			html: "[HTML rendu en texte ; original : {total_chars} caractères]",
-			gap: "[… lignes {from}–{to} …]",
-			folded: "[… lignes {from}–{to} semblables …]",
-			inside: "[… {omitted_chars} caractères …]",
-			items: "{omitted} éléments sur {total} omis",
-			keys: "{omitted} clés sur {total} omises",
-			data: "[{kind}, non montré : {total_chars} caractères, {total_lines} lignes]",
-			kinds: { binary: "Données binaires", base64: "Données base64", minified: "Code minifié" },
-		},
-		archived: {
+	fr: localeOf(
+		{
 			placeholder:
-				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, réf={ref})]",
+				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}⟨, réf={ref}⟩)]",
 			digest_placeholder:
-				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}, réf={ref}, mentions={digest})]",
-			media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name}, réf={ref})]",
-			truncation_marker: "\n\n[... {omitted_chars} caractères omis, réf={ref} ...]\n\n",
+				"[Observation masquée: résultat d'outil ancien (tool_call_id={tool_call_id}, outil={tool_name}, chars={original_chars}⟨, réf={ref}⟩, mentions={digest})]",
+			media_placeholder: "[Média masqué: {media} (tool_call_id={tool_call_id}, outil={tool_name}⟨, réf={ref}⟩)]",
+			truncation_marker: "\n\n[... {omitted_chars} caractères omis⟨, réf={ref}⟩ ...]\n\n",
 			notices: {
 				notice:
-					"[Sortie abrégée : {omitted_lines} lignes sur {total_lines} omises ({omitted_chars} caractères sur {total_chars}), réf={ref}]",
-				whole: "[Sortie abrégée : {omitted_chars} caractères omis sur {total_chars}, réf={ref}]",
-				short: "[abrégé : {omitted_chars} caractères omis, réf={ref}]",
-				html: "[HTML rendu en texte ; original : {total_chars} caractères, réf={ref}]",
+					"[Sortie abrégée : {omitted_lines} lignes sur {total_lines} omises ({omitted_chars} caractères sur {total_chars})⟨, réf={ref}⟩]",
+				whole: "[Sortie abrégée : {omitted_chars} caractères omis sur {total_chars}⟨, réf={ref}⟩]",
+				short: "[abrégé : {omitted_chars} caractères omis⟨, réf={ref}⟩]",
+				html: "[HTML rendu en texte ; original : {total_chars} caractères⟨, réf={ref}⟩]",
+				gap: "[… lignes {from}–{to} …]",
+				folded: "[… lignes {from}–{to} semblables …]",
+				inside: "[… {omitted_chars} caractères …]",
+				items: "{omitted} éléments sur {total} omis",
+				keys: "{omitted} clés sur {total} omises",
+				data: "[{kind}, non montré : {total_chars} caractères, {total_lines} lignes]",
+				kinds: { binary: "Données binaires", base64: "Données base64", minified: "Code minifié" },
 			},
 		},
-		recall_hint: " Intact, pas une erreur : à relire avec recall_original.",
-		unknown_tool: "inconnu",
-	},
-	en: {
-		placeholder:
-			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars})]",
-		digest_placeholder:
-			"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, mentions={digest})]",
-		media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name})]",
-		truncation_marker: "\n\n... [{omitted_chars} characters truncated] ...\n\n",
-		notices: {
-			notice:
-				"[Output shortened: {omitted_lines} of {total_lines} lines left out ({omitted_chars} of {total_chars} characters)]",
-			whole: "[Output shortened: {omitted_chars} of {total_chars} characters left out]",
-			short: "[shortened: {omitted_chars} characters left out]",
-			html: "[HTML as text; the original has {total_chars} characters]",
-			gap: "[… lines {from}–{to} …]",
-			folded: "[… lines {from}–{to} alike …]",
-			inside: "[… {omitted_chars} characters …]",
-			items: "{omitted} of {total} items left out",
-			keys: "{omitted} of {total} keys left out",
-			data: "[{kind}, not shown: {total_chars} characters, {total_lines} lines]",
-			kinds: { binary: "Binary data", base64: "Base64 data", minified: "Minified code" },
-		},
-		archived: {
+		{ recall_hint: " Intact, pas une erreur : à relire avec recall_original.", unknown_tool: "inconnu" },
+	),
+	en: localeOf(
+		{
 			placeholder:
-				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, ref={ref})]",
+				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}⟨, ref={ref}⟩)]",
 			digest_placeholder:
-				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}, ref={ref}, mentions={digest})]",
-			media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name}, ref={ref})]",
-			truncation_marker: "\n\n... [{omitted_chars} characters truncated, ref={ref}] ...\n\n",
+				"[Observation masked: old tool result (tool_call_id={tool_call_id}, tool={tool_name}, chars={original_chars}⟨, ref={ref}⟩, mentions={digest})]",
+			media_placeholder: "[Media masked: {media} (tool_call_id={tool_call_id}, tool={tool_name}⟨, ref={ref}⟩)]",
+			truncation_marker: "\n\n... [{omitted_chars} characters truncated⟨, ref={ref}⟩] ...\n\n",
 			notices: {
 				notice:
-					"[Output shortened: {omitted_lines} of {total_lines} lines left out ({omitted_chars} of {total_chars} characters), ref={ref}]",
-				whole: "[Output shortened: {omitted_chars} of {total_chars} characters left out, ref={ref}]",
-				short: "[shortened: {omitted_chars} characters left out, ref={ref}]",
-				html: "[HTML as text; the original has {total_chars} characters, ref={ref}]",
+					"[Output shortened: {omitted_lines} of {total_lines} lines left out ({omitted_chars} of {total_chars} characters)⟨, ref={ref}⟩]",
+				whole: "[Output shortened: {omitted_chars} of {total_chars} characters left out⟨, ref={ref}⟩]",
+				short: "[shortened: {omitted_chars} characters left out⟨, ref={ref}⟩]",
+				html: "[HTML as text; the original has {total_chars} characters⟨, ref={ref}⟩]",
+				gap: "[… lines {from}–{to} …]",
+				folded: "[… lines {from}–{to} alike …]",
+				inside: "[… {omitted_chars} characters …]",
+				items: "{omitted} of {total} items left out",
+				keys: "{omitted} of {total} keys left out",
+				data: "[{kind}, not shown: {total_chars} characters, {total_lines} lines]",
+				kinds: { binary: "Binary data", base64: "Base64 data", minified: "Minified code" },
 			},
 		},
-		recall_hint: " Intact, no error: read it with recall_original.",
-		unknown_tool: "unknown",
-	},
-	zh: {
-		placeholder: "历史 tool_call已隐藏",
-		digest_placeholder: "历史 tool_call已隐藏 (提及={digest})",
-		media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name})]",
-		truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符] ...\n\n",
-		notices: {
-			notice:
-				"[输出已缩短：共 {total_lines} 行，省略 {omitted_lines} 行（{total_chars} 个字符中的 {omitted_chars} 个）]",
-			whole: "[输出已缩短：{total_chars} 个字符中省略 {omitted_chars} 个]",
-			short: "[已缩短：省略 {omitted_chars} 个字符]",
-			html: "[HTML 已转为文本；原文 {total_chars} 个字符]",
-			gap: "[… 第 {from}–{to} 行 …]",
-			folded: "[… 第 {from}–{to} 行相似 …]",
-			inside: "[… {omitted_chars} 个字符 …]",
-			items: "共 {total} 项，省略 {omitted} 项",
-			keys: "共 {total} 个键，省略 {omitted} 个",
-			data: "[{kind}，未显示：{total_chars} 个字符，{total_lines} 行]",
-			kinds: { binary: "二进制数据", base64: "Base64 数据", minified: "压缩代码" },
-		},
-		archived: {
-			placeholder: "历史 tool_call已隐藏 (ref={ref})",
-			digest_placeholder: "历史 tool_call已隐藏 (ref={ref}, 提及={digest})",
-			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}, ref={ref})]",
-			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符, ref={ref}] ...\n\n",
+		{ recall_hint: " Intact, no error: read it with recall_original.", unknown_tool: "unknown" },
+	),
+	zh: localeOf(
+		{
+			placeholder: "历史 tool_call已隐藏⟨ (ref={ref})⟩",
+			digest_placeholder: "历史 tool_call已隐藏 (⟨ref={ref}, ⟩提及={digest})",
+			media_placeholder: "[媒体已隐藏: {media} (tool_call_id={tool_call_id}, 工具={tool_name}⟨, ref={ref}⟩)]",
+			truncation_marker: "\n\n... [已截断 {omitted_chars} 个字符⟨, ref={ref}⟩] ...\n\n",
 			notices: {
 				notice:
-					"[输出已缩短：共 {total_lines} 行，省略 {omitted_lines} 行（{total_chars} 个字符中的 {omitted_chars} 个）, ref={ref}]",
-				whole: "[输出已缩短：{total_chars} 个字符中省略 {omitted_chars} 个, ref={ref}]",
-				short: "[已缩短：省略 {omitted_chars} 个字符, ref={ref}]",
-				html: "[HTML 已转为文本；原文 {total_chars} 个字符, ref={ref}]",
+					"[输出已缩短：共 {total_lines} 行，省略 {omitted_lines} 行（{total_chars} 个字符中的 {omitted_chars} 个）⟨, ref={ref}⟩]",
+				whole: "[输出已缩短：{total_chars} 个字符中省略 {omitted_chars} 个⟨, ref={ref}⟩]",
+				short: "[已缩短：省略 {omitted_chars} 个字符⟨, ref={ref}⟩]",
+				html: "[HTML 已转为文本；原文 {total_chars} 个字符⟨, ref={ref}⟩]",
+				gap: "[… 第 {from}–{to} 行 …]",
+				folded: "[… 第 {from}–{to} 行相似 …]",
+				inside: "[… {omitted_chars} 个字符 …]",
+				items: "共 {total} 项，省略 {omitted} 项",
+				keys: "共 {total} 个键，省略 {omitted} 个",
+				data: "[{kind}，未显示：{total_chars} 个字符，{total_lines} 行]",
+				kinds: { binary: "二进制数据", base64: "Base64 数据", minified: "压缩代码" },
 			},
 		},
-		recall_hint: " 原文完好，并非错误：用 recall_original 读取。",
-		unknown_tool: "未知",
-	},
+		{ recall_hint: " 原文完好，并非错误：用 recall_original 读取。", unknown_tool: "未知" },
+	),
 };
 
 /** Each placeholder and marker of a locale or a preset, and the same with the reference of its original. */
@@ -248,28 +193,8 @@ const withReference: ReadonlyMap<string, string> = new Map([
 	]),
 ]);
 
-/** The notices in a shortened output. Each is a line of its own. */
-export interface ExcerptWordings {
-	/** Before the notice at the top, of what a command put out. Variables: {ending}, {seconds}. */
-	readonly ending: string;
-	/** How a command ended. Variable: {code}. */
-	readonly exitCode: string;
-	/** How a command ended. Variables: {signal}, {code}. */
-	readonly signal: string;
-	/** Behind that notice where all of it is archived. Variables: {command}, {ref}. */
-	readonly recall: string;
-	/** The same where only the beginning is. Variables: {command}, {ref}, {kept_bytes}. */
-	readonly recallPart: string;
-	/** The same where a host had cut the output before it came. Variables: {command}, {ref}, {received_chars}. */
-	readonly recallReceived: string;
-	/** In a read file that was cut at its end. Variables: {first}, {last}. */
-	readonly readOn: string;
-	/** Before an output that a host can only take as an error. */
-	readonly noError: string;
-}
-
-/** The notices of each locale. */
-export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
+/** The notices in an output that is shortened while it comes, each a line of its own. */
+export const excerptWordings = {
 	fr: {
 		ending: "{ending} après {seconds} s.",
 		exitCode: "Code de sortie {code}",
@@ -285,9 +210,13 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		exitCode: "Exit code {code}",
 		signal: "Ended by {signal} (exit code {code})",
 		recall: " All of it: {command} recall {ref}]",
+		// Where only the beginning is archived.
 		recallPart: " Its first {kept_bytes} bytes: {command} recall {ref}]",
+		// Where the host had cut the output before it came.
 		recallReceived: " The host had cut it already; the {received_chars} characters that came: {command} recall {ref}]",
+		// At the end of a read file that was cut.
 		readOn: "[... lines {first}-{last} left out: read them with offset and limit ...]",
+		// Before an output that a host can only take as an error.
 		noError: "[Not blocked, and no error of the tool: its long output is shortened below.]",
 	},
 	zh: {
@@ -300,4 +229,6 @@ export const excerptWordings: Readonly<Record<LocaleName, ExcerptWordings>> = {
 		readOn: "[... 省略第 {first}-{last} 行：请用 offset 和 limit 读取 ...]",
 		noError: "[并未被阻止，也不是工具出错：其较长的输出缩短如下。]",
 	},
-};
+} satisfies Readonly<Record<LocaleName, object>>;
+
+export type ExcerptWordings = Readonly<Record<keyof (typeof excerptWordings)["en"], string>>;

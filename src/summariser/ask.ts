@@ -15,15 +15,9 @@ import {
 export interface RetryPolicy {
 	/** Retries after the first try; 3 by default. */
 	readonly maxRetries: number;
-	/**
-	 * Wait before the first retry, in ms; it doubles each time. By default 2 000: 2, 4 and 8 s
-	 * (docs/specs/robustness.md#retries).
-	 */
+	/** Wait before the first retry, in ms; it doubles with each further one. By default 2 000: 2, 4 and 8 s (docs/specs/robustness.md#retries). */
 	readonly baseDelayMs: number;
-	/**
-	 * Share of a wait that chance may add to it, from 0 (never, the default) to 1 (at most twice the wait), so that many
-	 * clients do not come back at the same moment. It never makes a wait shorter.
-	 */
+	/** Share of a wait, 0 (the default) to 1, that chance may add to it, so that many clients do not retry at once. */
 	readonly jitter: number;
 	/** Longest wait that a `Retry-After` can ask for, in ms; 60 000 by default. */
 	readonly longestRetryAfterMs: number;
@@ -43,26 +37,21 @@ export interface Patience {
 
 /** One request to a model. */
 export interface ChatRequest {
-	readonly messages: readonly { readonly role: "user" | "assistant"; readonly content: string }[];
+	readonly messages: AskForLess;
 	readonly maxTokens: number;
 	readonly signal: AbortSignal;
 }
 
-/** The outcome of one request. After an abort it is a failure of any kind. */
+/** The outcome of one request. `retryAfter` is the `Retry-After` field as it came. */
 export type ChatOutcome =
 	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
-	| {
-			readonly kind: "failure";
-			readonly error: SummariserError;
-			/** The `Retry-After` field of the answer, unread. */
-			readonly retryAfter?: string | undefined;
-	  };
+	| { readonly kind: "failure"; readonly error: SummariserError; readonly retryAfter?: string | undefined };
 
 /** A model that is asked once for each request, and never throws. */
 export interface ChatModel {
-	/** The model's name in errors; it holds nothing secret. */
+	/** The model's name in errors, without secrets. */
 	readonly location: string;
-	/** The HTTP status of a good answer; `undefined` where it is not asked by HTTP. */
+	/** The HTTP status of a good answer; `undefined` without HTTP. */
 	readonly goodStatus: number | undefined;
 	readonly ask: (request: ChatRequest) => Promise<ChatOutcome>;
 	/** Whether a request that failed with this error is worth sending again after a wait. */
@@ -71,15 +60,15 @@ export interface ChatModel {
 	readonly close: () => void;
 }
 
-/** Longest time that a timer takes, in ms; it would fire at once for a longer one. */
+/** A timer fires at once for a longer time, in ms. */
 const longestTimer = 2 ** 31 - 1;
 /** Tokens a second that a hosted model commonly writes; used until the model's own speed is known. */
 const commonSpeed = 50;
 
 /**
- * Makes a summariser of a model (docs/specs/robustness.md#retries, #cut-answers): temporary failures are retried after
- * a wait, and an answer that was cut off is asked for again, more concisely. In one call there are at most `maxRetries`
- * retries after failures and `maxRetries` requests for a more concise answer.
+ * Makes a summariser of a model (docs/specs/robustness.md#retries, #cut-answers): failures that may pass are retried after a wait, and an answer
+ * that was cut off is asked for again, more concisely. In one call there are at most `maxRetries` retries after failures
+ * and `maxRetries` requests for a more concise answer.
  */
 export function createPatientSummariser(
 	options: Patience & { readonly name: string; readonly model: ChatModel; readonly timeoutMs: number },
@@ -153,7 +142,10 @@ export function createPatientSummariser(
 		for (let asked = 0; ; asked += 1) {
 			const answer = await askUntilAnswered(messages);
 			if (answer.finishReason !== "length") return answer;
-			if (asked === maxRetries) throw alwaysCutOff(model, asked + 1, maxTokens);
+			if (asked === maxRetries) {
+				const message = `${model.location}: Each of ${asked + 1} answers was cut off at ${maxTokens} tokens. Allow more tokens, or summarise a shorter range.`;
+				throw new SummariserError("unknown", message, model.goodStatus);
+			}
 			messages = askForLess({ prompt, partial: answer.text, locale });
 			expected += guessSeconds(maxTokens);
 			tellPhase("asking_for_less");
@@ -163,7 +155,6 @@ export function createPatientSummariser(
 	return {
 		name,
 		async summarise(request) {
-			if (closing.signal.aborted) throw closed();
 			const { signal, release } = joinSignals(request.signal, closing.signal);
 			try {
 				signal.throwIfAborted();
@@ -173,7 +164,7 @@ export function createPatientSummariser(
 			}
 		},
 		async close() {
-			closing.abort(closed());
+			closing.abort(new SummariserError("unknown", "The summariser was closed."));
 			model.close();
 		},
 	};
@@ -188,20 +179,9 @@ const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
  */
 function parseRetryAfter(field: string | undefined, now: number): number | undefined {
 	const value = field?.trim() ?? "";
-	let ms: number;
-	if (/^\d+(?:\.\d+)?$/.test(value)) ms = Number(value) * 1_000;
-	else if (httpDate.test(value)) ms = Date.parse(value) - now;
-	else return undefined;
+	const date = httpDate.test(value) ? Date.parse(value) - now : Number.NaN;
+	const ms = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1_000 : date;
 	return ms > 0 ? Math.ceil(ms) : undefined;
-}
-
-function alwaysCutOff({ location, goodStatus }: ChatModel, tries: number, maxTokens: number): SummariserError {
-	const message = `${location}: Each of ${tries} answers was cut off at ${maxTokens} tokens. Allow more tokens, or summarise a shorter range.`;
-	return new SummariserError("unknown", message, goodStatus);
-}
-
-function closed(): SummariserError {
-	return new SummariserError("unknown", "The summariser was closed.");
 }
 
 /**
@@ -219,8 +199,22 @@ const unfinished: Readonly<Record<string, string>> = {
 	insufficientsystemresource: "a text that broke off",
 };
 
-/** Says in words why an answer is no summary, where the model's reason to stop tells so. */
-export function whyUnfinished(reason: unknown): string | undefined {
+/** The error for an answer that is no summary, with the thing that it is in words. */
+export type Unusable = (what: string) => SummariserError;
+
+/** Refuses an answer whose reason to stop says that it is no summary. */
+export function requireFinished(reason: unknown, unusable: Unusable): void {
 	const name = typeof reason === "string" ? reason.toLowerCase().replaceAll("_", "") : "";
-	return Object.hasOwn(unfinished, name) ? unfinished[name] : undefined;
+	const what = Object.hasOwn(unfinished, name) ? unfinished[name] : undefined;
+	if (what !== undefined) throw unusable(what);
+}
+
+/** The answer of a text. A cut answer may be empty: a model can spend all its tokens on thinking. */
+export function answerOf(
+	text: string,
+	finishReason: SummaryAnswer["finishReason"],
+	unusable: Unusable,
+): Omit<SummaryAnswer, "usage"> {
+	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
+	return { text, finishReason };
 }

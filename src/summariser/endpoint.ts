@@ -6,13 +6,14 @@ import { wrongArgument } from "../policy/errors.ts";
 import { checkOptions, number, optionsSchema, optionTypes, wholeNumber } from "../policy/options.ts";
 import { version } from "../version.ts";
 import {
+	answerOf,
 	type ChatModel,
 	type ChatOutcome,
 	type ChatRequest,
 	createPatientSummariser,
 	type Patience,
 	type RetryPolicy,
-	whyUnfinished,
+	requireFinished,
 } from "./ask.ts";
 import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser, type SummaryAnswer } from "./summariser.ts";
 
@@ -21,16 +22,12 @@ export interface OpenAiCompatibleOptions extends Patience {
 	/** Such as `https://api.openai.com/v1`. A query is sent with each request and never shown. */
 	readonly baseUrl: string;
 	readonly model: string;
-	/**
-	 * Sent as bearer token; it is in no error, no progress and no answer. Where absent, no `Authorization` is sent, as local
-	 * servers expect.
-	 */
+	/** Sent as bearer token; it is in no error, no progress and no answer. Local servers expect none. */
 	readonly apiKey?: string | undefined;
 }
 
 /** Two minutes: a model that writes 20 tokens a second needs 100 s for a hand-over of 2 000. */
 const defaultTimeoutMs = 120_000;
-
 const { anything, callback, clock, object, string } = optionTypes;
 const endpointOptions = optionsSchema<OpenAiCompatibleOptions>({
 	// These two have errors of their own.
@@ -59,18 +56,15 @@ export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summar
 	checkOptions(options, "createOpenAiCompatible", endpointOptions);
 	const { model, retry } = options as Partial<OpenAiCompatibleOptions>;
 	if (retry !== undefined) checkOptions(retry, "createOpenAiCompatible.retry", retryOptions);
-	if (typeof model !== "string")
+	if (typeof model !== "string") {
 		throw wrongArgument("the option `model` of `createOpenAiCompatible`", "a string", model);
+	}
 	const { timeoutMs = defaultTimeoutMs } = options;
-	return createPatientSummariser({
-		...options,
-		name: endpointName(options.model),
-		model: createEndpointModel(options),
-		timeoutMs,
-	});
+	const endpoint = createEndpointModel(options);
+	return createPatientSummariser({ ...options, name: endpointName(model), model: endpoint, timeoutMs });
 }
 
-/** Statuses of a request that is sent again (docs/specs/robustness.md#retries); a failed connection has none. */
+/** Statuses of a request that is sent again (docs/specs/robustness.md#retries); a connection that failed has none. */
 const retried = new Set<number | undefined>([429, 500, 502, 503, 504, 408, undefined]);
 /** Shortest key that is searched for in answers: local servers are given words such as `none` for a key. */
 const shortestKey = 12;
@@ -93,19 +87,18 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 		const sent = JSON.stringify({ model, messages, [limitName]: maxTokens, stream: false });
 		const { status, retryAfter, body } = await connection.post(sent, signal);
 		const answered = parseJson(body);
-		if (status < 200 || status >= 300) {
-			const fields = errorFieldsOf(answered);
+		const fields = errorFieldsOf(answered);
+		const failedWith = failureStatus(status, answered, fields);
+		if (failedWith !== undefined) {
 			if (limitName === "max_tokens" && fields.code === "unsupported_parameter" && fields.param === "max_tokens") {
 				limitName = "max_completion_tokens";
 				return send(request);
 			}
-			return { kind: "failure", error: statusError(location, status, fields), retryAfter };
+			return { kind: "failure", error: statusError(location, failedWith, fields), retryAfter };
 		}
 		if (answered === undefined) {
 			throw new SummariserError("unknown", `${location}: It answers with something that is not JSON.`, 200);
 		}
-		const refused = errorInSuccess(answered);
-		if (refused) return { kind: "failure", error: statusError(location, refused.status, refused.fields), retryAfter };
 		const answer = readCompletion(answered);
 		const isSecret = apiKey !== undefined && apiKey.length >= shortestKey;
 		return { kind: "answer", answer: isSecret ? { ...answer, text: answer.text.replaceAll(apiKey, "[key]") } : answer };
@@ -121,28 +114,21 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 	};
 }
 
-interface Answer {
-	readonly status: number;
-	readonly retryAfter: string | undefined;
-	readonly body: string;
-}
-
 /** Milliseconds after which an idle connection is closed; servers commonly wait 5 s. */
 const idleMs = 4_000;
 /** Largest body of an answer, in bytes. */
 const largestBody = 4 * 1024 * 1024;
 
 /**
- * Posts to one URL over connections that stay open between requests. It uses `node:http` and not `fetch`, because Node's
- * `fetch` gives up after 300 s without headers, and a model on a user's own machine may need longer than that for a long
- * prompt. Its connections also cannot be closed. Redirects are not followed: they would carry the conversation to a host
- * that nobody named.
+ * Posts to one URL over connections that stay open between requests. Not by `fetch`: Node's gives up after 300 s without
+ * headers, which a model on a user's own machine may exceed, and its connections cannot be closed. Redirects are not
+ * followed: they would carry the conversation to a host that nobody named.
  */
 function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;
 	const agent = new Agent({ keepAlive: true, timeout: idleMs });
 	return {
-		async post(body: string, signal: AbortSignal): Promise<Answer> {
+		async post(body: string, signal: AbortSignal) {
 			const response = await new Promise<IncomingMessage>((resolve, reject) => {
 				const length = { "content-length": String(Buffer.byteLength(body)) };
 				const sent = request(url, { method: "POST", agent, headers: { ...headers, ...length }, signal }, resolve);
@@ -181,33 +167,26 @@ function connectionError(location: string, error: unknown): SummariserError {
 }
 
 /** The fields of an error that are made for programs. Its message is not read: it may quote the prompt or the key. */
-interface ErrorFields {
-	readonly code: string | undefined;
-	readonly type: string | undefined;
-	readonly param: string | undefined;
-}
+type ErrorFields = Readonly<Record<"code" | "type" | "param", string | undefined>>;
 
 /**
  * The fields of an error, wherever they stand: under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (gateways
  * on FastAPI), or bare (Mistral, older vLLM).
  */
 function errorFieldsOf(value: unknown): ErrorFields {
-	const fields = [at(value, "error"), at(value, "detail"), value].find(
-		(one) => typeof one === "object" && one !== null,
-	);
+	const fields = [at(value, "error"), at(value, "detail"), value].find(isJsonObject);
 	return { code: word(at(fields, "code")), type: word(at(fields, "type")), param: word(at(fields, "param")) };
 }
 
 /**
- * The error that an answer with a good status holds in place of choices, as gateways send it once they began to answer,
- * with the status that it gives itself, or 200.
+ * The status of a failure. An answer with a good status may hold an error in place of choices, as gateways send it once they
+ * began to answer, with the status that it gives itself, or 200.
  */
-function errorInSuccess(value: unknown): { readonly status: number; readonly fields: ErrorFields } | undefined {
-	const error = at(value, "error");
-	if (typeof error !== "object" || error === null || at(value, "choices") !== undefined) return undefined;
-	const fields = errorFieldsOf(value);
-	const status = Number(fields.code);
-	return { status: status >= 400 && status < 600 ? status : 200, fields };
+function failureStatus(status: number, value: unknown, { code }: ErrorFields): number | undefined {
+	if (status < 200 || status >= 300) return status;
+	if (!isJsonObject(at(value, "error")) || at(value, "choices") !== undefined) return undefined;
+	const own = Number(code);
+	return own >= 400 && own < 600 ? own : 200;
 }
 
 function at(value: unknown, key: string): unknown {
@@ -236,12 +215,9 @@ const codeOfStatus: Readonly<Record<number, SummariserErrorCode>> = {
 	413: "context_too_long",
 	429: "rate_limit",
 };
-/**
- * Values of `code` or `type` of a prompt that is too long: those of OpenAI, Azure and Groq (also for one text over their
- * limit), of llama.cpp and of programs built on it.
- */
+/** Values of `code` or `type` for a prompt that is too long: those of OpenAI, Azure, Groq and llama.cpp. */
 const tooLong = new Set(["context_length_exceeded", "string_above_max_length", "exceed_context_size_error"]);
-/** Values of `param` that vLLM gives for a prompt that is too long; elsewhere no parameter has these names. */
+/** Values of `param` that vLLM gives for one. */
 const tooLongParameters = new Set(["input_tokens", "input_text"]);
 /** Mistral's number for invalid arguments; a request that is one text can only be refused for its length. */
 const mistralTooLong = "3051";
@@ -257,9 +233,8 @@ const advice: Readonly<Record<SummariserErrorCode, string>> = {
 };
 
 /**
- * The typed error of an answer without success (docs/specs/robustness.md#typed-errors), by the status and the fields
- * for programs. Messages are not read: an endpoint that tells only there that the prompt was too long (older vLLM,
- * DeepSeek) gives `unknown`, and one that cuts prompts silently (Ollama) gives no error at all.
+ * The typed error of a failure (docs/specs/robustness.md#typed-errors), by the status and the fields for programs. Messages are not read: where they
+ * alone tell that the prompt was too long (older vLLM, DeepSeek), the code is `unknown`.
  */
 function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
 	const code = classify(status, fields);
@@ -282,11 +257,9 @@ function classify(status: number, { code = "", type = "", param = "" }: ErrorFie
 const cutOff = new Set(["length", "max_tokens", "model_length"]);
 
 /**
- * Reads a chat completion and checks every part of it. A cut answer may be empty: a model can spend all its tokens on
- * thinking.
+ * Reads a chat completion.
  *
- * @throws SummariserError `context_too_long` where the endpoint says that the window is full, `unknown` where there is
- * no text, or the model refused, broke off or called a tool.
+ * @throws SummariserError `context_too_long` for a full window; `unknown` for anything but a finished or cut text.
  */
 function readCompletion(completion: unknown): SummaryAnswer {
 	const unusable = (what: string) =>
@@ -294,25 +267,19 @@ function readCompletion(completion: unknown): SummaryAnswer {
 	if (!isJsonObject(completion)) throw unusable("something that is no chat completion");
 	const choice: unknown = Array.isArray(completion.choices) ? completion.choices[0] : undefined;
 	if (!isJsonObject(choice) || !isJsonObject(choice.message)) throw unusable("no choice");
-
 	const reason = choice.finish_reason;
 	if (reason === "model_context_window_exceeded") {
 		throw new SummariserError("context_too_long", "The prompt fills the model's context window.", 200);
 	}
-	const other = whyUnfinished(reason) ?? answerOfOtherKind(choice.message);
-	if (other !== undefined) throw unusable(other);
+	requireFinished(reason, unusable);
+	// A text beside a refusal or a call is no summary.
+	const { content, refusal, tool_calls, function_call } = choice.message;
+	if (typeof refusal === "string" && refusal !== "") throw unusable("a refusal");
+	if ((Array.isArray(tool_calls) && tool_calls.length > 0) || isJsonObject(function_call))
+		throw unusable("a tool call");
 	const finishReason = cutOff.has(String(reason)) ? "length" : reason === "stop" ? "stop" : "other";
-	const text = textOf(choice.message.content);
-	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
 	const usage = usageOf(completion.usage);
-	return { text, finishReason, ...(usage ? { usage } : {}) };
-}
-
-/** A refusal or a call beside the text, which is then no summary, but the words that go with it. */
-function answerOfOtherKind({ refusal, tool_calls, function_call }: Readonly<Record<string, unknown>>) {
-	if (typeof refusal === "string" && refusal !== "") return "a refusal";
-	const isCall = (Array.isArray(tool_calls) && tool_calls.length > 0) || isJsonObject(function_call);
-	return isCall ? "a tool call" : undefined;
+	return { ...answerOf(textOf(content), finishReason, unusable), ...(usage ? { usage } : {}) };
 }
 
 /** A content is a text or, from models that show their thinking, a list of parts. */

@@ -29,22 +29,17 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly clock?: Clock;
 }
 
-/** A summary, and the number of parts that it was made from. */
-export interface SummaryInParts extends SummaryAnswer {
-	readonly parts: number;
-}
-
 /** How often a part may be halved: down to a sixteenth of the first prompt. */
 const deepest = 4;
 
 /**
  * Summarises in one request where the prompt is short enough. A prompt that is too long for the model is split at a
  * message boundary, each half is summarised, and the summaries are joined into one; a single message that is too long is
- * cut in its middle. Parts are halved four times at most.
+ * cut in its middle. Parts are halved four times at most. Returns the number of parts with the summary.
  *
  * @throws SummariserError as the summariser does; `context_too_long` where a sixteenth is still too long.
  */
-export async function summariseInParts(request: InPartsRequest): Promise<SummaryInParts> {
+export async function summariseInParts(request: InPartsRequest): Promise<SummaryAnswer & { readonly parts: number }> {
 	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;
 	const started = clock.now();
 	const elapsed = () => (clock.now() - started) / 1000;
@@ -52,24 +47,17 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 	const tell = tellProgress(request.onProgress);
 	const tellPhase = (phase: SummaryPhase) => tell({ kind: "phase", phase, elapsed: elapsed(), expected: elapsed() });
 
-	let usage: { promptTokens: number; completionTokens: number } | undefined;
+	const usages: NonNullable<SummaryAnswer["usage"]>[] = [];
 	const ask = async (prompt: string): Promise<SummaryAnswer> => {
 		const before = elapsed();
 		const onProgress = (progress: SummaryProgress) => {
 			if (progress.kind === "retry") return tell(progress);
-			const expected = before + progress.expected * ahead;
-			return tell({ ...progress, elapsed: before + progress.elapsed, expected });
+			return tell({ ...progress, elapsed: before + progress.elapsed, expected: before + progress.expected * ahead });
 		};
 		const { maxTokens, locale, signal } = request;
 		const answer = await summariser.summarise({ prompt, maxTokens, locale, signal, onProgress });
 		ahead = Math.max(1, ahead - 1);
-		if (answer.usage) {
-			const { promptTokens, completionTokens } = usage ?? { promptTokens: 0, completionTokens: 0 };
-			usage = {
-				promptTokens: promptTokens + answer.usage.promptTokens,
-				completionTokens: completionTokens + answer.usage.completionTokens,
-			};
-		}
+		if (answer.usage) usages.push(answer.usage);
 		return answer;
 	};
 
@@ -87,8 +75,7 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 	};
 
 	const join = async (answers: readonly SummaryAnswer[], depth: number): Promise<SummaryAnswer> => {
-		const [first] = answers;
-		if (answers.length === 1 && first) return first;
+		if (answers.length === 1) return answers[0] as SummaryAnswer;
 		tellPhase("joining");
 		const texts = answers.map(({ text }) => text);
 		try {
@@ -96,10 +83,8 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 		} catch (error) {
 			if (!isTooLong(error) || depth === deepest || answers.length < 3) throw error;
 			const middle = Math.ceil(answers.length / 2);
-			const halves = [answers.slice(0, middle), answers.slice(middle)];
-			const joined: SummaryAnswer[] = [];
-			for (const half of halves) joined.push(await join(half, depth + 1));
-			return join(joined, depth + 1);
+			const first = await join(answers.slice(0, middle), depth + 1);
+			return join([first, await join(answers.slice(middle), depth + 1)], depth + 1);
 		}
 	};
 
@@ -108,7 +93,9 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 	const answers: SummaryAnswer[] = [];
 	for (const part of parts) answers.push(...(await summarise(part, 0)));
 	const answer = await join(answers, 0);
-	return { ...answer, ...(usage ? { usage } : {}), parts: answers.length };
+	const sum = (name: "promptTokens" | "completionTokens") => usages.reduce((total, usage) => total + usage[name], 0);
+	const usage = { promptTokens: sum("promptTokens"), completionTokens: sum("completionTokens") };
+	return { ...answer, ...(usages.length > 0 ? { usage } : {}), parts: answers.length };
 }
 
 function isTooLong(error: unknown): boolean {

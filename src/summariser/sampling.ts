@@ -1,44 +1,34 @@
 import { isJsonObject } from "../conversation/json.ts";
 import { SummariserError, type SummariserErrorCode } from "../errors.ts";
 import {
-	type ChatModel,
+	answerOf,
 	type ChatOutcome,
 	type ChatRequest,
 	createPatientSummariser,
 	type Patience,
-	whyUnfinished,
+	requireFinished,
 } from "./ask.ts";
 import type { Summariser, SummaryAnswer } from "./summariser.ts";
 
-/** A message as `sampling/createMessage` of the Model Context Protocol takes it. */
-export interface SamplingMessage {
-	role: "user" | "assistant";
-	content: { type: "text"; text: string };
-}
-
-/** The parameters of `sampling/createMessage`. */
+/**
+ * The parameters of `sampling/createMessage` of the Model Context Protocol. The prompt holds everything that the model needs:
+ * the client adds no context of its own.
+ */
 export interface SamplingRequest {
-	messages: SamplingMessage[];
-	/** Most tokens of the answer. */
+	messages: { role: "user" | "assistant"; content: { type: "text"; text: string } }[];
 	maxTokens: number;
-	/** The prompt holds all that the model needs; the client adds no context of its own. */
 	includeContext: "none";
 }
 
-/** How one request is sent to the client. */
+/** The signal tells the client that nobody waits any more; the time, in ms, is for transports with a limit of their own. */
 export interface SamplingCall {
-	/** Aborted when nobody waits for the answer any more; the client is then told so. */
 	readonly signal: AbortSignal;
-	/** Longest time for the answer, in ms; for a transport that has a shorter limit of its own. */
 	readonly timeoutMs: number;
 }
 
-/** The options of a summariser that asks the client's model. */
+/** Only `src/mcp` speaks the protocol, so the caller passes the function that sends a request. */
 export interface SamplingOptions extends Patience {
-	/**
-	 * Sends the request and gives the client's result, unread; rejects with its JSON-RPC error, whose `code` is a number.
-	 * The caller passes it, since only `src/mcp` speaks the protocol.
-	 */
+	/** Returns the client's result as it came; rejects with its JSON-RPC error, whose `code` is a number. */
 	readonly createMessage: (request: SamplingRequest, call: SamplingCall) => Promise<unknown>;
 }
 
@@ -47,9 +37,8 @@ const defaultTimeoutMs = 300_000;
 const location = "The client's model";
 
 /**
- * Asks the model of the MCP client (`sampling/createMessage`). A time-out is retried with the same waits as an
- * endpoint's (docs/specs/robustness.md#retries). No other failure is retried: the client may have asked a person, who
- * is not to be asked twice.
+ * Asks the model of the MCP client (`sampling/createMessage`). A time-out is retried with the same waits as an endpoint's
+ * (docs/specs/robustness.md#retries). No other failure is retried: the client may have asked a person, who is not to be asked twice.
  */
 export function createSamplingSummariser(options: SamplingOptions): Summariser {
 	const { createMessage, timeoutMs = defaultTimeoutMs } = options;
@@ -66,18 +55,13 @@ export function createSamplingSummariser(options: SamplingOptions): Summariser {
 			return { kind: "failure", error: samplingError(error) };
 		}
 	};
-	const model: ChatModel = {
-		location,
-		goodStatus: undefined,
-		ask,
-		isRetried: ({ code }) => code === "timeout",
-		// The signal of a request ends it.
-		close: () => undefined,
-	};
+	const isRetried = ({ code }: SummariserError) => code === "timeout";
+	// The signal of a request ends it, so that there is nothing to close.
+	const model = { location, goodStatus: undefined, ask, isRetried, close: () => undefined };
 	return createPatientSummariser({ ...options, name: "sampling", model, timeoutMs });
 }
 
-/** The outcome, or the end of waiting, if that comes first: a client may ignore that nobody waits any longer. */
+/** Rejects when the signal is aborted, since a client may ignore that. */
 function untilAborted<Value>(outcome: Promise<Value>, signal: AbortSignal): Promise<Value> {
 	return new Promise((resolve, reject) => {
 		const abort = () => reject(signal.reason);
@@ -103,14 +87,11 @@ const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string
 	[-32603]: ["server_error", "The client failed to get an answer from it. Try again later"],
 };
 
-/**
- * The typed error of a sampling request that failed, by the number of the JSON-RPC error alone: the client's words beside
- * it may hold the conversation.
- */
+/** The typed error of a failed request, by the JSON-RPC number alone: the client's words may hold the conversation. */
 function samplingError(error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
 	const number = isJsonObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;
-	const [code, said] = (number === undefined ? undefined : knownErrors[number]) ?? ["unknown", "The request failed"];
+	const [code, said] = knownErrors[number ?? 0] ?? ["unknown", "The request failed"];
 	const shown = number === undefined ? "" : ` (JSON-RPC error ${number})`;
 	return new SummariserError(code, `${location}: ${said}${shown}.`);
 }
@@ -119,22 +100,18 @@ function samplingError(error: unknown): SummariserError {
 const longest = 4 * 1024 * 1024;
 
 /**
- * Reads the result of `sampling/createMessage` and checks every part of it: one block of content or, since revision
- * 2025-11-25 of the protocol, a list of them. A cut answer may be empty: a model can spend all its tokens on thinking.
+ * Reads a result: one block of content or, since revision 2025-11-25 of the protocol, a list of them.
  *
- * @throws SummariserError `unknown` where there is no text, anything but text, or the model refused or broke off.
+ * @throws SummariserError `unknown` for anything but a finished or cut text.
  */
 function readSampled(result: unknown): SummaryAnswer {
 	if (!isJsonObject(result)) throw unusable("something that is no message");
 	const { content, stopReason } = result;
-	const unfinished = whyUnfinished(stopReason);
-	if (unfinished !== undefined) throw unusable(unfinished);
+	requireFinished(stopReason, unusable);
 	const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
 	const text = blocks.map(textOf).join("");
 	if (text.length > longest) throw unusable(`more than ${longest} characters`);
-	const finishReason = stopReason === "maxTokens" ? "length" : stopReason === "endTurn" ? "stop" : "other";
-	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
-	return { text, finishReason };
+	return answerOf(text, stopReason === "maxTokens" ? "length" : stopReason === "endTurn" ? "stop" : "other", unusable);
 }
 
 function textOf(block: unknown): string {

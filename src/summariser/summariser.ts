@@ -1,18 +1,17 @@
-// The parts that all summarisers share. A server loads this file when it starts, so it imports no other file of ours: the
-// first call that needs a summary loads the code that asks a model.
+// A server loads this file when it starts, so it imports nothing of ours but types: the first call that needs a summary
+// loads the code that asks a model.
 import { setTimeout as pause } from "node:timers/promises";
 import type { SummariserErrorCode } from "../errors.ts";
 import type { LocaleName } from "../policy/names.ts";
 
 /** A request for a summary. */
 export interface SummaryRequest {
-	/** All that the model is told: the instruction, and the text to summarise. */
+	/** The instruction, and the text to summarise. */
 	readonly prompt: string;
 	/** Most tokens that the answer may take, as the model counts them. */
 	readonly maxTokens: number;
 	/** Language in which a more concise answer is asked for; French where absent. */
 	readonly locale?: LocaleName | undefined;
-	/** Ends the call at any moment, also while it waits for a retry. */
 	readonly signal?: AbortSignal | undefined;
 	/** Told of each step and each retry. Errors that it throws are ignored. */
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
@@ -27,35 +26,27 @@ export interface SummaryAnswer {
 	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** A request failed and is sent again after a wait (docs/specs/robustness.md#retries). */
+/** A request failed with `code` and is sent again after `delay` seconds (docs/specs/robustness.md#retries); `attempt` counts from 1. */
 export interface RetryProgress {
 	readonly kind: "retry";
-	/** The number of this retry, from 1. */
 	readonly attempt: number;
 	readonly max_retries: number;
-	/** Seconds until the request is sent again. */
 	readonly delay: number;
-	/** The error of the last try. */
 	readonly code: SummariserErrorCode;
 	readonly status_code: number | undefined;
 }
 
 /**
- * - `asking`: a request is sent.
- * - `waiting`: no answer yet; told again and again.
- * - `asking_for_less`: the answer was cut off, and a more concise one is asked for.
- * - `splitting`: the prompt was too long, and its text is summarised in parts.
- * - `joining`: the summaries of the parts are joined into one.
+ * `waiting` is told again and again until the answer comes; `asking_for_less` follows an answer that was cut off;
+ * `splitting` a prompt that was too long, and `joining` the summaries of its parts.
  */
 export type SummaryPhase = "asking" | "waiting" | "asking_for_less" | "splitting" | "joining";
 
-/** How far the call is. */
-export interface PhaseProgress {
+/** Seconds since the call began, and that the whole call will probably take, by the speed of the model so far. */
+interface PhaseProgress {
 	readonly kind: "phase";
 	readonly phase: SummaryPhase;
-	/** Seconds since the call began. */
 	readonly elapsed: number;
-	/** Seconds that the whole call will probably take, guessed from the speed of the model so far. */
 	readonly expected: number;
 }
 
@@ -79,17 +70,13 @@ export function tellProgress(onProgress: SummaryRequest["onProgress"]): (progres
 	return (progress) => {
 		try {
 			onProgress?.(progress);
-		} catch {
-			// The observer may have gone away; the caller still wants the summary.
-		}
+		} catch {}
 	};
 }
 
-/** The time, as far as retries need it; tests pass their own. */
+/** The time in ms since 1970, and a wait in ms that rejects with the signal's reason once the signal is aborted. */
 export interface Clock {
-	/** Milliseconds since the epoch. */
 	readonly now: () => number;
-	/** Resolves after that many ms; rejects with the signal's reason as soon as the signal is aborted. */
 	readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
@@ -98,18 +85,14 @@ export const systemClock: Clock = {
 	sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => signal.throwIfAborted()),
 };
 
-/** A signal that is aborted when one of several is. */
-export interface JoinedSignal {
-	readonly signal: AbortSignal;
-	/** Removes the listeners from the signals that were joined. */
-	readonly release: () => void;
-}
-
 /**
- * Joins signals until they are released. `AbortSignal.any` does not serve: on Node 20 and 22 each signal that it makes
- * leaves an entry on its sources for as long as they live, and one source is the signal of a server.
+ * A signal that is aborted when one of several is, until it is released. `AbortSignal.any` does not serve: on Node 20 and 22
+ * each signal that it makes leaves an entry on its sources for as long as they live, and one source is the signal of a server.
  */
-export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): JoinedSignal {
+export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
+	readonly signal: AbortSignal;
+	readonly release: () => void;
+} {
 	const joined = signals.filter((signal) => signal !== undefined);
 	const controller = new AbortController();
 	const abort = (): void => controller.abort(joined.find(({ aborted }) => aborted)?.reason);

@@ -1,40 +1,33 @@
-/** Capital and title case letters. */
+// The classes of characters, as bits. Letters without case may stand among capitals and among small letters.
+/** Capital and title case letters (Lu, Lt). */
 export const upper = 1;
-
-/** Small letters. */
+/** Small letters (Ll). */
 export const lower = 2;
-
-/** Letters without case: the patterns let them stand among capitals and among small letters. */
+/** Letters without case (Lm, Lo). */
 export const caseless = 4;
-
 export const mark = 8;
-
 export const number = 16;
-
-/** White space except line feed and carriage return. */
+/** White space except line feed and carriage return, which are of the class `lineEnd`. */
 export const space = 32;
-
 export const lineEnd = 64;
-
+/** Everything else. */
 export const symbol = 128;
-
 export const letter = upper | lower | caseless;
-
 export const white = space | lineEnd;
 
 /** Stands behind the last byte, and nowhere in UTF-8: every run ends there, whatever its class. */
 export const endOfBytes = 0xff;
 
-const byLetter = new Map<string, number>([
-	["U", upper],
-	["L", lower],
-	["B", caseless],
-	["M", mark],
-	["N", number],
-	["W", space],
-	["E", lineEnd],
-	["S", symbol],
-]);
+const byLetter: Readonly<Record<string, number>> = {
+	U: upper,
+	L: lower,
+	B: caseless,
+	M: mark,
+	N: number,
+	W: space,
+	E: lineEnd,
+	S: symbol,
+};
 
 const classes = new Uint8Array(0x110000).fill(symbol);
 
@@ -49,15 +42,12 @@ const blockClasses = new Uint8Array(1 << 10);
 
 /**
  * The classes of all code points from U+0000 on as runs: a letter for the class, then the length of the run in base 36
- * (none stands for 1). What follows the last run is of class S.
- *
- * U capital and title case letters (Lu, Lt), L small letters (Ll), B letters without case (Lm, Lo), M marks (M), N
- * numbers (N), W white space (White_Space) but for E, the line ends LF and CR, and S everything else.
+ * (none stands for 1). All code points behind the last run are of class S.
  *
  * Of Unicode 16.0, as in the tables of tiktoken 1.0.22, and not of the Unicode version that the running Node happens to
  * have: the same text has the same count everywhere. A test compares each code point with tiktoken.
  */
-export const characterClassRuns =
+const characterClassRuns =
 	"S9WEW2ESiWSfNaS7UqS6LqSaWSqWS9BS7N2SLS3NBSN3SUnSU7LoSL8ULULULULULULULULULULULULULULULULULULULULULULULULULULULU" +
 	"L2ULULULULULULULUL2ULULULULULULULULULULULULULULULULULULULULULULULU2LULUL3U2LULU2LU3L2U4LU2LU3L3U2LU2LULULU2LUL" +
 	"2ULU2LU3LULU2L2BUL3B4U2LU2LU2LULULULULULULULUL2ULULULULULULULULUL2U2LULU3LULULULULULULULULULULULULULULULULULUL" +
@@ -111,7 +101,7 @@ function readRuns(): void {
 	let codePoint = 0;
 	for (const [, name = "", length] of characterClassRuns.matchAll(/([A-Z])([0-9a-z]*)/g)) {
 		const end = codePoint + (length === "" || length === undefined ? 1 : Number.parseInt(length, 36));
-		classes.fill(byLetter.get(name) ?? symbol, codePoint, end);
+		classes.fill(byLetter[name] ?? symbol, codePoint, end);
 		codePoint = end;
 	}
 	byteClasses.set(classes.subarray(0, 128));

@@ -2,7 +2,7 @@ import crypto from "node:crypto";
 import type { CountTokens } from "../conversation/measure.ts";
 import { endOfBytes } from "./character-classes.ts";
 import type { EncodingName } from "./encodings.ts";
-import { createLongPieceCounter, createPieceMerger, type LongPieceCounter } from "./merge.ts";
+import { createLongPieceCounter, createPieceMerger } from "./merge.ts";
 import {
 	type AsciiPieces,
 	cl100kPieceEnd,
@@ -27,7 +27,7 @@ import {
 } from "./pieces.ts";
 import { findToken, readTokenTable, type TableName, type TokenTable } from "./table.ts";
 
-const counters = new Map<TableName, Promise<CountTokens>>();
+const counters = new Map<TableName, CountTokens>();
 
 // From a thousand characters on, a digest takes less than a third of the time that counting does. An entry is some 150
 // bytes, so that all of them together stay under 8 MB.
@@ -37,83 +37,48 @@ const memoLimits = { entries: 50_000, shortText: 1024 };
  * The counter of an encoding, one in a process. The first call for an encoding reads its table (some 30 ms and 15 MB for
  * o200k_base); calls after that cost nothing.
  *
- * The counter is exact: it answers what tiktoken 1.0.22 makes of the text as ordinary text. Special tokens such as
+ * The counter is exact: it agrees with tiktoken 1.0.22 on ordinary text. Special tokens such as
  * `<|endoftext|>` are spelled out, and lone surrogates count as U+FFFD. Its time grows with the length of the text alone.
  */
-export function loadCounter(encoding: EncodingName): Promise<CountTokens> {
+export async function loadCounter(encoding: EncodingName): Promise<CountTokens> {
 	// They differ in their special tokens alone, and those are never special here.
 	const name = encoding === "o200k_harmony" ? "o200k_base" : encoding;
-	const loaded = counters.get(name);
-	if (loaded !== undefined) return loaded;
-	const loading = load(name);
-	counters.set(name, loading);
-	return loading;
-}
-
-async function load(name: TableName): Promise<CountTokens> {
-	const counter = createCounter(readEncoding(name));
-	return createCountMemo(counter.count, memoLimits).count;
-}
-
-export interface CountMemo {
-	count: CountTokens;
-	/** Counts remembered now. */
-	size(): number;
-}
-
-export interface CountMemoLimits {
-	/** Remembered counts; past that the oldest goes. */
-	entries: number;
-	/** Texts of at most this many UTF-16 code units are counted anew: that costs no more than the look-up. */
-	shortText: number;
+	const count = counters.get(name) ?? createCountMemo(createCounter(readEncoding(name)).count, memoLimits).count;
+	counters.set(name, count);
+	return count;
 }
 
 /**
  * Remembers counts under the text's length and SHA-256, so that it holds no caller's text alive and asks no map about
- * long strings, which V8 hashes by their length only.
+ * long strings, which V8 hashes by their length only. Past `entries` the oldest goes. Texts of at most `shortText` UTF-16
+ * code units are counted anew: that costs no more than the look-up.
  */
-export function createCountMemo(count: CountTokens, limits: CountMemoLimits): CountMemo {
+export function createCountMemo(
+	countAnew: CountTokens,
+	{ entries, shortText }: { readonly entries: number; readonly shortText: number },
+): { readonly count: CountTokens; readonly size: () => number } {
 	const counts = new Map<string, number>();
-
-	function remember(text: string): number {
-		if (text.length <= limits.shortText) return count(text);
-		const key = `${text.length}:${digest(text)}`;
+	const count = (text: string): number => {
+		if (text.length <= shortText) return countAnew(text);
+		const key = `${text.length}:${crypto.hash("sha256", text, "base64")}`;
 		const known = counts.get(key);
 		if (known !== undefined) return known;
-		const counted = count(text);
-		if (counts.size >= limits.entries) {
-			for (const oldest of counts.keys()) {
-				counts.delete(oldest);
-				break;
-			}
-		}
+		const counted = countAnew(text);
+		if (counts.size >= entries) counts.delete(counts.keys().next().value ?? "");
 		counts.set(key, counted);
 		return counted;
-	}
-
-	return { count: remember, size: () => counts.size };
+	};
+	return { count, size: () => counts.size };
 }
-
-// Node has the quicker way in one call since 20.12.
-const digest =
-	typeof crypto.hash === "function"
-		? (text: string) => crypto.hash("sha256", text, "base64")
-		: (text: string) => crypto.createHash("sha256").update(text, "utf8").digest("base64");
 
 /** Reads an encoding's table (see `readTokenTable`) and puts its way of splitting beside it. */
 export function readEncoding(name: TableName): Encoding {
-	const table = readTokenTable(name);
-	return name === "o200k_base"
-		? { table, asciiPieces: createAsciiPieces(o200kPattern), pieceEnd: o200kPieceEnd }
-		: { table, asciiPieces: createAsciiPieces(cl100kPattern), pieceEnd: cl100kPieceEnd };
+	const pieceEnd = name === "o200k_base" ? o200kPieceEnd : cl100kPieceEnd;
+	return { table: readTokenTable(name), asciiPieces: createAsciiPieces(name), pieceEnd };
 }
 
-const o200kPattern = { splitsAtCapitals: true, contractsWords: true, slashesAfterLineEnds: true };
-
-const cl100kPattern = { splitsAtCapitals: false, contractsWords: false, slashesAfterLineEnds: false };
-
 /** One encoding: its tokens and how it splits a text into pieces. */
-export interface Encoding {
+interface Encoding {
 	readonly table: TokenTable;
 	/** Splits plain pieces; the others are left to `pieceEnd`. */
 	readonly asciiPieces: AsciiPieces;
@@ -121,30 +86,29 @@ export interface Encoding {
 	readonly pieceEnd: (bytes: Uint8Array, start: number, limit: number) => number;
 }
 
-export interface Counter {
-	count: CountTokens;
+interface Counter {
+	readonly count: CountTokens;
 	/** Bytes of the buffer and the cache, which are kept between calls. */
-	keptBytes(): number;
+	readonly keptBytes: () => number;
 	/** Steps taken for long pieces so far. */
-	longPieceSteps(): number;
+	readonly longPieceSteps: () => number;
 }
 
 // Room for 16 384 UTF-16 code units, whatever they are.
 const bufferBytes = 3 << 14;
-
 // Longer pieces are counted faster by the way that is made for long ones.
 const longestQuadratic = 16;
 
 /**
  * A counter of one encoding: exact, in time that grows with the length of the text alone. It copies the text into bytes
  * part by part and holds on to none of it; a piece that is longer than the buffer makes that grow for as long as it takes.
- * What it remembers between calls are counts of pieces, in a cache of a fixed size, which change no answer.
+ * Between calls it remembers counts of pieces, in a cache of a fixed size, which changes no answer.
  */
 export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pieceCacheSize): Counter {
 	const { table, asciiPieces, pieceEnd } = encoding;
 	const cache = createPieceCache(cacheSize);
 	const mergePiece = createPieceMerger(table);
-	let longPieces: LongPieceCounter | undefined;
+	let longPieces: ReturnType<typeof createLongPieceCounter> | undefined;
 	let buffer = createPieceBytes(bufferBytes);
 	let writer = Buffer.from(buffer.bytes.buffer);
 	let counted = 0;

@@ -1,20 +1,18 @@
 import { chatModelParams, DEFAULT_ENCODING, modelToEncodingMap } from "gpt-tokenizer/mapping";
 
-/** The name of an encoding. */
-export type EncodingName = (typeof encodingNames)[number];
-
 /** The encodings counted here: those of OpenAI's chat models since GPT-3.5. */
 export const encodingNames = ["o200k_base", "cl100k_base", "o200k_harmony"] as const;
 
-const encodings = new Set<string>(encodingNames);
+export type EncodingName = (typeof encodingNames)[number];
 
-/** Names that the mapping does not list: of both sizes, as Ollama has them (`gpt-oss:20b`), and Azure's of gpt-3.5-turbo. */
-const otherNames: readonly (readonly [string, EncodingName])[] = [
+const modelEncodings = new Map<string, string>([
+	// The mapping leaves out the models of its default encoding; the list of chat models has them.
+	...Object.keys(chatModelParams).map((model): [string, string] => [model, DEFAULT_ENCODING]),
+	// Names of Ollama (`gpt-oss:20b`) and of Azure.
 	["gpt-oss", "o200k_harmony"],
 	["gpt-35-turbo", "cl100k_base"],
-];
-
-const modelEncodings = readModelEncodings();
+	...Object.entries(modelToEncodingMap),
+]);
 
 /**
  * The encoding of an OpenAI model, or `undefined` for every other model (and for those of an older encoding).
@@ -31,17 +29,7 @@ export function encodingForModel(model: string): EncodingName | undefined {
 		.replace(/^(?:ft:|(?:[a-z-]+\.)?openai\.)/, "");
 	for (let end = name.length; end > 0; end = Math.max(name.lastIndexOf("-", end - 1), name.lastIndexOf(":", end - 1))) {
 		const encoding = modelEncodings.get(name.slice(0, end));
-		if (encoding !== undefined) return isEncodingName(encoding) ? encoding : undefined;
+		if (encoding !== undefined) return encodingNames.find((one) => one === encoding);
 	}
 	return undefined;
-}
-
-function isEncodingName(name: string): name is EncodingName {
-	return encodings.has(name);
-}
-
-function readModelEncodings(): Map<string, string> {
-	// The mapping leaves out the models of its default encoding; the list of chat models has them.
-	const defaults = Object.keys(chatModelParams).map((model): [string, string] => [model, DEFAULT_ENCODING]);
-	return new Map([...defaults, ...otherNames, ...Object.entries(modelToEncodingMap)]);
 }

@@ -14,13 +14,13 @@ export interface TokenEstimate {
 	readonly encoding: EncodingName;
 	readonly method: CountMethod;
 	readonly scale: TokenScale;
-	/** What a reader of the numbers should know, in English sentences. */
+	/** Caveats of the numbers, in English sentences. */
 	readonly notes: readonly string[];
 }
 
 /**
  * How to count for a model: `encoding` where the caller names one, else the model's own, else the nearest one scaled for
- * the model's family. Without a model the numbers are exact in o200k_base. A model that nobody knows gets the widest band
+ * the model's family. Without a model the numbers are exact in o200k_base. An unknown model gets the widest band
  * and a note, never an error.
  */
 export async function estimateTokens(
@@ -30,9 +30,6 @@ export async function estimateTokens(
 	const counted = encoding ?? (model === undefined ? "o200k_base" : encodingForModel(model));
 	if (counted !== undefined) return { encoding: counted, method: "exact", scale: exactScale, notes: [] };
 	const family = await familyOfModel(model ?? "");
-	const notes =
-		family === "unknown"
-			? ["Nothing is known of this model's tokenizer, so its tokens are estimated within a wide band."]
-			: [];
-	return { ...modelFamilies[family], method: "estimated", notes };
+	const note = "Nothing is known of this model's tokenizer, so its tokens are estimated within a wide band.";
+	return { ...modelFamilies[family], method: "estimated", notes: family === "unknown" ? [note] : [] };
 }

@@ -1,27 +1,20 @@
 import { isToken, rankOf, type TokenTable } from "./table.ts";
 
-export interface LongPieceCounter {
-	/** The tokens of the piece of `length` bytes at `start`, which is no token as a whole. */
-	count(view: DataView, start: number, length: number): number;
-	/** Tokens tried so far, over all pieces. */
-	steps(): number;
-}
-
-/** Words of 32 places: pieces up to 64 kB share their working memory, and what a longer one took is given up after it. */
+/** Words of 32 places. Pieces up to 64 kB share their working memory; that of a longer one is released after it. */
 const sharedWords = 1 << 11;
 
 /**
  * Byte-pair encoding in steps that grow with the length alone, after the backtracking encoder of GitHub's crate `bpe`
- * (github.com/github/rust-gems): at each place the longest token that may stand behind the one before it; where none
- * may, a step back and a shorter one.
+ * (github.com/github/rust-gems): at each place it takes the longest token that may follow the one before it; if none may,
+ * it steps back and tries a shorter one.
  *
- * Two tokens may stand side by side where merging the bytes of both leaves these two, and a row of tokens whose
- * neighbours all may is what merging the whole row leaves. So there is one such row up to each place, and a place from
- * which it does not go on is never tried again. The memory is two bits for each byte, and nothing for each token.
+ * Two tokens may be neighbours if merging the bytes of both leaves these two. A row of tokens that may all be neighbours
+ * is the result of merging the whole row. So there is one such row up to each place, and a place that leads nowhere is
+ * never tried again. The memory is two bits for each byte.
  *
  * That rests on a table in which merging the bytes of each token leaves that token, as in those that training made.
  */
-export function createLongPieceCounter(table: TokenTable): LongPieceCounter {
+export function createLongPieceCounter(table: TokenTable) {
 	const { starts } = table;
 	const longestTokens = createLongestTokens(table);
 	const findNeighbour = createFindNeighbour(table, longestTokens.within);
@@ -47,6 +40,7 @@ export function createLongPieceCounter(table: TokenTable): LongPieceCounter {
 		return end;
 	}
 
+	/** The tokens of the piece of `length` bytes at `start`, which is no token as a whole. */
 	function count(view: DataView, start: number, length: number): number {
 		prepare(length);
 		let counted = 0;
@@ -85,6 +79,7 @@ export function createLongPieceCounter(table: TokenTable): LongPieceCounter {
 		return (starts[token + 1] as number) - (starts[token] as number);
 	}
 
+	/** `steps` are the tokens tried so far, over all pieces. */
 	return { count, steps: () => steps };
 }
 
@@ -100,23 +95,13 @@ function flip(places: Int32Array, place: number): void {
 	places[place >>> 5] = (places[place >>> 5] as number) ^ (1 << (place & 31));
 }
 
-export interface LongestTokens {
-	/** Rank of the longest token of at most `room` bytes (at least one) that stands at `start`. */
-	at(view: DataView, start: number, room: number): number;
-	/** Rank of the longest token that a token starts with, other than itself; -1 for a single byte. */
-	within(rank: number): number;
-}
-
 const shortestMasked = 4;
-
 const longestMasked = 34;
-
 const longerBit = 31;
-
 const prefixBits = 18;
 
 /** Finds the longest token at a place by asking, longest first, for each length that a token with its first bytes has. */
-export function createLongestTokens(table: TokenTable): LongestTokens {
+function createLongestTokens(table: TokenTable) {
 	const { starts, tokens, singles, pairs, size } = table;
 	const lengthMasks = new Int32Array(1 << prefixBits);
 	const longTokens = new Map<number, number[]>();
@@ -138,6 +123,7 @@ export function createLongestTokens(table: TokenTable): LongestTokens {
 		return (starts[rank + 1] as number) - (starts[rank] as number);
 	}
 
+	/** Rank of the longest token of at most `room` bytes (at least one) that stands at `start`. */
 	function at(view: DataView, start: number, room: number): number {
 		if (room >= shortestMasked) {
 			const slot = prefixSlot(view, start);
@@ -166,6 +152,7 @@ export function createLongestTokens(table: TokenTable): LongestTokens {
 		return -1;
 	}
 
+	/** Rank of the longest token that a token starts with, other than itself; -1 for a single byte. */
 	function within(rank: number): number {
 		const known = shorter[rank] as number;
 		if (known !== 0) return known - 1;
@@ -183,42 +170,27 @@ function prefixSlot(view: DataView, start: number): number {
 	return Math.imul(view.getInt32(start, true), 0x9e3779b1) >>> (32 - prefixBits);
 }
 
-/** Tokens of a text at least and at most, whichever of the encodings counts it. */
-export interface TokenBounds {
-	readonly least: number;
-	readonly most: number;
-}
-
 /** Length of the longest token of o200k_base and of cl100k_base in bytes. */
 export const longestTokenBytes = 128;
-
 const chunk = 1 << 14;
-
 const writer = Buffer.alloc(3 * chunk + 4);
-
 const view = new DataView(writer.buffer, writer.byteOffset, writer.length);
 
 /**
- * Certain bounds of a text's token count without counting it, for a small part of the time; see `leastTokens` and
- * `mostTokens`.
+ * An upper bound of a text's tokens in any encoding, in a small part of the time of counting: its bytes in UTF-8, three for
+ * a lone surrogate.
  */
-export function tokenBounds(text: string): TokenBounds {
-	const most = mostTokens(text);
-	return { least: Math.max(Math.ceil(most / longestTokenBytes), countStarts(text)), most };
-}
-
-/** The text's bytes in UTF-8, three for a lone surrogate: no token is shorter than a byte. */
 export function mostTokens(text: string): number {
 	return Buffer.byteLength(text, "utf8");
 }
 
 /**
- * The text's bytes by the longest token's, or the number of words and numbers of ASCII that start the text or stand
- * behind another character of ASCII (an apostrophe aside, which may join two parts of a word): no piece of either
- * pattern holds two of them.
+ * A lower bound, likewise: the text's bytes by the longest token's, or the number of words and numbers of ASCII that start
+ * the text or stand behind another character of ASCII (an apostrophe aside, which may join two parts of a word): no piece
+ * of either pattern holds two of them.
  */
 export function leastTokens(text: string): number {
-	return tokenBounds(text).least;
+	return Math.max(Math.ceil(mostTokens(text) / longestTokenBytes), countStarts(text));
 }
 
 function countStarts(text: string): number {
@@ -256,19 +228,16 @@ function countChunkStarts(bytes: number, startsText: boolean): number {
 	return starts;
 }
 
-/**
- * The longest token that may stand at `place` behind the token `before`, out of the token `longest` and those that it
- * starts with; -1 where none may. Two tokens may stand side by side where merging the bytes of both leaves these two.
- */
-export type FindNeighbour = (view: DataView, place: number, before: number, longest: number) => number;
-
 const answerBits = 16;
 
 /**
+ * Finds the longest token that may stand at `place` behind the token `before`, out of the token `longest` and those that it
+ * starts with; -1 where none may. Two tokens may stand side by side where merging the bytes of both leaves these two.
+ *
  * Undoes the merges of both tokens, the last one first, and asks each time whether the parts that touch would have been
- * merged before what came next. Which two parts make a token is worked out once, when first asked for.
+ * merged before the next merge. The two parts that make a token are worked out once, when first asked for.
  */
-export function createFindNeighbour(table: TokenTable, within: (token: number) => number): FindNeighbour {
+function createFindNeighbour(table: TokenTable, within: (token: number) => number) {
 	const { starts, tokens, size } = table;
 	const merge = createPieceMerger(table);
 	// Rank + 1 of the two parts whose merge makes the token, or its own for a single byte; 0 where not asked for yet.
@@ -278,14 +247,9 @@ export function createFindNeighbour(table: TokenTable, within: (token: number) =
 	function split(rank: number): void {
 		const start = starts[rank] as number;
 		const length = (starts[rank + 1] as number) - start;
-		if (length === 1) {
-			firstParts[rank] = rank + 1;
-			secondParts[rank] = rank + 1;
-			return;
-		}
 		const { tokens: left, lastSplit } = merge(tokens.view, start, length);
 		if (left !== 1) throw new Error(`no merges make token ${rank} of the table: install gpt-tokenizer again`);
-		firstParts[rank] = rankOf(table, tokens.view, start, lastSplit) + 1;
+		firstParts[rank] = length === 1 ? rank + 1 : rankOf(table, tokens.view, start, lastSplit) + 1;
 		secondParts[rank] = rankOf(table, tokens.view, start + lastSplit, length - lastSplit) + 1;
 	}
 
@@ -345,26 +309,23 @@ export function createFindNeighbour(table: TokenTable, within: (token: number) =
 
 /** The longest piece, in bytes, that `createPieceMerger` is made for: its steps grow with the square of the length. */
 export const longestMergedPiece = 128;
-
 const noRank = 2 ** 31 - 1;
 
-export interface PieceMerge {
-	/** Number of tokens that byte-pair merging leaves. */
-	readonly tokens: number;
-	/** Where the second of the last two parts that were merged started, from the start of the piece; 0 without merges. */
-	readonly lastSplit: number;
-}
-
-/** Merges the bytes of a short piece as the definition says: the pair of lowest rank first, leftmost among equals. */
-export type MergePiece = (view: DataView, start: number, length: number) => PieceMerge;
-
-/** A merger with its working memory; the result it returns is the same object each time. */
-export function createPieceMerger(table: TokenTable): MergePiece {
+/**
+ * Merges the bytes of a short piece as the definition says: the pair of lowest rank first, leftmost among equals. Returns the
+ * number of tokens that are left, and the start of the second of the last two parts that were merged, from the start of the
+ * piece (0 without merges). The result is the same object each time.
+ */
+export function createPieceMerger(table: TokenTable) {
 	const starts = new Int32Array(longestMergedPiece + 2);
 	const ranks = new Int32Array(longestMergedPiece + 2);
 	const merge = { tokens: 0, lastSplit: 0 };
 
-	function mergePiece(view: DataView, start: number, length: number): PieceMerge {
+	function mergePiece(
+		view: DataView,
+		start: number,
+		length: number,
+	): { readonly tokens: number; readonly lastSplit: number } {
 		const { pairs } = table;
 		let best = noRank;
 		let at = 0;

@@ -4,7 +4,7 @@ import type { EncodingName } from "./encodings.ts";
 /** The context window of a model. */
 export interface ModelWindow {
 	readonly tokens: number;
-	/** What a reader of the number should know, in English sentences: empty unless the window is assumed. */
+	/** Caveats in English sentences; empty unless the window is assumed. */
 	readonly notes: readonly string[];
 }
 
@@ -25,21 +25,17 @@ export async function contextWindowOfModel(model: string): Promise<ModelWindow |
 	const name = /(?:^|\/)ft:([^:/]+)/i.exec(model.trim())?.[1] ?? model;
 	const known = (await findInCatalogue(name))?.contextWindow ?? documentedWindow(name);
 	if (known !== undefined) return { tokens: known, notes: [] };
-	const relative = await nearestRelative(name, documentedWindow);
+	const relative = await nearestRelative(name);
 	if (relative === undefined) return undefined;
 	const note = `No context window is known for ${JSON.stringify(model.slice(0, 80))}, so that of ${relative.name} is assumed: ${relative.tokens} tokens. Where that is wrong, give the right one, or set guard.context_window_override in the policy.`;
 	return { tokens: relative.tokens, notes: [note] };
 }
 
-/** Makers' documentation, for models that the catalogue lists without a window and that nobody else serves. */
-const documentedWindows: readonly { readonly model: RegExp; readonly tokens: number }[] = [
-	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
-	{ model: /^gemini-(?:2\.5|3)-pro(?:-|$)/, tokens: 1_048_576 },
-];
-
+/** Makers' documentation, for models that the catalogue lists without a window and that no other provider serves. */
 function documentedWindow(model: string): number | undefined {
 	const name = model.trim().toLowerCase().split("/").at(-1) ?? "";
-	return documentedWindows.find((documented) => documented.model.test(name))?.tokens;
+	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
+	return /^gemini-(?:2\.5|3)-pro(?:-|$)/.test(name) ? 1_048_576 : undefined;
 }
 
 /** Parts of model names, each with the family that it stands for; the first that matches decides. */
@@ -55,8 +51,8 @@ const parts: readonly (readonly [RegExp, FamilyName])[] = [
 	[/grok|kimi|moonshot|glm|nova|minimax|gpt-|\bo\d|codex/, "unmeasured"],
 ];
 
-/** What the makers that the catalogue knows call their models, where the name itself does not tell. */
-const providers: Readonly<Record<string, FamilyName>> = {
+/** The families of the makers that the catalogue knows, for names that do not tell. */
+const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 	anthropic: "claude",
 	google: "gemini",
 	mistral: "mistral",
@@ -69,24 +65,16 @@ const providers: Readonly<Record<string, FamilyName>> = {
 
 /**
  * The family of a model whose tokens are not counted here, by its name, else by the provider under which the bundled
- * catalogue lists it. Never fails: a name that nobody knows is `unknown`.
+ * catalogue lists it. Never fails: an unknown name is `unknown`.
  */
 export async function familyOfModel(model: string): Promise<FamilyName> {
 	const name = model.trim().toLowerCase();
 	// A distilled model has the tokenizer of the model that it was distilled into.
 	const own = name.slice(name.indexOf("distill") + 1);
 	const named = parts.find(([part]) => part.test(own))?.[1];
-	const provider = named === undefined ? (await findInCatalogue(model))?.provider : undefined;
-	const family =
-		named ?? (provider !== undefined && Object.hasOwn(providers, provider) ? providers[provider] : undefined);
-	if (family === undefined) return "unknown";
-	return family === "claude" && !isEarlyClaude(name) ? "claude-4.7" : family;
-}
-
-/** Whether a name says a version of Claude before 4.7. */
-function isEarlyClaude(name: string): boolean {
-	const version = versionOfClaude(name);
-	return /claude-instant/.test(name) || (version !== undefined && version < 4.7);
+	const family = named ?? familiesOfProviders[(await findInCatalogue(model))?.provider ?? ""] ?? "unknown";
+	const isEarly = name.includes("claude-instant") || (versionOfClaude(name) ?? Number.POSITIVE_INFINITY) < 4.7;
+	return family === "claude" && !isEarly ? "claude-4.7" : family;
 }
 
 /**
@@ -99,13 +87,6 @@ export function versionOfClaude(model: string): number | undefined {
 	return version ? Number(`${version[1]}.${version[2] ?? 0}`) : undefined;
 }
 
-/** Models that share a tokenizer which is not counted here, and what is known of it. */
-export interface ModelFamily {
-	readonly encoding: EncodingName;
-	/** Tokens of theirs for each of `encoding`. */
-	readonly scale: TokenScale;
-}
-
 /**
  * How many tokens the tokenizers of other makers need for each of the nearest encoding that is counted here. Measured
  * with the makers' public tokenizers on 173 recorded agent conversations in 13 formats and on prose, code, JSON and
@@ -115,15 +96,13 @@ export interface ModelFamily {
  */
 export const modelFamilies = {
 	/**
-	 * Claude up to 4.6. No tokenizer is public. Two sources agree: the encoding `claude` of ai-tokenizer 1.0.6 with its
-	 * multiplier of 1.1, which its author fitted to the API's counts (1.18 in the mean), and the usage that the API itself
+	 * Claude up to 4.6, by ai-tokenizer 1.0.6 (1.18 in the mean with its multiplier of 1.1) and the usage that the API
 	 * reported in 22 recorded sessions of Opus and Sonnet 4.5 and 4.6 (1.12 to 1.43, mean 1.21, delimiters included).
 	 */
 	claude: { encoding: "o200k_base", scale: { low: 1.05, factor: 1.2, high: 1.55 } },
 	/**
-	 * Claude from Opus 4.7 on, whose tokenizer makes about 30 % more tokens than the one before ("Token counting",
-	 * platform.claude.com; 1.0 to 1.35 times as many by "What's new in Claude Opus 4.7"). By the API's own counter others
-	 * measured 1.325 over real sessions, 1.46 on English prose and 1.0 on Chinese.
+	 * Claude from Opus 4.7 on: about 30 % more tokens than before ("Token counting", platform.claude.com). By the API's own
+	 * counter others measured 1.325 over real sessions, 1.46 on English prose and 1.0 on Chinese.
 	 */
 	"claude-4.7": { encoding: "o200k_base", scale: { low: 1.05, factor: 1.56, high: 1.95 } },
 	/** Gemini, by the tokenizer of Gemma 3, which is that of Gemini 2.0 ("Gemma 3 Technical Report", "Tokenizer"). */
@@ -137,44 +116,31 @@ export const modelFamilies = {
 	deepseek: { encoding: "o200k_base", scale: { low: 0.79, factor: 1.1, high: 1.22 } },
 	/** Command R+. */
 	command: { encoding: "o200k_base", scale: { low: 0.88, factor: 1.15, high: 1.34 } },
-	/**
-	 * Grok, Kimi, GLM, Nova, MiniMax and models of OpenAI that are newer than the tables here: not measured. The band is
-	 * that of all public tokenizers that were.
-	 */
+	/** Grok, Kimi, GLM, Nova, MiniMax and newer models of OpenAI: the band of all public tokenizers that were measured. */
 	unmeasured: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.1, high: 1.34 } },
 	/** A model of which nothing is known: the band of all families. */
 	unknown: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.2, high: 1.95 } },
-} as const satisfies Readonly<Record<string, ModelFamily>>;
+} as const satisfies Readonly<Record<string, { readonly encoding: EncodingName; readonly scale: TokenScale }>>;
 
-export type FamilyName = keyof typeof modelFamilies;
+type FamilyName = keyof typeof modelFamilies;
 
 /** Whose models are offered to those who type a name; any other name is taken as well. */
 const makers = ["anthropic", "openai", "google", "x-ai", "mistral", "deepseek", "moonshotai"] as const;
 
 /** Names of models in the bundled catalogue that begin as typed, sorted. The first call loads the catalogue. */
 export async function modelNames(typed: string): Promise<string[]> {
-	const { findProvider } = await import("@pydantic/genai-prices");
 	const begin = typed.trim().toLowerCase();
-	const names = makers.flatMap((providerId) => findProvider({ providerId })?.models.map(({ id }) => id) ?? []);
-	return [...new Set(names)].filter((name) => name.toLowerCase().startsWith(begin)).sort();
+	const listed = (await Promise.all(makers.map(modelsOfProvider))).flat();
+	const names = new Set(listed.map(({ name }) => name));
+	return [...names].filter((name) => name.toLowerCase().startsWith(begin)).sort();
 }
 
-/** A model that another one is taken to be like. */
-export interface Relative {
-	readonly name: string;
-	/** Its context window. */
-	readonly tokens: number;
-}
-
-interface Family {
-	/** Finds the family's name at the start of a model's name. What stands behind it says the version and the tier. */
-	readonly pattern: RegExp;
-	/** The catalogue's providers whose models are the relatives: the makers, or else those that serve most of them. */
-	readonly listedBy: readonly string[];
-}
-
-/** Families of models whose later versions are named after the earlier ones. The first pattern that matches decides. */
-const families: readonly Family[] = [
+/**
+ * Families of models whose later versions are named after the earlier ones. The first pattern that matches decides; the text
+ * behind it says the version and the tier. The relatives are listed by the catalogue's providers, the makers or else those
+ * that serve most of them.
+ */
+const families: readonly { readonly pattern: RegExp; readonly listedBy: readonly string[] }[] = [
 	{ pattern: /claude/, listedBy: ["anthropic"] },
 	{ pattern: /gpt-oss/, listedBy: ["openai"] },
 	{ pattern: /(?:chat)?gpt/, listedBy: ["openai"] },
@@ -201,12 +167,12 @@ const families: readonly Family[] = [
 const tierWords =
 	/^(?:opus|sonnet|haiku|fable|instant|premier|ultra|pro|flash|lite|nano|micro|mini|tiny|small|medium|large|max|plus|turbo|light|air|fast|heavy|coder?|codex|scout|maverick|4o)$/;
 
-/** What is no chat model, or has a window of its own kind: such models neither give nor take a window. */
+/** Models that are no chat models, or have a window of another kind, neither give nor take a window. */
 const specialWords =
 	/^(?:image|audio|tts|realtime|live|transcribe|embed(?:ding)?s?|ocr|guard|safeguard|vision|vl|voice|sonic|search|omni|distill|extended|\d+(?:\.\d+)?v)$/;
 
 interface ModelName {
-	readonly family: Family;
+	readonly family: (typeof families)[number];
 	/** 4.5 of `claude-sonnet-4-5`; `undefined` where the name says none. */
 	readonly version: number | undefined;
 	/** The tier words, sorted. */
@@ -215,19 +181,16 @@ interface ModelName {
 }
 
 /**
- * The nearest model of the same family that the bundled catalogue, or else `documented`, knows a window of. The same tier
- * (`pro`, `mini`, `opus` …) counts first, then the version, where a later version is never taken for an earlier one: windows
- * have grown. Of several that are as near it is the one with the smallest window. `undefined` where there is none.
+ * The nearest model of the same family with a known window. The same tier (`pro`, `mini`, `opus` …) counts first, then the
+ * version, where a later version is never taken for an earlier one: windows have grown. Of equally near models, the one
+ * with the smallest window.
  */
-export async function nearestRelative(
-	model: string,
-	documented: (name: string) => number | undefined,
-): Promise<Relative | undefined> {
+async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
 	if (!asked) return undefined;
 	const listed = (await Promise.all(asked.family.listedBy.map(modelsOfProvider))).flat();
 	const relatives = listed.flatMap(({ name, contextWindow }) => {
-		const tokens = contextWindow ?? documented(name);
+		const tokens = contextWindow ?? documentedWindow(name);
 		// A name that holds the family's in its middle is somebody else's model, made of one of the family's.
 		const parsed = tokens === undefined ? undefined : parseName(withoutProvider(name), /^(?:[a-z-]+\.)*/);
 		return tokens !== undefined && parsed?.family === asked.family ? [{ name, tokens, ...parsed }] : [];
@@ -235,7 +198,7 @@ export async function nearestRelative(
 	const sameTier = relatives.filter(({ tier }) => tier.join() === asked.tier.join());
 	const likeTier = relatives.filter(({ tier }) => tier.some((word) => asked.tier.includes(word)));
 	for (const candidates of [sameTier, likeTier, relatives]) {
-		const nearest = smallestWindow(nearestVersions(candidates, asked));
+		const [nearest] = nearestVersions(candidates, asked).toSorted((one, other) => one.tokens - other.tokens);
 		if (nearest) return nearest;
 	}
 	return undefined;
@@ -260,7 +223,7 @@ function startOf(pattern: RegExp, before: RegExp): RegExp {
 	return new RegExp(`${before.source}(?:${pattern.source})(?![a-z]{2})`);
 }
 
-/** Without providers before the name, and without what Bedrock, OpenRouter and Claude Code write behind it. */
+/** Without providers before the name, and without the suffixes of Bedrock, OpenRouter and Claude Code. */
 function withoutProvider(model: string): string {
 	const last = model.trim().toLowerCase().split("/").at(-1) ?? "";
 	// Claude Code names models by their tier alone.
@@ -275,24 +238,19 @@ function withoutDates(rest: string): string {
 
 /** The first number that is no size: 4.5 of `-sonnet-4-5`, 3.1 of `-v3p1-8b`, 2.5 of `-k2.5`. */
 function versionIn(rest: string): number | undefined {
-	const azure = /^-35-/.exec(rest);
-	if (azure) return 3.5;
+	// Azure's names leave out the dot.
+	if (rest.startsWith("-35-")) return 3.5;
 	const version = /(?:^|[-.])[vkm]?([1-9]\d?)(?:[.p-](\d{1,2})(?![\dbkp]))?(?![\dbk])/.exec(rest);
 	return version ? Number(`${version[1]}.${version[2] ?? 0}`) : undefined;
 }
 
 function nearestVersions<Named extends ModelName>(models: readonly Named[], asked: ModelName): readonly Named[] {
 	if (asked.version === undefined && !asked.isLatest) return models;
-	const most = asked.version ?? Number.POSITIVE_INFINITY;
-	const versions = models.flatMap(({ version }) => (version !== undefined && version <= most ? [version] : []));
-	const nearest = Math.max(...versions);
+	const { version: most = Number.POSITIVE_INFINITY } = asked;
+	const nearest = Math.max(
+		...models.map(({ version = Number.NaN }) => (version <= most ? version : Number.NEGATIVE_INFINITY)),
+	);
 	return models.filter(({ version }) => version === nearest);
-}
-
-function smallestWindow(models: readonly Relative[]): Relative | undefined {
-	const tokens = Math.min(...models.map((model) => model.tokens));
-	const name = models.find((model) => model.tokens === tokens)?.name;
-	return name === undefined ? undefined : { name, tokens };
 }
 
 /** US dollars for a million tokens; those of a call that is larger than a tier's start all cost what the tier says. */
@@ -300,9 +258,9 @@ export type CataloguedPrice =
 	| number
 	| { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
 
-/** What the bundled price catalogue says of a model. */
-export interface CataloguedModel {
-	/** The catalogue's id of the provider, such as `anthropic` or `x-ai`; of whoever serves the model, not its maker. */
+/** A model in the bundled price catalogue. */
+interface CataloguedModel {
+	/** The catalogue's id of the provider that serves the model, such as `anthropic` or `x-ai`. */
 	readonly provider: string;
 	/** Tokens; `undefined` where it is listed without. */
 	readonly contextWindow: number | undefined;
@@ -331,12 +289,7 @@ export async function findInCatalogue(model: string): Promise<CataloguedModel | 
 	return undefined;
 }
 
-interface Spelling {
-	name: string;
-	provider?: string;
-}
-
-function* spellings(model: string): Generator<Spelling> {
+function* spellings(model: string): Generator<{ readonly name: string; readonly provider?: string }> {
 	yield { name: model };
 	const segments = model.split("/");
 	const last = segments.at(-1) ?? model;
@@ -354,16 +307,8 @@ function positiveInteger(value: number | undefined): number | undefined {
 	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** A model as a provider of the catalogue lists it. */
-export interface ListedModel {
-	/** The provider's own name of it. */
-	readonly name: string;
-	/** Tokens; `undefined` where it is listed without. */
-	readonly contextWindow: number | undefined;
-}
-
-/** Every model that a provider of the catalogue lists; none for a provider that it does not know. */
-export async function modelsOfProvider(providerId: string): Promise<readonly ListedModel[]> {
+/** Every model that a provider of the catalogue lists, by its own name; none for a provider that it does not know. */
+async function modelsOfProvider(providerId: string) {
 	const { findProvider } = await import("@pydantic/genai-prices");
 	const models = findProvider({ providerId })?.models ?? [];
 	return models.map(({ id, context_window }) => ({ name: id, contextWindow: positiveInteger(context_window) }));

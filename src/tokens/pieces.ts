@@ -24,13 +24,9 @@ import {
 export type AsciiPieces = Uint16Array;
 
 export const ended = 0xff00;
-
 const endedOneBefore = ended + 1;
-
 const endedTwoBefore = ended + 2;
-
 const endedAtLine = ended + 3;
-
 /** At a byte that is not ASCII or is `endOfBytes`, and at contractions that stand alone. */
 export const unclear = ended + 4;
 
@@ -43,73 +39,43 @@ export function endedEarlier(bytes: Uint8Array, state: number, end: number): num
 	return line;
 }
 
-/** What the patterns of the two encodings differ in, as far as plain pieces go. */
-export interface AsciiPattern {
-	/** A capital behind a small letter starts a new piece. */
-	readonly splitsAtCapitals: boolean;
-	/** An apostrophe behind a word may be part of its piece. */
-	readonly contractsWords: boolean;
-	/** Slashes go on with the line ends behind symbols. */
-	readonly slashesAfterLineEnds: boolean;
-}
-
 // A state is the place of its 256 entries; pieces start in the first.
 const start = 0 << 8;
-
 const blank = 1 << 8;
-
 const otherSpace = 2 << 8;
-
 const firstSymbol = 3 << 8;
-
 const symbols = 4 << 8;
-
 const lineEnds = 5 << 8;
-
 const capitals = 6 << 8;
-
 const smallLetters = 7 << 8;
-
 const oneDigit = 8 << 8;
-
 const twoDigits = 9 << 8;
-
 const threeDigits = 10 << 8;
-
 const spaces = 11 << 8;
-
 const whiteLine = 12 << 8;
-
 const whiteAfterLine = 13 << 8;
-
 const contraction = 14 << 8;
-
 const contractionOfE = 15 << 8;
-
 const contractionOfL = 16 << 8;
-
 const wholeContraction = 17 << 8;
-
 const end = 18 << 8;
-
 const apostrophe = 0x27;
-
 const slash = 0x2f;
 
 // 's, 't, 'm, 'd, 're, 've and 'll.
 const contractions = [
-	[contraction, 0x73, wholeContraction],
-	[contraction, 0x74, wholeContraction],
-	[contraction, 0x6d, wholeContraction],
-	[contraction, 0x64, wholeContraction],
-	[contraction, 0x72, contractionOfE],
-	[contraction, 0x76, contractionOfE],
-	[contraction, 0x6c, contractionOfL],
-	[contractionOfE, 0x65, wholeContraction],
-	[contractionOfL, 0x6c, wholeContraction],
+	[contraction, "stmdSTMD", wholeContraction],
+	[contraction, "rvRV", contractionOfE],
+	[contraction, "lL", contractionOfL],
+	[contractionOfE, "eE", wholeContraction],
+	[contractionOfL, "lL", wholeContraction],
 ] as const;
 
-export function createAsciiPieces(pattern: AsciiPattern): AsciiPieces {
+/** The table of o200k_base's pattern or of cl100k_base's. */
+export function createAsciiPieces(encoding: "o200k_base" | "cl100k_base"): AsciiPieces {
+	// In o200k_base, a capital behind a small letter starts a new piece, an apostrophe behind a word may be part of its
+	// piece, and slashes go on with the line ends behind symbols.
+	const isO200k = encoding === "o200k_base";
 	const next = new Uint16Array(end).fill(unclear);
 	for (let byte = 0; byte < 128; byte++) {
 		const kind = byteClasses[byte] as number;
@@ -119,8 +85,8 @@ export function createAsciiPieces(pattern: AsciiPattern): AsciiPieces {
 		const digit = (kind & number) !== 0;
 		const whiteRun = (kind & space) !== 0 ? spaces : row === undefined ? undefined : whiteLine;
 		const afterLine = whiteRun === spaces ? whiteAfterLine : whiteRun;
-		const afterWord = byte === apostrophe && pattern.contractsWords ? contraction : ended;
-		const alone = byte === apostrophe && !pattern.contractsWords ? unclear : firstSymbol;
+		const afterWord = byte === apostrophe && isO200k ? contraction : ended;
+		const alone = byte === apostrophe && !isO200k ? unclear : firstSymbol;
 		const first = (kind & symbol) !== 0 ? alone : byte === 32 ? blank : row === undefined ? otherSpace : whiteLine;
 
 		next[start | byte] = word ?? (digit ? oneDigit : first);
@@ -131,29 +97,34 @@ export function createAsciiPieces(pattern: AsciiPattern): AsciiPieces {
 		next[whiteAfterLine | byte] = afterLine ?? endedAtLine;
 		next[firstSymbol | byte] = word ?? run ?? row ?? ended;
 		next[symbols | byte] = run ?? row ?? ended;
-		next[lineEnds | byte] = row ?? (byte === slash && pattern.slashesAfterLineEnds ? lineEnds : ended);
+		next[lineEnds | byte] = row ?? (byte === slash && isO200k ? lineEnds : ended);
 		next[capitals | byte] = word ?? afterWord;
-		next[smallLetters | byte] = word === capitals && pattern.splitsAtCapitals ? ended : (word ?? afterWord);
+		next[smallLetters | byte] = word === capitals && isO200k ? ended : (word ?? afterWord);
 		next[oneDigit | byte] = digit ? twoDigits : ended;
 		next[twoDigits | byte] = digit ? threeDigits : ended;
 		next[contraction | byte] = endedOneBefore;
 		next[contractionOfE | byte] = endedTwoBefore;
 		next[contractionOfL | byte] = endedTwoBefore;
 	}
-	for (const [state, byte, after] of contractions) {
-		next[state | byte] = after;
-		next[state | (byte - 32)] = after;
+	for (const [state, letters, after] of contractions) {
+		for (const byte of Buffer.from(letters)) next[state | byte] = after;
 	}
 	return next.fill(ended, threeDigits, spaces).fill(ended, wholeContraction);
 }
 
-const apostropheCode = 0x27;
-
 // No byte of UTF-8 is: this pattern takes no slashes after the line ends.
 const noSlash = -1;
 
-// V8 reads an imported constant from memory each time, and this one is of the loop.
+// V8 reads imported constants from memory each time, and these are of the loops.
 const inCl100kWord = letter;
+const capital = upper;
+const inO200kWord = letter | mark;
+const beforeSmall = upper | caseless | mark;
+const fromSmall = lower | caseless | mark;
+const inWhite = white;
+const atLineEnd = lineEnd;
+const inSymbols = symbol;
+const inSymbolsWithMarks = symbol | mark;
 
 /**
  * The end of the piece that starts at `start`, as cl100k_base's pattern splits; or `undecided`.
@@ -168,7 +139,7 @@ export function cl100kPieceEnd(bytes: Uint8Array, start: number, limit: number):
 	const first = classAt(bytes, start);
 	if ((first & letter) !== 0) return lettersEnd(bytes, start, limit);
 	if ((first & number) !== 0) return numberEnd(bytes, start, limit);
-	if (bytes[start] === apostropheCode) {
+	if (bytes[start] === apostrophe) {
 		const end = contractionEnd(bytes, start, limit);
 		if (end !== start) return end;
 	}
@@ -189,17 +160,6 @@ function lettersEnd(bytes: Uint8Array, start: number, limit: number): number {
 	return end >= limit ? undecided : end;
 }
 
-const slashCode = 0x2f;
-
-// V8 reads imported constants from memory each time, and these are of the loops.
-const capital = upper;
-
-const inO200kWord = letter | mark;
-
-const beforeSmall = upper | caseless | mark;
-
-const fromSmall = lower | caseless | mark;
-
 /**
  * The end of the piece that starts at `start`, as o200k_base's pattern splits; or `undecided`.
  *
@@ -217,8 +177,8 @@ export function o200kPieceEnd(bytes: Uint8Array, start: number, limit: number): 
 		const next = start + widthAt(bytes, start);
 		const second = classAt(bytes, next);
 		if ((second & inO200kWord) !== 0) return wordEnd(bytes, next, limit);
-		if ((first & symbol) !== 0) return symbolsEnd(bytes, start, limit, slashCode);
-		if ((second & symbol) !== 0 && bytes[start] === 0x20) return symbolsEnd(bytes, next, limit, slashCode);
+		if ((first & symbol) !== 0) return symbolsEnd(bytes, start, limit, slash);
+		if ((second & symbol) !== 0 && bytes[start] === 0x20) return symbolsEnd(bytes, next, limit, slash);
 		if ((second & white) === 0 && second !== 0) return next;
 	}
 	return whiteEnd(bytes, start, limit);
@@ -247,7 +207,7 @@ function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 }
 
 /**
- * What is known of pieces counted before: their own bytes and their counts, in typed arrays of a fixed size. It holds no
+ * Pieces counted before: their own bytes and their counts, in typed arrays of a fixed size. It holds no
  * string and never grows; a count is found only where every byte is the same.
  */
 export interface PieceCache {
@@ -345,7 +305,7 @@ function isPiece(entries: Int32Array, entry: number, view: DataView, start: numb
 	return ((entries[word] as number) ^ (view.getInt32(start + offset, true) & lastWordMask(length - offset))) === 0;
 }
 
-/** Bytes that can be read in words of four, also past the last byte: what stands there is masked off. */
+/** Bytes that can be read in words of four, also past the last byte: the bytes behind it are masked off. */
 export interface PieceBytes {
 	readonly bytes: Uint8Array;
 	readonly view: DataView;
@@ -355,7 +315,6 @@ export interface PieceBytes {
 
 /** The longest piece, in bytes, that `PieceCache` and the hash treat as three words. */
 export const threeWords = 12;
-
 const padding = 16;
 
 export function createPieceBytes(capacity: number): PieceBytes {
@@ -399,23 +358,10 @@ function finish(hash: number): number {
  * function here takes `limit`, the end of the bytes at hand, or `noLimit` once the text ends there.
  */
 export const undecided = -1;
-
 export const noLimit = 2 ** 31 - 1;
 
-/** `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` in any case, which takes in U+017F, the long s. */
-const longestContraction = 3;
-
-// V8 reads imported constants from memory each time, and these are of the loops.
-const inWhite = white;
-
-const atLineEnd = lineEnd;
-
-const inSymbols = symbol;
-
-const inSymbolsWithMarks = symbol | mark;
-
 /** `\p{N}{1,3}` */
-export function numberEnd(bytes: Uint8Array, start: number, limit: number): number {
+function numberEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let end = start;
 	for (let digits = 0; digits < 3; digits++) {
 		if ((classAt(bytes, end) & number) === 0) return end >= limit ? undecided : end;
@@ -425,7 +371,7 @@ export function numberEnd(bytes: Uint8Array, start: number, limit: number): numb
 }
 
 /** `[^\s\p{L}\p{N}]+` and then line ends, and slashes among them where `slash` is that byte. */
-export function symbolsEnd(bytes: Uint8Array, start: number, limit: number, slash: number): number {
+function symbolsEnd(bytes: Uint8Array, start: number, limit: number, slash: number): number {
 	let end = start;
 	for (;;) {
 		while (((byteClasses[bytes[end] as number] as number) & inSymbols) !== 0) end++;
@@ -441,7 +387,7 @@ export function symbolsEnd(bytes: Uint8Array, start: number, limit: number, slas
  * `\s*[\r\n]+|\s+(?!\S)|\s+`: up to the last line end of the run; without one, up to the last character, which is left
  * to what follows it; all of it at the end of the text or where it is one character.
  */
-export function whiteEnd(bytes: Uint8Array, start: number, limit: number): number {
+function whiteEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let end = start;
 	let last = start;
 	let lineEnded = undecided;
@@ -455,22 +401,15 @@ export function whiteEnd(bytes: Uint8Array, start: number, limit: number): numbe
 	return last === start || bytes[end] === endOfBytes ? end : last;
 }
 
-/** The end of the contraction that starts at `start`, or `start` where none does. */
-export function contractionEnd(bytes: Uint8Array, start: number, limit: number): number {
-	if (bytes[start] !== 0x27) return start >= limit ? undecided : start;
-	if (start + longestContraction >= limit) return undecided;
+/** The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at `start`, in any case (U+017F, the long s, too), or `start`. */
+function contractionEnd(bytes: Uint8Array, start: number, limit: number): number {
+	if (bytes[start] !== apostrophe) return start >= limit ? undecided : start;
+	if (start + 3 >= limit) return undecided;
 	const first = bytes[start + 1] as number;
-	switch (first | 0x20) {
-		case 0x73:
-		case 0x74:
-		case 0x6d:
-		case 0x64:
-			return start + 2;
-		case 0x72:
-		case 0x76:
-			return ((bytes[start + 2] as number) | 0x20) === 0x65 ? start + 3 : start;
-		case 0x6c:
-			return ((bytes[start + 2] as number) | 0x20) === 0x6c ? start + 3 : start;
-	}
-	return first === 0xc5 && bytes[start + 2] === 0xbf ? start + 3 : start;
+	const second = bytes[start + 2] as number;
+	const letter = first | 0x20;
+	const after = second | 0x20;
+	if (letter === 0x73 || letter === 0x74 || letter === 0x6d || letter === 0x64) return start + 2;
+	const isDouble = after === 0x65 ? letter === 0x72 || letter === 0x76 : after === 0x6c && letter === 0x6c;
+	return isDouble || (first === 0xc5 && second === 0xbf) ? start + 3 : start;
 }

@@ -1,12 +1,12 @@
-import { isJsonObject } from "../conversation/json.ts";
+import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { CountTokens } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { encodingForModel } from "./encodings.ts";
 import { versionOfClaude } from "./models.ts";
 
-/** Where providers put the number of input tokens, and whether the cached ones stand beside it. */
+/** The names that providers give to input tokens, and to cached ones that are counted beside them. */
 const fields = [
-	// Anthropic, and Bedrock's Converse: what was read from or written to a cache is not part of the number. OpenAI's
+	// Anthropic, and Bedrock's Converse: cached tokens are not part of the number. OpenAI's
 	// Responses and Vercel's AI SDK use the same names for all of it, and have none of the names beside it.
 	{ name: "input_tokens", beside: ["cache_read_input_tokens", "cache_creation_input_tokens"] },
 	{ name: "inputTokens", beside: ["cacheReadInputTokens", "cacheWriteInputTokens"] },
@@ -23,12 +23,10 @@ const fields = [
  * @throws PalimpsestError `invalid_argument` where it holds no such number.
  */
 export function inputTokensOf(usage: unknown): number {
-	if (typeof usage === "object" && usage !== null) {
-		const numbers = usage as Readonly<Record<string, unknown>>;
-		const field = fields.find(({ name }) => Object.hasOwn(numbers, name));
-		const values = field ? [numbers[field.name], ...field.beside.map((name) => numbers[name] ?? 0)] : [];
-		if (values.length > 0 && values.every(isCount)) return values.reduce((sum, value) => sum + value, 0);
-	}
+	const numbers = isJsonObject(usage) ? usage : {};
+	const field = fields.find(({ name }) => Object.hasOwn(numbers, name));
+	const values = field ? [numbers[field.name], ...field.beside.map((name) => numbers[name] ?? 0)] : [];
+	if (field && values.every(isCount)) return values.reduce((sum, value) => sum + value, 0);
 	throw new PalimpsestError(
 		"invalid_argument",
 		"Expected `usage` to hold `input_tokens`, a whole number of tokens, or to be the usage object of an answer by Anthropic, OpenAI, Gemini or Bedrock.",
@@ -39,12 +37,10 @@ function isCount(value: unknown): value is number {
 	return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** A request to a model, with what it carries beside its messages. */
-export interface RequestParts {
+/** A request to a model: its tool schemas, and their tokens as JSON, which are counted already. */
+interface RequestParts {
 	readonly model: string;
-	/** The tool schemas sent along. */
 	readonly tools: unknown;
-	/** Tokens of those schemas as JSON, which are counted already. */
 	readonly toolTokens: number;
 	readonly countTokens: CountTokens;
 }
@@ -62,26 +58,21 @@ const toolPrompts: readonly (readonly [RegExp, number])[] = [
 	[/opus-4-7/, 675],
 ];
 
-/** Those of Claude 4 and 4.1, of 4.5 and 4.6, and of Sonnet 5, which later models are taken to be like. */
-const toolPromptByVersion = { before45: 313, before47: 497, later: 354 } as const;
-
 /**
- * What the model's provider documents that a request costs beside its texts and its messages' delimiters, in tokens;
+ * The documented cost of a request beside its texts and its messages' delimiters, in tokens;
  * 0 where it documents nothing. Negative where function schemas cost less than the JSON that was
  * counted for them. The 3 tokens that prime each reply of OpenAI's models are left to the reserve for the answer.
  */
 export function requestOverhead(request: RequestParts): number {
-	const { model, tools } = request;
-	if (!hasTools(tools)) return 0;
+	const { model, tools, toolTokens, countTokens } = request;
+	if (typeof tools !== "object" || tools === null || Object.keys(tools).length === 0) return 0;
 	const encoding = encodingForModel(model);
-	if (encoding !== undefined) return openaiTools(request, encoding);
-	return /claude/i.test(model) ? anthropicToolPrompt(model) : 0;
-}
-
-function openaiTools({ tools, toolTokens, countTokens }: RequestParts, encoding: string): number {
+	if (encoding === undefined) return /claude/i.test(model) ? anthropicToolPrompt(model) : 0;
 	if (encoding === "o200k_harmony") return 0;
-	const tokens = functionTokens(tools, { countTokens, functionStart: encoding === "cl100k_base" ? 10 : 7 });
-	return tokens === undefined ? 0 : tokens - toolTokens;
+	return (
+		(functionTokens(tools, { countTokens, functionStart: encoding === "cl100k_base" ? 10 : 7 }) ?? toolTokens) -
+		toolTokens
+	);
 }
 
 function anthropicToolPrompt(model: string): number {
@@ -89,15 +80,10 @@ function anthropicToolPrompt(model: string): number {
 	const listed = toolPrompts.find(([part]) => part.test(name))?.[1];
 	if (listed !== undefined) return listed;
 	const version = versionOfClaude(model) ?? Number.POSITIVE_INFINITY;
-	if (version < 4.5) return toolPromptByVersion.before45;
-	return version < 4.7 ? toolPromptByVersion.before47 : toolPromptByVersion.later;
+	// Those of Claude 4 and 4.1, of 4.5 and 4.6, and of Sonnet 5, which later models are taken to be like.
+	if (version < 4.5) return 313;
+	return version < 4.7 ? 497 : 354;
 }
-
-function hasTools(tools: unknown): boolean {
-	return typeof tools === "object" && tools !== null && Object.keys(tools).length > 0;
-}
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
  * Tokens of function schemas as OpenAI's models get them, where all of them are flat: functions whose parameters are no
@@ -128,23 +114,16 @@ export function functionTokens(
 	return tokens;
 }
 
-interface FlatFunction {
-	readonly name: string;
-	readonly description: string;
-	readonly properties: Readonly<Record<string, JsonObject>>;
-}
-
 /** A function as Chat Completions wraps it or as Responses has it. */
-function flatFunction(tool: unknown): FlatFunction | undefined {
+function flatFunction(tool: unknown) {
 	if (!isJsonObject(tool) || tool.type !== "function") return undefined;
 	const { name, description, parameters = {} } = isJsonObject(tool.function) ? tool.function : tool;
-	if (typeof name !== "string" || !isJsonObject(parameters)) return undefined;
-	const { properties = {} } = parameters;
-	if (!isJsonObject(properties)) return undefined;
+	const properties = isJsonObject(parameters) ? (parameters.properties ?? {}) : undefined;
+	if (typeof name !== "string" || !isJsonObject(properties)) return undefined;
 	const isFlat = (property: unknown) =>
 		isJsonObject(property) && ["string", "number", "integer", "boolean"].includes(textOf(property.type));
 	if (!Object.values(properties).every(isFlat)) return undefined;
-	return { name, description: textOf(description), properties: properties as FlatFunction["properties"] };
+	return { name, description: textOf(description), properties: properties as Readonly<Record<string, JsonObject>> };
 }
 
 function textOf(value: unknown): string {

@@ -2,15 +2,17 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createPieceBytes, hashBytes, lastWordMask, type PieceBytes } from "./pieces.ts";
 
-/** The tables that are told apart here; o200k_harmony's is o200k_base's. */
+/** The encodings that have a table of their own; o200k_harmony's is o200k_base's. */
 export type TableName = "o200k_base" | "cl100k_base";
 
 const sizes: Record<TableName, number> = { o200k_base: 199_998, cl100k_base: 100_256 };
-
 const lineFeed = 10;
 
 /** The 6 bits of each character of base64, and 64 for every other byte. */
-const base64Values = readBase64Alphabet();
+const base64Values = new Uint8Array(256).fill(64);
+for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"].entries()) {
+	base64Values[character.charCodeAt(0)] = value;
+}
 
 /**
  * Reads an encoding's table from the files of gpt-tokenizer: some 30 ms for o200k_base.
@@ -32,7 +34,7 @@ export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
 	let rank = 0;
 	let length = 0;
 	for (let at = 0; at < file.length && rank < size; at++) {
-		// What is decoded is shorter than what it stands for, and so never catches up with what is still to be read.
+		// The decoded bytes are shorter than their base64, so that they never overwrite bytes that are still to be read.
 		let bits = 0;
 		let group = 0;
 		for (let value = base64Values[file[at] as number] as number; value < 64; ) {
@@ -51,13 +53,6 @@ export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
 	const tokens = createPieceBytes(length);
 	tokens.bytes.set(file.subarray(0, length));
 	return createTokenTable(tokens, starts);
-}
-
-function readBase64Alphabet(): Uint8Array {
-	const values = new Uint8Array(256).fill(64);
-	const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	for (let value = 0; value < alphabet.length; value++) values[alphabet.charCodeAt(value)] = value;
-	return values;
 }
 
 /**
@@ -84,10 +79,7 @@ export interface TokenTable {
 }
 
 // 18 bits hold the ranks of every table of OpenAI's.
-const rankBits = 18;
-
-const rankMask = (1 << rankBits) - 1;
-
+const rankMask = (1 << 18) - 1;
 const filterMask = (1 << 18) - 1;
 
 /** Builds the table of the tokens whose bytes and starts are given, in the order of their ranks. */

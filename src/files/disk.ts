@@ -1,0 +1,163 @@
+import { createHash, randomUUID } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import path from "node:path";
+
+const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
+// Windows has neither of these two.
+const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
+const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
+
+/** Whether an error says that a file or folder does not exist. */
+export function isAbsent(error: unknown): boolean {
+	return (error as NodeJS.ErrnoException).code === "ENOENT";
+}
+
+/** Turns the error of an absent file into `undefined`; throws any other. */
+export function undefinedIfAbsent(error: unknown): undefined {
+	if (!isAbsent(error)) throw error;
+}
+
+/** The status of a file itself, not of the target of a link; `undefined` if it is absent. */
+export async function statIfThere(file: string): Promise<Stats | undefined> {
+	return lstat(file).catch(undefinedIfAbsent);
+}
+
+/** The names in a folder; none if it is absent. */
+export async function namesIn(folder: string): Promise<string[]> {
+	return (await readdir(folder).catch(undefinedIfAbsent)) ?? [];
+}
+
+/** Does something in a folder. If the folder is absent, makes it and tries again. */
+export async function inFolder<T>(folder: string, act: () => Promise<T>): Promise<T> {
+	// Another process may delete the folder as soon as it is made. One that keeps doing so wins.
+	for (let attempt = 0; attempt < 5; attempt += 1) {
+		try {
+			return await act();
+		} catch (error) {
+			undefinedIfAbsent(error);
+			// On a read-only file system, a recursive `mkdir` fails with ENOENT; one of a single level tells the reason.
+			const made = mkdir(folder, { recursive: true, mode: 0o700 });
+			await made.catch((reason) => undefinedIfAbsent(reason) ?? mkdir(folder, { mode: 0o700 }));
+		}
+	}
+	return act();
+}
+
+/** Opens a new file that only this user may read. */
+export function openNew(file: string, access: number): Promise<FileHandle> {
+	return open(file, O_CREAT | O_EXCL | O_NOFOLLOW | access, 0o600);
+}
+
+/**
+ * Writes a temporary file beside a file that is to be written, which `place` then gives its name, so that the file is there
+ * whole or not at all. Removes the temporary file.
+ */
+export async function putWhole<T>(
+	file: string,
+	write: (handle: FileHandle) => Promise<void>,
+	place: (temporary: string) => Promise<T>,
+): Promise<T> {
+	const temporary = path.join(path.dirname(file), `.palimpsest-${randomUUID()}.tmp`);
+	const handle = await openNew(temporary, O_WRONLY);
+	try {
+		await write(handle).finally(() => handle.close());
+		return await place(temporary);
+	} finally {
+		await rm(temporary, { force: true }).catch(() => {});
+	}
+}
+
+interface FileToPut {
+	readonly file: string;
+	readonly pieces: Iterable<Buffer>;
+	/** Its time, in ms since 1970. */
+	readonly at: number;
+	/** Whether it has to be on the disk before this returns, and not only in the system's memory. */
+	readonly sync: boolean;
+}
+
+/** Writes a file that only this user may read, whole or not at all; replaces an older one. */
+export async function putFile({ file, pieces, at, sync }: FileToPut): Promise<void> {
+	const write = async (handle: FileHandle) => {
+		for (const piece of pieces) await handle.writeFile(piece);
+		await handle.utimes(new Date(at), new Date(at));
+		if (sync) await handle.sync();
+	};
+	await putWhole(file, write, (temporary) => rename(temporary, file));
+}
+
+/** Makes an empty file, whose name is its message, or renews the time of one. */
+export async function putEmptyFile(file: string, at: number): Promise<void> {
+	const handle = await open(file, O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+	await handle.utimes(new Date(at), new Date(at)).finally(() => handle.close());
+}
+
+/** Writes a folder's list of names to the disk, where the system can. */
+export async function syncFolder(folder: string): Promise<void> {
+	try {
+		const handle = await open(folder, O_RDONLY);
+		await handle.sync().finally(() => handle.close());
+	} catch (error) {
+		// Windows opens no folders, and some file systems sync none.
+		const { code = "" } = error as NodeJS.ErrnoException;
+		if (!["ENOENT", "EISDIR", "EPERM", "EACCES", "EINVAL"].includes(code)) throw error;
+	}
+}
+
+/** Opens a regular file for reading; `undefined` if the file does not exist. */
+export async function openToRead(file: string): Promise<FileHandle | undefined> {
+	try {
+		// Without O_NONBLOCK, opening a pipe would wait for a writer.
+		const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+		if ((await handle.stat()).isFile()) return handle;
+		await handle.close();
+		return undefined;
+	} catch (error) {
+		const { code = "" } = error as NodeJS.ErrnoException;
+		if (!["ENOENT", "ELOOP", "EISDIR"].includes(code)) throw error;
+		return undefined;
+	}
+}
+
+const pieceBytes = 1 << 17;
+
+/** The bytes of an open file in pieces; closes it at the end. */
+export async function* piecesOf(handle: FileHandle): AsyncGenerator<Buffer> {
+	try {
+		for (;;) {
+			const { bytesRead, buffer } = await handle.read({ buffer: Buffer.allocUnsafe(pieceBytes) });
+			if (bytesRead === 0) return;
+			yield buffer.subarray(0, bytesRead);
+		}
+	} finally {
+		await handle.close();
+	}
+}
+
+/** Whether a file holds the bytes of a hash. */
+export async function holds(file: string, hash: string): Promise<boolean> {
+	const handle = await openToRead(file);
+	if (handle === undefined) return false;
+	const digest = createHash("sha256");
+	for await (const piece of piecesOf(handle)) digest.update(piece);
+	return digest.digest("hex") === hash;
+}
+
+/** Does something with each item, a few at a time. After a failure it begins nothing new. */
+export async function inParallel<T>(
+	items: readonly T[],
+	atATime: number,
+	act: (item: T) => Promise<void>,
+): Promise<void> {
+	// A generator ends for all workers as soon as one of them leaves its loop.
+	const queue = (function* () {
+		yield* items;
+	})();
+	const worker = async () => {
+		for (const item of queue) await act(item);
+	};
+	const workers = Array.from({ length: Math.min(atATime, items.length) }, worker);
+	const failure = (await Promise.allSettled(workers)).find((one) => one.status === "rejected");
+	if (failure !== undefined) throw failure.reason;
+}
