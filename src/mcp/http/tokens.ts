@@ -13,7 +13,7 @@ export interface Caller {
 	readonly credential: string | undefined;
 }
 
-interface AuthToken {
+export interface AuthToken {
 	/** The principal. Several tokens may have the same one. */
 	readonly name: string;
 	/** SHA-256 of the token, 32 bytes. The token itself is not kept. */
