@@ -2,8 +2,8 @@ import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
 import { resultText, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { outcomeOf } from "./errors.ts";
+import { findIdentifiers } from "./identifiers.ts";
 import type { MaskResultParameters } from "./mask-result.ts";
-import { findIdentifiers } from "./uses.ts";
 
 /**
  * The same parameters, with digests where the policy wants some. A digest depends on its result and on what stands before
