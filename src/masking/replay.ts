@@ -36,13 +36,7 @@ export function replay(
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const view = startView(history);
-	const byUse = mask.selection === "use";
-	const selector = startSelector({
-		history,
-		policy: mask,
-		uses: byUse ? history.uses() : undefined,
-		stale: byUse ? history.stale() : undefined,
-	});
+	const selector = startSelector(history, mask);
 	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;
 	const act = (index: number) => {

@@ -2,8 +2,6 @@ import { addToList } from "../conversation/lists.ts";
 import type { MaskPolicy } from "../policy/schema.ts";
 import { budgetOfSelection, ruleOf } from "./cadence.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
-import type { Staleness } from "./staleness.ts";
-import type { Uses } from "./uses.ts";
 
 /** Least weight of a use that counts: that of a string that three results hold. */
 const leastWeight = 0.3;
@@ -14,22 +12,13 @@ const leastWeight = 0.3;
  * the newest. By use they are those that hold most identifiers of their own for their size and were used last; what is out
  * of date is worth nothing. Candidates are ranked each time; all else takes time in proportion to the history.
  */
-export function startSelector({
-	history,
-	policy,
-	uses,
-	stale,
-}: {
-	readonly history: ReplayHistory;
-	readonly policy: MaskPolicy;
-	/** Needed for the selection by use, as is `stale`. */
-	readonly uses?: Uses | undefined;
-	readonly stale?: readonly (Staleness | undefined)[] | undefined;
-}) {
+export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 	const { results, firstResult, opensTurn } = history;
 	const kept = startKept(history, policy);
 	const budget = budgetOfSelection(policy);
-	const isKept = policy.window_turns <= 0;
+	const byUse = policy.selection === "use";
+	const uses = byUse ? history.uses() : undefined;
+	const stale = byUse ? history.stale() : undefined;
 	const lastUse = new Int32Array(results.length);
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const isAlways = Uint8Array.from(results, ({ toolName }) => (ruleOf(policy, toolName) === "always" ? 1 : 0));
@@ -45,7 +34,7 @@ export function startSelector({
 	let ranked: number[] = [];
 
 	const worth = (place: number) => {
-		if (policy.selection === "age") return place;
+		if (!byUse) return place;
 		const since = stale?.[place];
 		// Most lines of an edited file stay the same, and agents continue to use them.
 		if (since && since.reason !== "edited" && since.from < next) return -1;
@@ -71,7 +60,6 @@ export function startSelector({
 		},
 		/** The results that may be masked now, oldest first. */
 		candidates(): readonly number[] {
-			if (isKept) return [];
 			const released = kept.takeReleased(turns);
 			const isInOrder = (released[0] ?? Number.POSITIVE_INFINITY) > (old.at(-1) ?? -1);
 			for (const place of released) old.push(place);
