@@ -34,7 +34,7 @@ const diffHeader = /^(?:\+\+\+|---) (?:[ab]\/)?([^\n\r\t]{1,1000})/gm;
 /** Most files that are read of a patch. */
 const mostFiles = 1_000;
 
-/** The files that a patch changes, as its headers name them: of `apply_patch`, or of a unified diff. */
+/** The files that a patch changes, by its headers: of `apply_patch`, or of a unified diff. */
 export function patchPaths(patch: string): string[] {
 	if (patch === "") return [];
 	const own = pathsBehind(patchHeader, patch);
