@@ -1,5 +1,5 @@
 import { resultText, type Transcript } from "../conversation/transcript.ts";
-import { findIdentifiers, type Identifier } from "../masking/uses.ts";
+import { findIdentifiers, type Identifier } from "../masking/identifiers.ts";
 
 /** An identifier of the range that the summary does not name. */
 export interface LostIdentifier extends Identifier {

@@ -3,10 +3,10 @@ import type { Edit, InsertEdit, Plan } from "./plan.ts";
 import type { Path } from "./transcript.ts";
 
 /**
- * Applies a plan to a JSON document. Returns a new document in which every value that no edit touches is the very
- * same object as before; the input is never changed, and comes back itself where the plan is empty.
+ * Applies a plan to a JSON document. Returns a new document that shares every value without edits with the input; the input
+ * itself where the plan is empty. The input is never changed.
  *
- * @throws Error where a path of the plan does not exist in the document; a plan made for this document never does.
+ * @throws Error where a path of the plan does not exist in the document.
  */
 export function applyPlan(document: unknown, plan: Plan): unknown {
 	if (plan.length === 0) return document;
@@ -24,7 +24,7 @@ function rebuild(value: unknown, tree: EditTree): unknown {
 
 function rebuildArray(array: readonly unknown[], children: ReadonlyMap<string | number, EditTree>): unknown[] {
 	for (const [index, { edit, children: below }] of children) {
-		// Behind the last item only something can be put.
+		// After the last item only an insert is possible.
 		const isThere = typeof index === "number" && (index in array || (index === array.length && !edit && !below));
 		if (!isThere) throw new Error(`Expected an item ${index} in a list.`);
 	}
@@ -44,7 +44,7 @@ function insertInto(list: unknown[], tree: EditTree | undefined): void {
 }
 
 function rebuildObject(object: Record<string, unknown>, children: ReadonlyMap<string | number, EditTree>): unknown {
-	// Of the same shape as before, which takes less time and room than made anew.
+	// A copy of the same shape takes less time and memory than a new object.
 	const rebuilt: Record<string, unknown> = { ...object };
 	const removed: string[] = [];
 	let found = 0;
@@ -54,28 +54,28 @@ function rebuildObject(object: Record<string, unknown>, children: ReadonlyMap<st
 		if (child.inserts) throw new Error("Expected a list to put a value into.");
 		found += 1;
 		if (child.edit?.kind === "remove") removed.push(key);
-		// A key such as `__proto__` is one of its own here, and stays data.
+		// A key such as `__proto__` is an own property here, and stays data.
 		else rebuilt[key] = rebuild(object[key], child);
 	}
 	if (found !== children.size) throw new Error("Expected a key that is not there.");
 	return removed.length === 0 ? rebuilt : without(rebuilt, removed);
 }
 
+/** Defines own properties, as `fromEntries` does. */
 function without(object: Record<string, unknown>, keys: readonly string[]): unknown {
-	// `fromEntries` defines own properties too.
 	return Object.fromEntries(Object.entries(object).filter(([key]) => !keys.includes(key)));
 }
 
 /** The edits below one value, by the next segment of their paths. */
 export interface EditTree {
-	/** What is done to this value itself. */
+	/** The edit of this value itself. */
 	edit?: Exclude<Edit, InsertEdit>;
-	/** What is put in front of it, in this order. */
+	/** Inserts in front of it, in this order. */
 	inserts?: InsertEdit[];
 	children?: Map<string | number, EditTree>;
 }
 
-/** Sorts the edits of a plan by the values that they stand in, from the root of the document. */
+/** Sorts the edits of a plan by the values that hold them, from the root of the document. */
 export function editTree(plan: Plan): EditTree {
 	const root: EditTree = {};
 	for (const edit of plan) {
@@ -98,31 +98,22 @@ export function editTree(plan: Plan): EditTree {
 
 /** How a format writes a message of plain text, valid for its API or for the program that resumes its sessions. */
 export interface MessageWriter {
-	/** The value of the list of messages that says a text. */
 	readonly message: (given: WrittenMessage) => unknown;
 	/**
-	 * Where the API wants user and assistant in turn: the place of the list of parts within a message, and how a part is
-	 * written, so that a text can be added to a message that is there. Absent where two messages of one role may follow
-	 * each other.
+	 * Where the API refuses two messages of one role in a row: the place of the list of parts within a message, and how a
+	 * part is written, so that a text can be added to an existing message.
 	 */
 	readonly part?: { readonly list: Path; readonly write: (text: string) => unknown };
-	/**
-	 * Where a value of the list of messages holds a list of messages of its own, as the record of a compaction does: its
-	 * place within that value.
-	 */
+	/** Where a value of the list holds messages of its own, such as the record of a compaction: their place in it. */
 	readonly within?: Path;
-	/** Whether messages may be put behind the last one. Those of a recorded session are its program's to write. */
+	/** Whether messages may be added at the end. Only its own program adds them to a recorded session. */
 	readonly appends: boolean;
 }
 
-/** A message to be written. */
 export interface WrittenMessage {
 	readonly role: "user" | "assistant";
 	readonly text: string;
-	/**
-	 * The value in whose place it is put: what ties that to other records (its id, its parent, its time, its session) is
-	 * kept. Absent where the message is a new one.
-	 */
+	/** The value that it replaces, whose links to other records (id, parent, time, session) it keeps. */
 	readonly instead?: unknown;
 }
 

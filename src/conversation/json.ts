@@ -1,4 +1,4 @@
-/** A value that JSON can't hold: one that holds itself, a bigint, or one whose reading throws. What came from JSON never is. */
+/** For a value that JSON cannot hold: one that holds itself, a bigint, or one whose reading throws. */
 export class NotJsonError extends TypeError {
 	override readonly name = "NotJsonError";
 
@@ -18,11 +18,21 @@ export function isJsonObject(value: unknown): value is JsonObject {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The object that a text is as JSON; `undefined` where it is none. */
+export function parseJsonObject(text: string): JsonObject | undefined {
+	if (!text.trimStart().startsWith("{")) return undefined;
+	try {
+		return JSON.parse(text) as JsonObject;
+	} catch {
+		return undefined;
+	}
+}
+
 /**
- * A value as compact JSON, as `JSON.stringify` writes it, at any depth: `JSON.stringify` overflows the stack some thousand
- * levels down, where `JSON.parse` has no bound. Empty for a value that JSON cannot express, such as `undefined`.
+ * A value as compact JSON, as `JSON.stringify` writes it, but at any depth: `JSON.stringify` overflows the stack some
+ * thousand levels down. Empty for a value that JSON cannot express, such as `undefined`.
  *
- * @throws NotJsonError for a value that did not come from JSON: one that holds itself, a bigint.
+ * @throws NotJsonError for a value that did not come from JSON.
  */
 export function compactJson(value: unknown): string {
 	try {
@@ -34,7 +44,7 @@ export function compactJson(value: unknown): string {
 }
 
 /**
- * `JSON.stringify`, with an error of our own for a value that did not come from JSON.
+ * `JSON.stringify`, with a NotJsonError for a value that did not come from JSON.
  *
  * @throws NotJsonError; and whatever reading a property throws.
  */
@@ -88,17 +98,17 @@ function stringifyDeep(root: unknown): string {
 	return pieces.join("");
 }
 
-/** Whether JSON can express a value. What it cannot is left out of objects, and is null in lists. */
+/** Whether JSON can express a value. Others are left out of objects and are null in lists. */
 function isWritten(value: unknown): boolean {
 	return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
 }
 
-/** Levels that are gone through without looking for rings, past any conversation's own nesting. */
+/** Levels that are visited without looking for rings: more than any conversation has. */
 const shallow = 100;
 
 /**
- * Goes through a value that a program has made, before anything is done with it: one that holds itself would be read without
- * end. What JSON leaves out (`undefined`, functions) is let through. Takes time in proportion to the value.
+ * Checks a value that a program made, since one that holds itself would be read without end. Lets through what JSON
+ * leaves out (`undefined`, functions).
  *
  * @throws NotJsonError for a value that holds itself, a bigint, or a property whose reading throws.
  */
@@ -123,13 +133,13 @@ function visit(value: unknown, depth: number): void {
 	}
 }
 
-/** What JSON writes in the place of a value, such as a text for a date. */
+/** The value that JSON writes for an object, such as a text for a date. */
 function asWritten(value: object): unknown {
 	const { toJSON } = value as { readonly toJSON?: unknown };
 	return typeof toJSON === "function" ? toJSON.call(value, "") : value;
 }
 
-/** Without a call for each level, and with a look for rings. */
+/** Visits without recursion, and looks for rings. */
 function visitDeep(root: object): void {
 	const above = new Set<object>();
 	const checked = new Set<object>();
@@ -154,8 +164,8 @@ function visitDeep(root: object): void {
 }
 
 /**
- * Whether a value is what reading JSON gives: lists without holes and objects of no class, without accessors. Members that
- * are `undefined` are let through. Asked once something has gone wrong, since it takes long.
+ * Whether a value could come from reading JSON: lists without holes and objects without class or accessors. Members that
+ * are `undefined` are let through. Call it only once something has failed: it is slow.
  */
 export function isPlainJson(root: unknown): boolean {
 	const open = [root];

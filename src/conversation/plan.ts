@@ -1,65 +1,49 @@
 import type { Path } from "./transcript.ts";
 
-/** A plan in the making: edits of several strategies, none overlapping another. */
-export interface Draft {
-	/** Adds an edit unless an earlier one settles that part already; tells whether it was added. */
-	readonly add: (edit: Edit) => boolean;
-	/** The edits so far, by message, oldest first. */
-	readonly plan: () => Plan;
-	/** Size of each message with the edits made so far; follows them. */
-	readonly sizes: () => readonly Size[];
-	/** What the edits made so far save. */
-	readonly saved: () => Size;
-}
-
 /**
- * Starts a plan over messages of the given sizes. A dropped message takes its other edits with it; a placeholder takes
- * the place of truncations inside its content where it is smaller than what they leave, never the other way round.
+ * Starts a plan over messages of the given sizes, to which several strategies add edits that do not overlap. A dropped
+ * message takes its other edits with it; a placeholder takes the place of truncations inside its content where it is
+ * smaller than what they leave, never the other way round.
  */
-export function startDraft(before: readonly Size[]): Draft {
+export function startDraft(before: readonly Size[]) {
 	const byMessage: (readonly Edit[] | undefined)[] = before.map(() => undefined);
 	const sizes = [...before];
 	const saved = startSum();
 
-	/** Puts edits in the place of those that a message had. */
-	function settle(message: number, edits: readonly Edit[]): true {
+	function setEdits(message: number, edits: readonly Edit[]): true {
 		byMessage[message] = edits;
-		const was = sizes[message];
-		const original = before[message];
-		if (!was || !original) return true;
-		const is = sizeAfter(original, edits);
-		sizes[message] = is;
-		saved.add(was);
-		saved.subtract(is);
+		const [original, current] = [before[message], sizes[message]];
+		if (!original || !current) return true;
+		const after = sizeAfter(original, edits);
+		sizes[message] = after;
+		addDifference(saved, current, after);
 		return true;
 	}
 
 	return {
-		add(edit) {
+		/** Adds an edit unless an earlier one covers that part already; tells whether it was added. */
+		add(edit: Edit): boolean {
 			const present = byMessage[edit.message];
-			if (!present) return settle(edit.message, [edit]);
+			if (!present) return setEdits(edit.message, [edit]);
 			if (edit.reason === "drop") {
-				// What drops a message stands alone there, so that the first edit tells.
-				return settle(edit.message, present[0]?.reason === "drop" ? [...present, edit] : [edit]);
+				// Other edits of a dropped message go, so that its first edit tells that it is dropped.
+				return setEdits(edit.message, present[0]?.reason === "drop" ? [...present, edit] : [edit]);
 			}
 			if (present.some((one) => one.reason === "drop")) return false;
 			const overlapping = present.filter((one) => overlap(one.path, edit.path));
 			if (overlapping.some((one) => one.reason === edit.reason || edit.reason === "truncate")) return false;
 			if (overlapping.length > 0 && savedBy([edit]) <= savedBy(overlapping)) return false;
-			return settle(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
+			return setEdits(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
 		},
-		plan() {
-			const plan: Edit[] = [];
-			for (let message = 0; message < byMessage.length; message += 1) {
-				const edits = byMessage[message];
-				if (edits) for (let index = 0; index < edits.length; index += 1) plan.push(edits[index] as Edit);
-			}
-			return plan;
-		},
-		sizes: () => sizes,
+		/** The edits so far, by message, oldest first. */
+		plan: (): Plan => byMessage.flatMap((edits) => edits ?? []),
+		/** Size of each message with the edits so far. */
+		sizes: (): readonly Size[] => sizes,
 		saved: saved.total,
 	};
 }
+
+export type Draft = ReturnType<typeof startDraft>;
 
 function sizeAfter(before: Size, edits: readonly Edit[]): Size {
 	if (edits[0]?.reason === "drop") return noSize;
@@ -73,7 +57,7 @@ function sizeAfter(before: Size, edits: readonly Edit[]): Size {
 	return { chars, tokens, fixed };
 }
 
-/** What edits save: tokens, or characters where they stand in a copy that costs none. */
+/** Tokens that edits save, or characters where they stand in a copy that costs no tokens. */
 function savedBy(edits: readonly Edit[]): number {
 	const key = edits[0]?.unsent ? "chars" : "tokens";
 	return edits.reduce((sum, edit) => sum + edit.before[key] - edit.after[key], 0);
@@ -85,47 +69,26 @@ function overlap(a: Path, b: Path): boolean {
 	return true;
 }
 
-/** What the edits of a plan come to, all together. Sizes leave out what is sent to no model. */
-export interface PlanTotals {
-	/** What the edits take away less what they put in. */
-	readonly saved: Size;
-	/** The same of those that stand in a message. */
-	readonly savedInMessages: Size;
-	/** The first message with such an edit; `undefined` where there is none. */
-	readonly firstMessage: number | undefined;
-	/** Characters that results lost. */
-	readonly resultChars: number;
-	/** Messages that go, each once. */
-	readonly gone: readonly number[];
-	/** Messages that were not there before. */
-	readonly added: number;
-	readonly dropped: { readonly messages: number; readonly before: Size };
-	readonly summarised: { readonly messages: number; readonly before: Size; readonly after: Size };
-	/** Results masked and the edits that do it, with the characters of what these take out and put in. */
-	readonly masked: {
-		readonly results: number;
-		readonly edits: number;
-		readonly charsBefore: number;
-		readonly charsAfter: number;
-	};
-	/** Results truncated, and the edits that do it. */
-	readonly truncated: { readonly results: number; readonly edits: readonly Edit[] };
-}
-
-/** Sums up a plan in one pass. The edits of a result stand side by side in it, and so do those that drop a message. */
-export function totalsOf(plan: Plan): PlanTotals {
+/**
+ * Sums up a plan in one pass. Sizes leave out what is sent to no model. The edits of a result stand side by side in a plan,
+ * and so do those that drop a message.
+ */
+export function totalsOf(plan: Plan) {
 	const [saved, savedElsewhere] = [startSum(), startSum()];
+	/** The first message with an edit of what is sent. */
 	let firstMessage: number | undefined;
+	/** Characters that results lost. */
 	let resultChars = 0;
+	/** Messages that were not there before. */
 	let added = 0;
+	/** Messages that go, each once. */
 	const gone: number[] = [];
 	const dropped = { messages: 0, before: startSum() };
 	const summarised = { messages: new Set<number>(), before: startSum(), after: startSum() };
 	const masked = { results: 0, edits: 0, charsBefore: 0, charsAfter: 0 };
 	const truncated = { results: 0, edits: [] as Edit[] };
 	const last: { dropped: number; masked: unknown; truncated: unknown } = { dropped: -1, masked: plan, truncated: plan };
-	for (let index = 0; index < plan.length; index += 1) {
-		const edit = plan[index] as Edit;
+	for (const edit of plan) {
 		const { kind, reason, message, before, after, result, unsent } = edit;
 		if (kind === "insert" ? edit.inserts === "message" : kind === "replace" && reason === "summary") added += 1;
 		switch (reason) {
@@ -195,10 +158,8 @@ function addDifference(sum: SizeSum, before: Size, after: Size): void {
 	sum.subtract(after);
 }
 
-/** The size of nothing. */
 export const noSize: Size = { chars: 0, tokens: 0 };
 
-/** Two sizes together. */
 export function addSizes(a: Size, b: Size): Size {
 	const chars = a.chars + b.chars;
 	const tokens = a.tokens + b.tokens;
@@ -206,7 +167,6 @@ export function addSizes(a: Size, b: Size): Size {
 	return { chars, tokens, fixed: (a.fixed ?? 0) + (b.fixed ?? 0) };
 }
 
-/** What is left of a size without another. */
 export function subtractSizes(a: Size, b: Size): Size {
 	// Never 0 times -1: one -0 makes V8 keep the numbers of all sizes in objects of their own.
 	const chars = a.chars - b.chars;
@@ -215,60 +175,31 @@ export function subtractSizes(a: Size, b: Size): Size {
 	return { chars, tokens, fixed: (a.fixed ?? 0) - (b.fixed ?? 0) };
 }
 
-/** A sum of many sizes, taken up one by one. */
-export interface SizeSum {
-	readonly add: (size: Size) => void;
-	readonly subtract: (size: Size) => void;
-	readonly total: () => Size;
-}
-
-/** Starts a sum from a size. */
-export function startSum(from: Size = noSize): SizeSum {
+/** Starts a sum of sizes, which changes in place. */
+export function startSum(from: Size = noSize) {
 	let { chars, tokens, fixed = 0 } = from;
 	return {
-		add(size) {
+		add(size: Size): void {
 			chars += size.chars;
 			tokens += size.tokens;
 			fixed += size.fixed ?? 0;
 		},
-		subtract(size) {
+		subtract(size: Size): void {
 			chars -= size.chars;
 			tokens -= size.tokens;
 			fixed -= size.fixed ?? 0;
 		},
-		total: () => ({ chars, tokens, fixed }),
+		total: (): Size => ({ chars, tokens, fixed }),
 	};
 }
 
-/** Whether an edit takes its message out of the conversation: it is dropped, or a summary stands for it. */
+export type SizeSum = ReturnType<typeof startSum>;
+
+/** Whether an edit takes its message out of the conversation: it is dropped, or replaced by a summary. */
 export function takesMessageOut({ reason, kind }: Edit): boolean {
 	return reason === "drop" || (reason === "summary" && kind !== "insert");
 }
 
-/**
- * Remembers the sizes of parts of a transcript while these are held: they never change once they are read, and several
- * steps of a call measure them.
- */
-export function rememberSize<Part extends object, Meter extends object>(
-	measure: (part: Part, meter: Meter) => Size,
-): (part: Part, meter: Meter) => Size {
-	const byMeter = new WeakMap<Meter, WeakMap<Part, Size>>();
-	return (part, meter) => {
-		let sizes = byMeter.get(meter);
-		if (!sizes) {
-			sizes = new WeakMap();
-			byMeter.set(meter, sizes);
-		}
-		let size = sizes.get(part);
-		if (!size) {
-			size = measure(part, meter);
-			sizes.set(part, size);
-		}
-		return size;
-	};
-}
-
-/** Why an edit is made. */
 export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink" | "summary" | "append";
 
 /** Size of a text before or after an edit. */
@@ -281,16 +212,8 @@ export interface Size {
 	readonly fixed?: number;
 }
 
-/** The tool result that an edit concerns. */
-export interface EditedResult {
-	readonly toolCallId: string | undefined;
-	/** The tool's name as the call gave it, untrusted; `undefined` where unknown. */
-	readonly toolName: string | undefined;
-}
-
-/** What an edit takes out, in the form in which it is archived. */
+/** An original in the form in which it is archived. */
 export interface TakenOut {
-	/** The reference that stands in its place. */
 	readonly ref: string;
 	/** The text of a result or a cut text; of an image or a document, its JSON. */
 	readonly text: string;
@@ -304,19 +227,20 @@ interface EditBase {
 	readonly reason: EditReason;
 	/** Index of the message that it stands in; -1 where it stands in a record that is no message. */
 	readonly message: number;
-	/** Set on edits of what is sent to no model, so that no total counts it: a second copy, a message compacted away. */
+	/** Set on edits of what is sent to no model, so that no total counts them: a second copy, a message compacted away. */
 	readonly unsent?: true;
 	readonly before: Size;
 	readonly after: Size;
-	readonly result?: EditedResult;
-	/** Set where what stood there is to be archived before the edit is made. */
+	/** The tool result that it changes; the tool's name is untrusted. */
+	readonly result?: { readonly toolCallId: string | undefined; readonly toolName: string | undefined };
+	/** The original to archive before the edit is made. */
 	readonly takenOut?: TakenOut | undefined;
 }
 
-/** Puts another value in the place of a tool result's text, of its whole content, or of a record's tie to another. */
+/** Replaces a tool result's text, its whole content, or a record's link to another. */
 export interface ReplaceEdit extends EditBase {
 	readonly kind: "replace";
-	/** A string, or what a format writes in the place of a whole content or of a media part. */
+	/** A string, or the JSON value that a format writes for a whole content or a media part. */
 	readonly replacement: unknown;
 }
 
@@ -325,7 +249,7 @@ export interface RemoveEdit extends EditBase {
 	readonly kind: "remove";
 }
 
-/** Puts a new value into a list: a message, or a part of one. */
+/** Puts a new message, or a part of one, into a list. */
 export interface InsertEdit extends EditBase {
 	readonly kind: "insert";
 	/**
@@ -337,8 +261,7 @@ export interface InsertEdit extends EditBase {
 	readonly inserts: "message" | "part";
 }
 
-/** One change of the document. */
 export type Edit = ReplaceEdit | RemoveEdit | InsertEdit;
 
-/** What is to be done to a document: edits whose paths do not overlap. */
+/** The changes to make in a document: edits whose paths do not overlap. */
 export type Plan = readonly Edit[];

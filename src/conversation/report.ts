@@ -1,17 +1,11 @@
 import type { Prices } from "../policy/schema.ts";
 import { exactScale, likelyTokens, type Measurement, scaleTokens, type TokenScale } from "./measure.ts";
 import { type Plan, startSum, subtractSizes, totalsOf } from "./plan.ts";
-import { type Message, type Path, resultCharacters, type Transcript, valueAt } from "./transcript.ts";
+import { type Path, resultCharacters, type Transcript, valueAt } from "./transcript.ts";
 import { pairResults, toolTurns } from "./turns.ts";
 
-interface BeforeAfter {
-	readonly before: number;
-	readonly after: number;
-}
-
-/** What a plan does to a conversation, in numbers. Characters are UTF-16 code units. */
+/** The effect of a plan on a conversation, in numbers. Characters are UTF-16 code units. */
 export interface Report {
-	/** The wire format that the conversation was read as. */
 	readonly format: string;
 	/** Whether anything differs from the input. */
 	readonly changed: boolean;
@@ -27,13 +21,17 @@ export interface Report {
 	readonly tool_chars: BeforeAfter;
 	/** Tokens, by the best guess where the model's own are not counted. */
 	readonly tokens: BeforeAfter;
-	/** Least and most tokens that it may have as it is answered; both `tokens.after` where they are exact. */
+	/** The least and the most tokens after; both `tokens.after` where they are exact. */
 	readonly band: { readonly low: number; readonly high: number };
-	/** What a reader of the numbers should know, in English sentences. */
+	/** English sentences for the reader of the numbers. */
 	readonly notes: readonly string[];
 }
 
-/** Folds a plan into a report; `scale` says what the model makes of a token. */
+interface BeforeAfter {
+	readonly before: number;
+	readonly after: number;
+}
+
 export function reportOf(
 	transcript: Transcript,
 	{ total }: Measurement,
@@ -43,7 +41,9 @@ export function reportOf(
 	const { saved, masked, truncated, dropped, gone, added, resultChars } = totalsOf(plan);
 	const after = subtractSizes(total, saved);
 	const { tokens: tokensAfter, ...band } = scaleTokens(after, scale);
-	const chars = resultCharactersOf(transcript.messages);
+	const chars = transcript.messages.map(({ sent, results }) =>
+		sent === false ? 0 : results.reduce((sum, result) => sum + resultCharacters(result), 0),
+	);
 	const toolCharsBefore = chars.reduce((sum, one) => sum + one, 0);
 	let toolCharsKept = toolCharsBefore;
 	for (const message of gone) toolCharsKept -= chars[message] ?? 0;
@@ -64,14 +64,7 @@ export function reportOf(
 	};
 }
 
-/** Characters of the results of each message that is sent. */
-function resultCharactersOf(messages: readonly Message[]): readonly number[] {
-	return messages.map(({ sent, results }) =>
-		sent === false ? 0 : results.reduce((sum, result) => sum + resultCharacters(result), 0),
-	);
-}
-
-/** What a reader of any report on a conversation should know. */
+/** Notes for every report on a conversation. */
 export function notesOn(transcript: Transcript): string[] {
 	if (transcript.messages.some((message) => message.calls.length > 0 || message.results.length > 0)) return [];
 	return [
@@ -79,14 +72,14 @@ export function notesOn(transcript: Transcript): string[] {
 	];
 }
 
-/** A name that may stand in a note: anything else could be text of the conversation. */
+/** A role that a note may name: anything else could be text of the conversation. */
 const plainRole = /^[\w.:-]{1,40}$/;
 
 const mostRolesListed = 8;
 
 /**
- * A note on the roles that no format defines, in the order in which they come. Their messages are counted, and nothing in
- * them is masked or truncated, so a role that is only misspelled is easily overlooked.
+ * A note on the roles that no format defines, in the order in which they come: their messages are counted but never masked
+ * or truncated, so a misspelled role is easily overlooked.
  */
 export function notesOnRoles(document: unknown, { messages }: Transcript): string[] {
 	const counts = new Map<string, number>();
@@ -103,7 +96,7 @@ export function notesOnRoles(document: unknown, { messages }: Transcript): strin
 	];
 }
 
-/** The role that a message says, in the message itself or in the record around it. */
+/** The role that a message names, itself or in the record around it. */
 function roleAt(document: unknown, path: Path): string | undefined {
 	const value = valueAt(document, path) as Record<string, unknown> | null | undefined;
 	const holders = [value, value?.message, value?.payload] as (Record<string, unknown> | null | undefined)[];
@@ -112,26 +105,26 @@ function roleAt(document: unknown, path: Path): string | undefined {
 	return plainRole.test(role as string) ? JSON.stringify(role) : "one that is no plain word";
 }
 
-/** How the engine names originals that the shell will archive. Absent where nothing is archived. */
+/** How the engine names originals that are archived. Absent where nothing is archived. */
 export interface Archiving {
-	/** The reference of a text: the same for the same text, known before anything is stored. */
+	/** The reference of a text, before it is stored: the same for the same text. */
 	readonly refOf: (text: string) => string;
 	/** The JSON of the value at a path of the document. */
 	readonly jsonAt: (path: Path) => string;
 }
 
 /**
- * What a plan costs and saves where the provider caches the prompt, held against sending the conversation as it came,
+ * The cost and the saving of a plan where the provider caches the prompt, compared with sending the conversation unchanged,
  * all of it read from the cache. Tokens by the best guess.
  */
 export interface Economics {
 	/** Index of the first message that differs from the input; `null` where none does. */
 	readonly first_changed_message: number | null;
-	/** Tokens before it: what the provider still finds in its cache. */
+	/** Tokens before it, which the provider still has in its cache. */
 	readonly prefix_kept_tokens: number;
-	/** Tokens from it on, after the edits: what the provider writes to its cache anew. */
+	/** Tokens from it on, after the edits, which the provider writes to its cache again. */
 	readonly rewritten_tokens: number;
-	/** Tokens that this call and each after it is sent less; below 0 where more was put in than taken out. */
+	/** Tokens that this call and each later one saves; below 0 where more was put in than taken out. */
 	readonly saved_tokens_per_call: number;
 	/**
 	 * Calls after which the savings have paid for the rewriting: `rewritten × (cache_write − cache_read) ÷ (saved ×
@@ -140,7 +133,6 @@ export interface Economics {
 	readonly calls_to_break_even: number | null;
 }
 
-/** Works out the economics of a plan from the sizes of the messages before it. */
 export function economicsOf(
 	plan: Plan,
 	{
@@ -153,18 +145,17 @@ export function economicsOf(
 	const { savedInMessages: saved, firstMessage } = totalsOf(plan);
 	const first = firstMessage ?? messages.length;
 	const rest = startSum();
-	for (let index = first; index < messages.length; index += 1) rest.add(messages[index] as (typeof messages)[number]);
+	for (const size of messages.slice(first)) rest.add(size);
 	const prefix = startSum(total);
 	prefix.subtract(rest.total());
 	rest.subtract(saved);
 	const tokens = {
-		kept: likelyTokens(prefix.total(), scale),
 		rewritten: likelyTokens(rest.total(), scale),
 		saved: likelyTokens(saved, scale),
 	};
 	return {
 		first_changed_message: firstMessage ?? null,
-		prefix_kept_tokens: tokens.kept,
+		prefix_kept_tokens: likelyTokens(prefix.total(), scale),
 		rewritten_tokens: tokens.rewritten,
 		saved_tokens_per_call: tokens.saved,
 		calls_to_break_even: firstMessage === undefined ? null : callsToBreakEven(tokens, prices),

@@ -1,19 +1,16 @@
+import { addToList } from "./lists.ts";
 import type { Message, ToolCall, ToolResult, Transcript } from "./transcript.ts";
 
 /**
- * Where the arguments of a message's calls stand in what is counted of it: for each call the index in `counted`, or
- * `undefined` where the format counts the call otherwise (as an item that is opaque, or not at all). Formats count a
- * call as its name, then its arguments, in the order of the calls. Takes time in proportion to the message.
+ * For each call of a message, the index of its arguments in `counted`; `undefined` where the format counts the call otherwise
+ * (as an opaque item, or not at all). Formats count a call as its name, then its arguments, in the order of the calls.
  */
 export function locateCallArguments({ calls, counted }: Message): readonly (number | undefined)[] {
 	const places = new Array<number | undefined>(calls.length).fill(undefined);
 	if (calls.length === 0) return places;
 	const byName = new Map<string, number[]>();
 	for (let call = calls.length - 1; call >= 0; call -= 1) {
-		const name = calls[call]?.name ?? "";
-		const known = byName.get(name);
-		if (known) known.push(call);
-		else byName.set(name, [call]);
+		addToList(byName, calls[call]?.name ?? "", call);
 	}
 	let nextCall = 0;
 	for (let index = 0; index + 1 < counted.length; index += 1) {
@@ -28,20 +25,20 @@ export function locateCallArguments({ calls, counted }: Message): readonly (numb
 	return places;
 }
 
-/** The arguments of each call of a message as the format counts them: JSON, or the text of a call that takes free text. */
+/** The arguments of each call as the format counts them: JSON, or free text. */
 export function callArguments(message: Message): readonly (string | undefined)[] {
 	return locateCallArguments(message).map((place) => (place === undefined ? undefined : message.counted[place]));
 }
 
 /** Messages that must go or stay together: a message with calls and all its results, or one plain message. */
 export interface MessageGroup {
-	/** Indexes of its messages, ascending. */
+	/** Ascending indexes. */
 	readonly messages: readonly number[];
 }
 
 /**
- * Splits a conversation into groups, oldest first by their first message. Results are grouped by pairing; a tool
- * message whose results have no id goes with the nearest preceding message that made calls, since an API reads it so.
+ * Splits a conversation into groups, oldest first by their first message. Results are grouped by pairing; a tool message
+ * whose results have no id belongs to the nearest earlier message with calls, as an API reads it.
  */
 export function groupMessages({ messages }: Transcript, paired: readonly PairedResult[]): readonly MessageGroup[] {
 	const parents = messages.map((_, index) => index);
@@ -65,7 +62,8 @@ export function groupMessages({ messages }: Transcript, paired: readonly PairedR
 	let latestCaller: number | undefined;
 	messages.forEach((message, index) => {
 		if (message.calls.length > 0) latestCaller = index;
-		if (isPositional(message) && latestCaller !== undefined) join(index, latestCaller);
+		const isPositional = message.results.some(({ callId }) => callId === undefined);
+		if (isPositional && latestCaller !== undefined) join(index, latestCaller);
 	});
 
 	const groupOf: number[] = [];
@@ -81,14 +79,10 @@ export function groupMessages({ messages }: Transcript, paired: readonly PairedR
 	return groups;
 }
 
-function isPositional({ results }: Message): boolean {
-	return results.some((result) => result.callId === undefined);
-}
-
 /** A tool result with the call that it answers. */
 export interface PairedResult {
 	readonly result: ToolResult;
-	/** Index of the message that holds the result. */
+	/** Index of the message of the result. */
 	readonly message: number;
 	/** Index of the message that made the call; `undefined` for an orphan. */
 	readonly caller: number | undefined;
@@ -97,8 +91,8 @@ export interface PairedResult {
 }
 
 /**
- * Pairs each result with its call, in order of appearance. A result belongs to the nearest preceding message that
- * makes a call with its id, since real conversations reuse ids; a map from id to first call would mislabel them.
+ * Pairs each result with its call, in order of appearance. A result belongs to the nearest earlier message with a call of
+ * its id: real conversations reuse ids.
  */
 export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	const known = pairings.get(messages);
@@ -117,18 +111,17 @@ export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	return paired;
 }
 
-// A transcript never changes once it is read, and every step of a call asks for its pairs.
+// A transcript never changes, and every step of an operation asks for its pairs.
 const pairings = new WeakMap<readonly Message[], readonly PairedResult[]>();
 
 /**
- * Indexes of the messages that are tool turns: assistant messages with at least one tool call that has an id
+ * Indexes of the tool turns: assistant messages with at least one tool call that has an id
  * (docs/specs/observation-masking.md#tool-turns). Parallel calls are one turn.
  */
 export function toolTurns({ messages }: Transcript): readonly number[] {
 	return messages.flatMap((message, index) => (isToolTurn(message) ? [index] : []));
 }
 
-/** Whether a message is a tool turn. */
 export function isToolTurn(message: Message): boolean {
 	return message.role === "assistant" && message.calls.some((call) => call.id !== undefined);
 }

@@ -1,9 +1,9 @@
 import { type EditTree, editTree, equalsJson } from "./apply.ts";
 import { compactJson, isJsonObject } from "./json.ts";
+import { groupBy } from "./lists.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
 import { type Edit, type InsertEdit, type Plan, takesMessageOut } from "./plan.ts";
 import {
-	childPath,
 	editablePaths,
 	isListed,
 	jsonPointer,
@@ -17,7 +17,7 @@ import {
 } from "./transcript.ts";
 import { pairResults } from "./turns.ts";
 
-/** The promises that every result keeps, whoever planned it. */
+/** The promises that every result keeps. */
 export type KeptPromise =
 	| "only_tool_results_edited"
 	| "system_messages_kept"
@@ -35,42 +35,40 @@ export interface Violation {
 	readonly detail: string;
 }
 
-/** A document and the transcript read from it. */
-export interface ReadDocument {
+interface ReadDocument {
 	readonly document: unknown;
 	readonly transcript: Transcript;
 }
 
-/** What the verifier is given beside the documents. */
-export interface VerifyParameters {
+interface VerifyParameters {
 	readonly plan: Plan;
 	/** Path of the list of messages or records. */
 	readonly base: Path;
 	readonly countTokens: CountTokens;
-	/** Recognises the places that link a record to another one. They may change where records are removed. */
+	/** Recognises the places that link one record to another. They may change where records are removed. */
 	readonly isLink?: (path: Path) => boolean;
-	/** The ids of all calls that anything in the written list answers, as `Format.answeredCalls` finds them. */
+	/** The ids of all calls that have an answer in the written list, as `Format.answeredCalls` finds them. */
 	readonly answeredCalls?: readonly string[];
-	/** Set where an external strategy rewrote the list. It may replace any value; by this meter nothing may grow. */
+	/** Set where an external strategy rewrote the list: it may replace any value, but the total by this meter may not grow. */
 	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
 }
 
 /**
- * Checks what was written against the promises, for our own edits, for summaries and for the rewrites of external
- * strategies. Both documents are read as a whole. Returns nothing where every promise holds.
+ * Checks a written document against the promises, whoever planned its edits: this engine, a summary or an external
+ * strategy. Returns nothing where every promise holds.
  */
 export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
 	const violations: Violation[] = [];
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
-	const trace = compareDocuments({ before, after, ...parameters, report });
-	const check: Check = { before, after, ...parameters, trace, report };
-	verifyTargets({ ...check, messages: before.transcript.messages, isRewrite: check.rewrite !== undefined });
+	const given = { before, after, ...parameters, report };
+	const check: Check = { ...given, trace: compareDocuments(given) };
+	verifyTargets(check);
 	verifySizes(check);
 	verifyMessages(check);
 	verifySystem(check);
-	const [were, are] = [exchangesIn(before.transcript), exchangesIn(after.transcript)];
-	verifyCalls(check, were.calls, are);
-	verifyResults(check, were, are);
+	const [callsBefore, callsAfter] = [exchangesIn(before.transcript), exchangesIn(after.transcript)];
+	verifyCalls(check, callsBefore.calls, callsAfter);
+	verifyResults(check, callsBefore, callsAfter);
 	if (check.rewrite) {
 		verifyNothingMoved(check);
 		verifyStart(check);
@@ -85,7 +83,52 @@ interface Check extends VerifyParameters {
 	readonly report: (promise: KeptPromise, detail: string) => unknown;
 }
 
-/** Edits make the conversation smaller, as they claim and as the written document is measured. */
+/** Each edit goes to a place that its reason allows. */
+function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): void {
+	const { messages } = before.transcript;
+	const targets = targetsOf(messages, plan);
+	const removesValues = plan.some(({ kind }) => kind === "remove");
+	for (const edit of plan) {
+		const { kind, reason, path, message } = edit;
+		const pointer = jsonPointer(path);
+		if (kind === "insert") {
+			if (!isInsertable(edit, messages[message], base)) report("inserted_as_planned", pointer);
+		} else if (reason === "relink") {
+			if (removesValues && isLink?.(path)) continue;
+			report("only_tool_results_edited", `${pointer} links to no removed record`);
+		} else {
+			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
+			const isRewritten = rewrite && target === "message" && isListed(path, base);
+			if (isRewritten || targets.has(`${target} ${message} ${pointer}`)) continue;
+			report("only_tool_results_edited", `${pointer} is no ${target}`);
+		}
+	}
+}
+
+/** The places in the edited messages that may be edited, each as its kind, its message and its pointer. */
+function targetsOf(messages: readonly Message[], plan: Plan): ReadonlySet<string> {
+	const targets = new Set<string>();
+	for (const index of new Set(plan.map(({ message }) => message))) {
+		const { paths = [], thinking = [], results = [] }: Partial<Message> = messages[index] ?? {};
+		const add = (target: string, path: Path) => targets.add(`${target} ${index} ${jsonPointer(path)}`);
+		for (const path of paths) add("message", path);
+		for (const { path } of thinking) add("reasoning block", path);
+		for (const path of results.flatMap(editablePaths)) add("tool result", path);
+	}
+	return targets;
+}
+
+/** A message goes into the list of messages; a part goes into a user message or behind the assistant's own words. */
+function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | undefined, base: Path): boolean {
+	if (reason !== "summary" && reason !== "append") return false;
+	if (inserts === "message") return isListed(path, base);
+	const isOwn = message?.role === "user" || (message?.role === "assistant" && reason === "append");
+	return (
+		isOwn && message.paths.some((place) => place.length < path.length && samePath(place, path.slice(0, place.length)))
+	);
+}
+
+/** Edits make the conversation smaller, by their own sizes and by a measurement of the written document. */
 function verifySizes({ before, after, plan, countTokens, rewrite, trace, report }: Check): void {
 	const expectAtMost = (most: number, tokens: number, where: string) => {
 		if (tokens > most) report("every_edit_shrinks", `${where}: ${tokens} tokens, expected at most ${most}`);
@@ -110,7 +153,7 @@ function verifySizes({ before, after, plan, countTokens, rewrite, trace, report 
 	});
 }
 
-/** Of a summary all edits together shrink; links and inserts need not. */
+/** Whether an edit is smaller than what it replaces. Edits of a summary shrink all together; links and inserts need not. */
 function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	if (unsent) return after.chars < before.chars || after.tokens < before.tokens;
 	if (reason === "mask") return after.tokens < before.tokens;
@@ -118,22 +161,21 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
 }
 
+/** Where the messages come from and where they are written. Pointers are those of the written document. */
 interface MessageTrace {
 	/** By message afterwards: its index before, or `isNew`. */
 	readonly origins: readonly number[];
-	/** By message before: the pointers of its values that stay, as they stand afterwards. Absent: all stay where they were. */
-	readonly places?: readonly (readonly string[])[];
-	/** Pointers of the values that the plan puts among the messages, as they stand afterwards. */
+	/** By message before: the pointers of its values that stay. */
+	readonly places: readonly (readonly string[])[];
+	/** Pointers of the values that the plan puts among the messages. */
 	readonly written: ReadonlySet<string>;
 }
 
 /** In the place of an index before: the message was not there. */
 const isNew = -1;
 
-/** The documents differ only where the plan says so, and keys keep their order. Tells from this which messages stay. */
-function compareDocuments(check: Omit<Check, "trace">): MessageTrace {
-	const { before, after, plan, base, report } = check;
-	const isInPlace = staysInPlace(check);
+/** The documents differ only where the plan says so, and keys keep their order. Tells which messages stay, and where. */
+function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
 	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` where it is taken out or replaced. */
 	const moved = new Map<string, string | undefined>();
 	const written = new Set<string>();
@@ -141,7 +183,7 @@ function compareDocuments(check: Omit<Check, "trace">): MessageTrace {
 	const compare = (old: unknown, current: unknown, tree: EditTree | undefined, path: Path, oldPath: Path): void => {
 		const { edit, children } = tree ?? {};
 		if (edit?.kind === "replace") {
-			if (!isInPlace) moved.set(jsonPointer(oldPath), undefined);
+			moved.set(jsonPointer(oldPath), undefined);
 			if (edit.reason === "summary") written.add(jsonPointer(path));
 			if (!equalsJson(edit.replacement, current)) differs(path);
 		} else if (!children) {
@@ -157,8 +199,11 @@ function compareDocuments(check: Omit<Check, "trace">): MessageTrace {
 				}
 				if (index === old.length) continue;
 				const isRemoved = child?.edit?.kind === "remove";
-				const [from, to] = [childPath(oldPath, index), childPath(path, position)];
-				if (!isInPlace) moved.set(jsonPointer(from), isRemoved ? undefined : jsonPointer(to));
+				const [from, to] = [
+					[...oldPath, index],
+					[...path, position],
+				];
+				moved.set(jsonPointer(from), isRemoved ? undefined : jsonPointer(to));
 				if (isRemoved) continue;
 				compare(old[index], current[position], child, to, from);
 				position += 1;
@@ -172,7 +217,6 @@ function compareDocuments(check: Omit<Check, "trace">): MessageTrace {
 		} else differs(path);
 	};
 	compare(before.document, after.document, editTree(plan), [], []);
-	if (isInPlace) return { origins: before.transcript.messages.map((_, index) => index), written };
 
 	const placeOf = (old: Path): string[] => {
 		let depth = old.length;
@@ -187,42 +231,22 @@ function compareDocuments(check: Omit<Check, "trace">): MessageTrace {
 		places.flatMap((all, index) => all.map((place) => [recordOf(place, base), index] as const)),
 	);
 	const origins = after.transcript.messages.map(({ paths }) => {
-		const pointers = paths.map((path) => jsonPointer(path));
-		const known = pointers.find((place) => messageAt.has(place));
-		if (known !== undefined) return messageAt.get(known) ?? isNew;
-		const record = pointers.find((place) => messageIn.has(place));
-		return record === undefined ? isNew : (messageIn.get(record) ?? isNew);
+		const pointers = paths.map(jsonPointer);
+		const found = (indexes: ReadonlyMap<string, number>) =>
+			pointers.map((pointer) => indexes.get(pointer)).find((index) => index !== undefined);
+		return found(messageAt) ?? found(messageIn) ?? isNew;
 	});
 	return { origins, places, written };
-}
-
-/** Whether the plan edits nothing but parts of messages, and all of them are read again where they stood. */
-function staysInPlace({ before, after, plan, rewrite }: Omit<Check, "trace">): boolean {
-	const [were, are] = [before.transcript.messages, after.transcript.messages];
-	const isPart = ({ kind, reason, message, path }: Edit) =>
-		kind === "replace" &&
-		(reason === "mask" || reason === "truncate") &&
-		were[message]?.paths.every(({ length }) => length < path.length) === true;
-	const isSamePlace = ({ paths }: Message, index: number) =>
-		paths.length === are[index]?.paths.length &&
-		paths.every((path, position) => samePath(path, are[index]?.paths[position] ?? []));
-	return !rewrite && were.length === are.length && plan.every(isPart) && were.every(isSamePlace);
 }
 
 /** Messages that stay are still read, with their roles and in their order; new ones are as planned. */
 function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
 	const { origins, places, written } = trace;
-	if (!places) {
-		after.transcript.messages.forEach(({ role }, index) => {
-			if (role !== before.transcript.messages[index]?.role) report("order_kept", `message ${index}`);
-		});
-		return;
-	}
 	// A value of a message is found by its own pointer, and by that of the record that holds it.
 	const pointersOf = ({ paths }: Message) =>
 		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
 	const read = new Set(after.transcript.messages.flatMap(pointersOf));
-	const whole = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map((path) => jsonPointer(path))));
+	const whole = new Set(after.transcript.messages.flatMap(({ paths }) => paths.map(jsonPointer)));
 	places.forEach((left, index) => {
 		if (left.length > 0 && !left.some((place) => read.has(place) || whole.has(recordOf(place, base))))
 			report("order_kept", `message ${index} is not read any more`);
@@ -249,24 +273,25 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
 }
 
-/** A strategy may write a message with calls and results anew; ours are plain. */
+/** An external strategy may write a message with calls and results anew; new messages of this engine are plain. */
 function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolean): boolean {
 	if (isRewrite) return role !== "other";
 	return (role === "user" || role === "assistant") && calls.length + results.length + thinking.length === 0;
 }
 
-/** System messages are those of before, and no others. A link between records in one of them may change. */
+/** The system messages stay the same, but for links between records in them. */
 function verifySystem({ before, after, trace, report }: Check): void {
 	const { messages } = before.transcript;
-	const were = messages.filter(({ role }) => role === "system").map((message) => textOf(before, message));
-	const are = after.transcript.messages.flatMap((message, index) => {
+	const textsBefore = messages.filter(({ role }) => role === "system").map((message) => textOf(before, message));
+	const textsAfter = after.transcript.messages.flatMap((message, index) => {
 		if (message.role !== "system") return [];
 		const old = messages[trace.origins[index] ?? isNew];
 		const isWhole = old?.paths.length === message.paths.length;
 		return [isWhole ? textOf(before, old) : textOf(after, message)];
 	});
-	if (equalsJson(were, are)) return;
-	report("system_messages_kept", `${are.length} of them where ${were.length} should stay as they are`);
+	if (equalsJson(textsBefore, textsAfter)) return;
+	const { length: count } = textsBefore;
+	report("system_messages_kept", `${textsAfter.length} of them where ${count} should stay as they are`);
 }
 
 function textOf({ document }: ReadDocument, message: Message | undefined): string {
@@ -350,26 +375,16 @@ function verifyResults({ trace: { origins }, report, ...read }: Check, before: E
 	}
 }
 
-/** Items by a key, in their order. */
-function groupBy<Item, Key>(items: readonly Item[], keyOf: (item: Item) => Key): Map<Key, Item[]> {
-	const groups = new Map<Key, Item[]>();
-	for (const item of items) {
-		const group = groups.get(keyOf(item)) ?? [];
-		group.push(item);
-		groups.set(keyOf(item), group);
-	}
-	return groups;
-}
-
-/** A strategy moves no value to another place, and puts no new message between a call and its results, where APIs refuse it. */
+/** An external strategy moves no value, and puts no new message between a call and its results: APIs refuse that. */
 function verifyNothingMoved({ before, after, plan, base, trace, report }: Check): void {
 	const copiesIn = ({ document }: ReadDocument) =>
 		groupBy([valueAt(document, base)].flat().map(compactJson), (text) => text);
-	const [were, are] = [copiesIn(before), copiesIn(after)];
+	const [valuesBefore, valuesAfter] = [copiesIn(before), copiesIn(after)];
 	for (const edit of plan) {
 		const text = edit.kind === "insert" ? compactJson(edit.value) : "";
 		// Of equal values nobody can tell which one moved.
-		if (were.get(text)?.length === 1 && are.get(text)?.length === 1) report("order_kept", jsonPointer(edit.path));
+		const isMoved = valuesBefore.get(text)?.length === 1 && valuesAfter.get(text)?.length === 1;
+		if (isMoved) report("order_kept", jsonPointer(edit.path));
 	}
 	const ends: number[] = [];
 	for (const { caller, message } of pairResults(after.transcript)) if (caller !== undefined) ends[caller] = message;
@@ -381,89 +396,11 @@ function verifyNothingMoved({ before, after, plan, base, trace, report }: Check)
 	});
 }
 
-/** A strategy leaves a message, and begins with the user where the API wants it so. */
+/** An external strategy leaves a message, and the first one is the user's where the API requires it. */
 function verifyStart({ before, after, report }: Check): void {
 	const firstOf = ({ messages }: Transcript) => messages.find(({ role, sent }) => role !== "system" && sent !== false);
 	const [was, is] = [firstOf(before.transcript), firstOf(after.transcript)];
 	if (was && !is) report("start_kept", "no message is left");
 	const opensWithUser = before.transcript.opensWithUser && was?.role === "user";
 	if (is && opensWithUser && is.role !== "user") report("start_kept", "the first message is not the user's");
-}
-
-/** A plan whose places are checked. */
-interface TargetCheck {
-	readonly messages: readonly Message[];
-	readonly plan: Plan;
-	/** Path of the list of messages or records. */
-	readonly base: Path;
-	readonly isLink?: ((path: Path) => boolean) | undefined;
-	/** Set where a strategy may replace any value. */
-	readonly isRewrite: boolean;
-	readonly report: (promise: "only_tool_results_edited" | "inserted_as_planned", detail: string) => unknown;
-}
-
-/** Each edit goes to a place that its reason allows. */
-export function verifyTargets({ messages, plan, base, isLink, isRewrite, report }: TargetCheck): void {
-	const isTarget = targetsOf(messages, plan);
-	const removesValues = plan.some((edit) => edit.kind === "remove");
-	for (const edit of plan) {
-		const { kind, reason, path, message } = edit;
-		if (kind === "insert") {
-			if (!isInsertable(edit, messages[message], base)) report("inserted_as_planned", jsonPointer(path));
-		} else if (reason === "relink") {
-			if (removesValues && isLink?.(path)) continue;
-			report("only_tool_results_edited", `${jsonPointer(path)} links to no removed record`);
-		} else {
-			const target = takesMessageOut(edit) ? "message" : kind === "remove" ? "reasoning block" : "tool result";
-			const isValue = isRewrite && target === "message" && isListed(path, base);
-			if (isValue || isTarget(target, message, path)) continue;
-			report("only_tool_results_edited", `${jsonPointer(path)} is no ${target}`);
-		}
-	}
-}
-
-type Target = "message" | "reasoning block" | "tool result";
-
-/** Tells whether a path is that of a target in a message. Only the messages of the plan are asked about. */
-function targetsOf(messages: readonly Message[], plan: Plan) {
-	const edited = [...new Set(plan.map(({ message }) => message))];
-	const targetsIn = ({ paths, thinking, results }: Message): readonly (readonly [Target, readonly Path[]])[] => [
-		["message", paths],
-		["reasoning block", thinking.map(({ path }) => path)],
-		["tool result", results.flatMap(editablePaths)],
-	];
-	const each = (take: (target: Target, index: number, path: Path) => void) => {
-		for (const index of edited) {
-			const message = messages[index];
-			for (const [target, paths] of message ? targetsIn(message) : [])
-				for (const path of paths) take(target, index, path);
-		}
-	};
-	// Most edits have the very path that was read; only for the others all are spelled out.
-	const read = {
-		message: new Map<Path, number>(),
-		"reasoning block": new Map<Path, number>(),
-		"tool result": new Map<Path, number>(),
-	};
-	each((target, index, path) => read[target].set(path, index));
-	let spelled: Set<string> | undefined;
-	return (target: Target, message: number, path: Path): boolean => {
-		if (read[target].get(path) === message) return true;
-		if (!spelled) {
-			const all = new Set<string>();
-			each((one, index, known) => all.add(`${one} ${index} ${jsonPointer(known)}`));
-			spelled = all;
-		}
-		return spelled.has(`${target} ${message} ${jsonPointer(path)}`);
-	};
-}
-
-/** A message goes into the list of messages, a part into a user message or behind the assistant's own words. */
-function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | undefined, base: Path): boolean {
-	if (reason !== "summary" && reason !== "append") return false;
-	if (inserts === "message") return isListed(path, base);
-	const isOwn = message?.role === "user" || (message?.role === "assistant" && reason === "append");
-	return (
-		isOwn && message.paths.some((place) => place.length < path.length && samePath(place, path.slice(0, place.length)))
-	);
 }

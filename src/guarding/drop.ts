@@ -4,44 +4,13 @@ import type { Message, Transcript } from "../conversation/transcript.ts";
 import { groupMessages, type MessageGroup, pairResults } from "../conversation/turns.ts";
 import type { GuardPolicy } from "../policy/schema.ts";
 
-/** What dropping needs to know. */
-export interface DropParameters {
-	readonly transcript: Transcript;
-	readonly policy: GuardPolicy;
-	/** Sizes before any edit. */
-	readonly measurement: Measurement;
-	/** Size of each message as it is when dropping begins; by default as measured. */
-	readonly sizes?: readonly Size[];
-	/** Whether a context of this size needs no dropping. */
-	readonly fits: (context: Size) => boolean;
-	/**
-	 * Given for hysteresis: the history is walked through, each time that the context does not fit messages are dropped
-	 * until the target is reached, and what was dropped stays dropped. Absent: dropped once, at the end, until it fits.
-	 */
-	readonly hysteresis?: {
-		readonly reachesTarget: (context: Size) => boolean;
-		/** By how much messages become smaller, by the number of messages that there are when they do. */
-		readonly reliefs: Reliefs;
-	};
-}
-
-/** What is dropped. */
-export interface DropPlan {
-	readonly edits: readonly RemoveEdit[];
-	/** For each message the number of messages that there were when it went; `Infinity` if it stays or goes only now. */
-	readonly moments: ArrayLike<number>;
-}
-
-/** By how much messages become smaller, by the number of messages that there are when they do. */
-export type Reliefs = ReadonlyMap<number, readonly { readonly message: number; readonly relief: Size }[]>;
-
 /**
- * Plans the dropping of the oldest whole groups (docs/specs/context-window-guard.md#dropping) until it fits or only
- * these are left: system messages, what is no longer sent anyway, the newest messages with their groups, and the first
- * user message where it is pinned. A format whose API wants a user message first pins it always. Where it wants user
- * and assistant in turn, so much more goes, or an answer less, that no two user messages come to stand together.
+ * Plans the dropping of the oldest whole groups (docs/specs/context-window-guard.md#dropping) until the conversation fits.
+ * Kept are system messages, messages that are not sent anyway, the newest messages with their groups, and the first user
+ * message where it is pinned or the API wants it first. Where the API wants user and assistant in turn, a group more goes
+ * or an answer stays, so that no two user messages come together.
  */
-export function planDrop(parameters: DropParameters): DropPlan {
+export function planDrop(parameters: DropParameters) {
 	const { transcript, policy, measurement, fits, hysteresis } = parameters;
 	const { reachesTarget = fits, reliefs } = hysteresis ?? {};
 	const { messages, inTurn = false } = transcript;
@@ -51,6 +20,7 @@ export function planDrop(parameters: DropParameters): DropPlan {
 	const context = startSum(measurement.total);
 	for (const size of measurement.messages) context.subtract(size);
 	const isDropped = new Uint8Array(messages.length);
+	/** For each message, the number of messages that there were when it went; `Infinity` if it stays or goes only now. */
 	const moments = new Float64Array(messages.length).fill(Number.POSITIVE_INFINITY);
 	const isOutOfTurn = (end: number) => inTurn && userMeetsUser(messages, isDropped, end);
 	const move = (group: MessageGroup, to: "out" | "in") => {
@@ -91,7 +61,7 @@ export function planDrop(parameters: DropParameters): DropPlan {
 			if (hysteresis) for (const index of group.messages) moments[index] = end;
 		}
 		waiting = staying;
-		// An answer that stays between two questions takes less than a request that is refused.
+		// To keep an answer between two questions is better than to send a request that is refused.
 		while (leaving.length > 0 && isOutOfTurn(end)) {
 			const group = leaving.pop() as MessageGroup;
 			waiting.unshift(group);
@@ -104,7 +74,28 @@ export function planDrop(parameters: DropParameters): DropPlan {
 	return { edits, moments };
 }
 
-/** The edits that take out a message of a size. */
+export interface DropParameters {
+	readonly transcript: Transcript;
+	readonly policy: GuardPolicy;
+	/** Sizes before any edit. */
+	readonly measurement: Measurement;
+	/** Size of each message when dropping begins; by default as measured. */
+	readonly sizes?: readonly Size[];
+	/** Whether a context of this size needs no dropping. */
+	readonly fits: (context: Size) => boolean;
+	/**
+	 * Given to replay the history: each time that the context does not fit, messages are dropped for good until the target
+	 * is reached. Absent: messages are dropped once, at the end, until it fits.
+	 */
+	readonly hysteresis?: {
+		readonly reachesTarget: (context: Size) => boolean;
+		readonly reliefs: Reliefs;
+	};
+}
+
+/** By how much messages become smaller, by the number of messages that there are then. */
+export type Reliefs = ReadonlyMap<number, readonly { readonly message: number; readonly relief: Size }[]>;
+
 function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] {
 	return message.paths.map((path, position): RemoveEdit => {
 		const before = position === 0 ? size : noSize;
@@ -112,17 +103,14 @@ function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] 
 	});
 }
 
-/** What never goes, by message: system messages, what is no longer sent anyway, the pinned task. */
+/** For each message, whether it is never dropped. */
 function pinnedMessages({ messages, opensWithUser }: Transcript, policy: GuardPolicy): readonly boolean[] {
 	const hasTask = policy.pin_task || opensWithUser;
 	const task = hasTask ? messages.findIndex(({ role, sent }) => role === "user" && sent !== false) : -1;
 	return messages.map(({ role, sent }, index) => role === "system" || sent === false || index === task);
 }
 
-/**
- * Whether two messages that are not the assistant's stand together among the first `end` messages, since what it said
- * between them is dropped. `isDropped` is 1 for each message that goes.
- */
+/** Whether two messages of the user come together among the first `end`, since the answer between them is dropped. */
 function userMeetsUser(messages: readonly Message[], isDropped: Uint8Array, end: number): boolean {
 	let ahead: Message | undefined;
 	let wasAnswered = false;

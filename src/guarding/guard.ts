@@ -1,3 +1,4 @@
+import { addToList, once } from "../conversation/lists.ts";
 import {
 	exactScale,
 	highTokens,
@@ -19,7 +20,7 @@ import {
 } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
 import type { Transcript } from "../conversation/transcript.ts";
-import { isOpen, once } from "../masking/history.ts";
+import { isOpen } from "../masking/history.ts";
 import { planMask, replayMasking } from "../masking/mask.ts";
 import type { MaskResultParameters } from "../masking/mask-result.ts";
 import { lazyMoments, type MomentOf, madeNow } from "../masking/thinking.ts";
@@ -29,10 +30,10 @@ import { type ByStrategy, planTruncate } from "../truncation/truncate-results.ts
 import { type DropParameters, planDrop, type Reliefs } from "./drop.ts";
 
 /**
- * Plans how to bring a conversation within its budget (docs/specs/context-window-guard.md#ladder): the steps of the
- * policy's ladder one after the other until it fits at the upper end of the scale. With `truncate_when = "always"`
- * large results are cut even where all fits (docs/specs/context-window-guard.md#truncation). With a `target_ratio` what
- * is dropped is found by replaying the history, so that it stays dropped and the next calls append.
+ * Plans how to bring a conversation within its budget (docs/specs/context-window-guard.md#ladder): takes the steps of the
+ * policy's ladder until it fits at the upper end of the scale. With `truncate_when = "always"` large results are cut even
+ * where all fits. With a `target_ratio` dropping replays the history: dropped messages stay dropped, and the next calls
+ * append.
  */
 export function planGuard(parameters: GuardParameters): GuardPlan {
 	const { transcript, policy, budget, scale = exactScale } = parameters;
@@ -41,7 +42,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const { ladder, target_ratio: targetRatio } = policy.guard;
 	const isTaken = (step: LadderStep["step"], left: Size) => {
 		if (step === "truncate" && policy.guard.truncate_when === "always") return true;
-		// What was dropped at an earlier call stays dropped, though less may do by now.
+		// Messages that were dropped at an earlier call stay dropped, even if the conversation fits by now.
 		const isLasting = step === "drop" && targetRatio !== null;
 		return excess(isLasting ? measurement.total : left) > 0;
 	};
@@ -52,27 +53,27 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	});
 	const draft = startDraft(measurement.messages);
 	const counted: LadderStep[] = [];
-	const edited: EditedStep[] = [];
+	const edited: GuardHistory["edited"] = [];
 	let dropMoments: ArrayLike<number> = [];
 	let left = measurement.total;
 	for (const step of ladder) {
 		if (!isTaken(step, left)) continue;
-		let count: number;
+		let edits: readonly Edit[];
 		if (step === "drop") {
-			const { edits, moments } = planDrop({
+			const dropped = planDrop({
 				transcript,
 				policy: policy.guard,
 				measurement,
 				fits: (context) => excess(context) === 0,
 				...(targetRatio === null ? { sizes: draft.sizes() } : { hysteresis: hysteresis(targetRatio) }),
 			});
-			count = addDrops(draft, edits);
-			dropMoments = moments;
+			edits = dropped.edits;
+			dropMoments = dropped.moments;
 		} else {
-			const edits = step === "truncate" ? steps.truncation() : steps.masking().edits;
-			count = addEdits(draft, edits);
+			edits = step === "truncate" ? steps.truncation() : steps.masking().edits;
 			edited.push({ step, edits });
 		}
+		const count = addEdits(draft, edits);
 		if (count === 0) continue;
 		left = subtractSizes(measurement.total, draft.saved());
 		counted.push({ step, count, tokensAfter: scaleTokens(left, scale).tokens });
@@ -85,28 +86,23 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits: shortfall === 0, shortfall, momentOf };
 }
 
-/** A step of the ladder that edits results, with its edits. */
-interface EditedStep {
-	readonly step: "truncate" | "mask";
-	readonly edits: readonly Edit[];
+/** A guard with the edits of results by step, and the moments of its dropping and masking. */
+interface GuardHistory extends GuardParameters {
+	readonly measurement: Measurement;
+	readonly edited: { readonly step: "truncate" | "mask"; readonly edits: readonly Edit[] }[];
+	readonly dropMoments: ArrayLike<number>;
+	readonly maskMoments: () => MomentOf;
 }
 
 /**
- * When each edit of a guard was first made: a step of the ladder takes part from the first moment on at which what the
- * steps before it left was over the budget.
+ * When each edit of a guard was first made: a step takes part from the first moment at which the steps before it left the
+ * conversation over the budget.
  */
-function guardMoments(
-	parameters: GuardParameters & {
-		readonly measurement: Measurement;
-		readonly edited: readonly EditedStep[];
-		readonly dropMoments: ArrayLike<number>;
-		readonly maskMoments: () => MomentOf;
-	},
-): MomentOf {
+function guardMoments(parameters: GuardHistory): MomentOf {
 	const { transcript, policy, budget, measurement, edited, dropMoments, scale = exactScale } = parameters;
 	const { messages } = transcript;
 	const never = Number.POSITIVE_INFINITY;
-	// An answer that goes on was asked for before it began.
+	// An answer that continues was asked for before it began.
 	const acts = new Float64Array(messages.length + 2).fill(never);
 	for (let moment = messages.length; moment > 0; moment -= 1) {
 		acts[moment] = isOpen(messages[moment - 1]) ? (acts[moment + 1] as number) : moment;
@@ -115,7 +111,7 @@ function guardMoments(
 	const ofMasking = edited.some(({ step }) => step === "mask") ? parameters.maskMoments() : madeNow;
 	const ofResult: MomentOf = (edit) => (edit.reason === "mask" ? ofMasking(edit) : actOf(edit.message + 1));
 
-	const begins = new Map<EditedStep["step"], number>();
+	const begins = new Map<string, number>();
 	const lighter = new Map<number, Size[]>();
 	for (const { step, edits } of edited) {
 		const isAlways = step === "truncate" && policy.guard.truncate_when === "always";
@@ -131,10 +127,7 @@ function guardMoments(
 		for (const edit of edits) {
 			const moment = Math.max(begin, ofResult(edit));
 			if (edit.unsent || moment === never) continue;
-			const relief = subtractSizes(edit.before, edit.after);
-			const known = lighter.get(moment);
-			if (known) known.push(relief);
-			else lighter.set(moment, [relief]);
+			addToList(lighter, moment, subtractSizes(edit.before, edit.after));
 		}
 	}
 	return (edit) => {
@@ -144,33 +137,20 @@ function guardMoments(
 	};
 }
 
-/** Adds edits of results to a draft; answers how many results they change. */
+/** Adds edits to a draft; answers how many results they change or messages they drop, whose edits stand side by side. */
 function addEdits(draft: Draft, edits: readonly Edit[]): number {
 	let count = 0;
 	let last: unknown;
 	for (const edit of edits) {
 		if (!draft.add(edit)) continue;
-		// The edits of one result stand side by side.
-		if (edit.result !== last) count += 1;
-		last = edit.result;
+		const changed = edit.reason === "drop" ? edit.message : edit.result;
+		if (changed !== last) count += 1;
+		last = changed;
 	}
 	return count;
 }
 
-/** Drops messages; answers how many. */
-function addDrops(draft: Draft, edits: readonly Edit[]): number {
-	let count = 0;
-	let last = -1;
-	for (const edit of edits) {
-		if (!draft.add(edit)) continue;
-		// The values of one message stand side by side.
-		if (edit.message !== last) count += 1;
-		last = edit.message;
-	}
-	return count;
-}
-
-/** The plans of single steps, each made when it is first asked for: dropping with hysteresis needs those of the others. */
+/** The plans of single steps, each made on demand: dropping with hysteresis needs those of the others. */
 function planSteps(parameters: GuardParameters) {
 	const { transcript, policy, meter, budget, scale = exactScale } = parameters;
 	const { mask, media, prices, guard } = policy;
@@ -185,14 +165,10 @@ function planSteps(parameters: GuardParameters) {
 	const truncation = once(() => planGuardTruncation(parameters));
 	const replayed = once(() => replayMasking(masking));
 
-	/** By how much messages become smaller, and when: truncated as they come, masked as the replay says. */
+	/** Results are truncated as they come, and masked when the replay masks them. */
 	function reliefs(): Reliefs {
 		const byMoment = new Map<number, { message: number; relief: Size }[]>();
-		const add = (moment: number, message: number, relief: Size) => {
-			const list = byMoment.get(moment);
-			if (list) list.push({ message, relief });
-			else byMoment.set(moment, [{ message, relief }]);
-		};
+		const add = (moment: number, message: number, relief: Size) => addToList(byMoment, moment, { message, relief });
 		const truncated = new Map<number, number>();
 		for (const { message, unsent, before, after } of guard.ladder.includes("truncate") ? truncation() : []) {
 			if (unsent) continue;
@@ -204,26 +180,15 @@ function planSteps(parameters: GuardParameters) {
 		history.results.forEach(({ message, saves }, place) => {
 			const moment = schedule[place] as number;
 			if (moment === Number.POSITIVE_INFINITY || transcript.messages[message]?.sent === false) return;
-			// A placeholder takes the place of what truncation left, which has saved its part already.
+			// Truncation has saved its part of the result already.
 			add(moment, message, { chars: 0, tokens: Math.max(0, saves - (truncated.get(message) ?? 0)) });
 		});
 		return byMoment;
 	}
-	return {
-		truncation,
-		masking: once(() => planMask(masking, replayed())),
-		reliefs,
-	};
+	return { truncation, masking: once(() => planMask(masking, replayed())), reliefs };
 }
 
-/** What of a guard's parameters truncating needs. */
-export type GuardTruncation = Pick<
-	GuardParameters,
-	"transcript" | "policy" | "meter" | "wording" | "isPlaceholder" | "archiving" | "libraries"
->;
-
-/** Plans the truncation of large results as the policy of a guard says. */
-export function planGuardTruncation(parameters: GuardTruncation): readonly ReplaceEdit[] {
+function planGuardTruncation(parameters: GuardParameters): readonly ReplaceEdit[] {
 	const { transcript, policy, meter, wording, isPlaceholder, archiving, libraries } = parameters;
 	const {
 		max_tool_result_chars: maxChars,
@@ -244,14 +209,14 @@ export function planGuardTruncation(parameters: GuardTruncation): readonly Repla
 	});
 }
 
-/** What the guard would do, and whether the outcome fits. */
+/** The edits of a guard, and whether the conversation then fits. */
 export interface GuardPlan {
 	readonly plan: Plan;
 	readonly steps: readonly LadderStep[];
 	readonly measurement: Measurement;
 	readonly tokensAfter: number;
 	readonly fits: boolean;
-	/** Tokens over the budget when even the smallest view is over it; otherwise 0. */
+	/** Tokens over the budget that no step could save; otherwise 0. */
 	readonly shortfall: number;
 	/** When each edit of the plan was first made. */
 	readonly momentOf: MomentOf;
@@ -266,16 +231,14 @@ export interface LadderStep {
 	readonly tokensAfter: number;
 }
 
-/** What the guard needs to know. */
-export interface GuardParameters {
+interface GuardParameters {
 	readonly transcript: Transcript;
 	readonly policy: Policy;
 	/** Tokens that the conversation may take. */
 	readonly budget: number;
 	readonly meter: TokenMeter;
-	/** The conversation measured by that meter, where that was done before. */
+	/** The conversation measured by that meter, where it is known. */
 	readonly measurement?: Measurement;
-	/** What the model makes of a token; by default, that it is one. */
 	readonly scale?: TokenScale;
 	readonly wording: MaskResultParameters["wording"] & {
 		readonly guardMarker: string;

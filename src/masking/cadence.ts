@@ -1,49 +1,38 @@
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import type { CallTokens, ReplayHistory, View } from "./history.ts";
 
-/** Decides when it pays to mask, and from where on. */
-export interface BreakEven {
-	/**
-	 * Which of the candidates (oldest first) is the first that goes, with all behind it; their number where none does.
-	 * All go where it must act.
-	 */
-	readonly choose: (candidates: readonly number[], mustAct: boolean) => number;
-	/** Takes a call up that was made, with the candidates that it still carried. */
-	readonly called: (tokens: CallTokens, carried: readonly number[]) => void;
-}
-
-/** Share by which the bill may be above that of masking nothing. */
+/** Most by which the bill may exceed that of masking nothing. */
 const mostAbove = 0.05;
 
-/** Calls within which a bill above that must be back below. */
+/** Calls after which a higher bill must be repaid. */
 const repaidWithin = 2;
 
-/** Calls that a conversation is taken to last at least: what is spent early on is repaid until then. */
+/** Least number of calls that a conversation is expected to have. */
 const expectedCalls = 20;
 
-/** Calls to come whose waste counts like that of the calls made. */
+/** Future calls whose waste counts. */
 const foreseenCalls = 8;
 
 /**
- * Starts a rule of the ski-rental kind (rent until the rent paid is what buying costs; Karlin et al., “Competitive
- * snoopy caching”, 1988). Carrying text that may go wastes the price of reading it from the cache at each call.
- * Masking it makes the provider write anew what stands behind it, once. Since all behind the first masked result is
- * written anew anyway, everything that may go there goes with it, and the place to begin is the one that gains most:
- * the waste so far, and that of the next 8 calls, less `patience` times what rewriting costs.
+ * Starts a rule of the ski-rental kind (rent until the rent paid is the price; Karlin et al., “Competitive snoopy caching”,
+ * 1988). To carry a result that could be masked wastes the price of reading it from the cache at each call. To mask it makes
+ * the provider write everything behind it once more. All candidates behind the first masked one are masked too, since they
+ * are written again anyway. Masking begins where the gain is largest: the waste so far and that of the next 8 calls, less
+ * `patience` times the cost of rewriting.
  *
- * It bets only what it can lose: both bills, its own and that of masking nothing, are known at each moment, and it acts
- * only where its own will be back within 1.05 × the other after two more calls (or at the 20th call, if that is later).
- * The bill is exact, and what comes can only be guessed too small: the calls to come add at least what they read.
+ * The possible loss is bounded: both bills, with and without masking, are known exactly at each moment, and the rule acts
+ * only where its own bill is back within 1.05 × the other after two more calls (or at the 20th call, if that is later).
+ * Calls to come are assumed to add only what they read.
  */
 export function startBreakEven(
 	{ results }: ReplayHistory,
 	{ view, prices, patience }: { readonly view: View; readonly prices: Prices; readonly patience: number },
-): BreakEven {
+) {
 	const { cache_read: read, cache_write: write } = prices;
-	// Every candidate is looked at before each answer: lists of numbers are read much faster than results.
+	// Every candidate is read before each answer: lists of numbers are much faster than results.
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const messages = Int32Array.from(results, (result) => result.message);
-	/** What carrying each result has cost since it might have gone. */
+	/** The cost of carrying each result since it could have been masked. */
 	const waste = new Float64Array(results.length);
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;
@@ -54,7 +43,11 @@ export function startBreakEven(
 	const rawCall = (input: number): CallTokens => ({ input: input + saved, cached: Math.min(rawCached, input + saved) });
 
 	return {
-		choose(candidates, mustAct) {
+		/**
+		 * The place in the candidates (oldest first) from which on all are masked; their number where none is. With `mustAct`
+		 * all are.
+		 */
+		choose(candidates: readonly number[], mustAct: boolean): number {
 			const input = view.total();
 			const cached = view.cached();
 			const now = costOf({ input, cached });
@@ -83,7 +76,8 @@ export function startBreakEven(
 			for (const place of candidates.slice(best)) saved += saves[place] as number;
 			return best;
 		},
-		called(tokens, carried) {
+		/** Records a call with the candidates that it still carried. */
+		called(tokens: CallTokens, carried: readonly number[]): void {
 			bill.own += costOf(tokens);
 			bill.raw += costOf(rawCall(tokens.input));
 			rawCached = tokens.input + saved;
@@ -93,19 +87,19 @@ export function startBreakEven(
 	};
 }
 
-/** What the one knob sets where the policy does not set it itself: tokens kept, and patience. */
+/** The tokens kept and the patience that `thrift` stands for. */
 const settings: Readonly<Record<MaskPolicy["thrift"], { readonly keepTokens: number; readonly patience: number }>> = {
 	low: { keepTokens: 15_000, patience: 4 },
 	medium: { keepTokens: 12_000, patience: 3 },
 	high: { keepTokens: 5_000, patience: 3 },
 };
 
-/** Tokens of results that stay; 0 where all that is older than the window may go. */
+/** Tokens of results that stay; 0 where all results older than the window may be masked. */
 export function budgetOfSelection(policy: MaskPolicy): number {
 	return policy.keep_tokens ?? (policy.selection === "use" ? settings[policy.thrift].keepTokens : 0);
 }
 
-/** Multiple of what rewriting costs at which it pays to act. */
+/** Multiple of the cost of rewriting at which masking pays. */
 export function patienceOf(policy: MaskPolicy): number {
 	return policy.patience ?? (policy.selection === "use" ? settings[policy.thrift].patience : 1);
 }

@@ -1,3 +1,4 @@
+import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/json.ts";
 import type { Message, ToolCall } from "../conversation/transcript.ts";
 import { callArguments } from "../conversation/turns.ts";
 import { shellTarget } from "./shell.ts";
@@ -8,6 +9,7 @@ import {
 	normalisePath,
 	otherTarget,
 	patchPaths,
+	rangeOf,
 	type TargetKind,
 } from "./targets.ts";
 
@@ -17,24 +19,22 @@ export function argumentsReader(): (message: Message, call: ToolCall) => string 
 	return (message, call) => {
 		if (!read.has(call)) {
 			const texts = callArguments(message);
-			message.calls.forEach((one, index) => {
-				read.set(one, texts[index]);
-			});
+			for (const [index, one] of message.calls.entries()) read.set(one, texts[index]);
 		}
 		return read.get(call);
 	};
 }
 
-/** Most absolute paths with the same last part that are held against a relative one. */
+/** Most absolute paths with the same last part that a relative one is compared with. */
 const mostAlike = 16;
 
-/** Resolves targets one after the other, oldest first. */
+/** Resolves the targets of a conversation one after the other, oldest first. */
 export function resolver(): (target: CallTarget) => CallTarget {
 	let folder: string | undefined;
 	let openFile: string | undefined;
 	const absolutes = new Map<string, string[]>();
 
-	/** An absolute path seen before that ends with a relative one of two parts or more tells the working folder. */
+	/** An earlier absolute path that ends with a relative one of two parts or more shows the working folder. */
 	const learn = (path: string) => {
 		const name = path.slice(path.lastIndexOf("/") + 1);
 		if (isAbsolute(path)) {
@@ -79,12 +79,6 @@ function resolveTarget(
 	};
 }
 
-/** A call by its tool's name and its arguments as text: JSON, or free text (a patch, a script). */
-export interface CallText {
-	readonly name: string | undefined;
-	readonly argumentsText: string | undefined;
-}
-
 const scriptKeys = ["command", "cmd", "script", "commands", "code", "shell_command", "input"];
 
 const shellNames = /(?:^|[^a-z])(?:bash|sh|zsh|shell|exec|execute|terminal|commands?|powershell|cmd|run)(?:[^a-z]|$)/i;
@@ -94,10 +88,17 @@ const folderKeys = ["workdir", "cwd", "working_directory", "workingDirectory", "
 /**
  * Recognises what a call reads, writes, lists, searches or runs from its arguments, since hosts name tools for the same
  * job differently (`Bash`, `exec_command`, `run_shell_command`; `Read`, `view`, `str_replace_editor`). Paths are spelled
- * as `normalisePath` spells them. Takes time in proportion to the arguments.
+ * as by `normalisePath`. Takes time in proportion to the arguments.
  */
-export function callTarget({ name = "", argumentsText = "" }: CallText): CallTarget {
-	const given = parseObject(argumentsText);
+export function callTarget({
+	name = "",
+	argumentsText = "",
+}: {
+	readonly name: string | undefined;
+	/** JSON, or free text (a patch, a script). */
+	readonly argumentsText: string | undefined;
+}): CallTarget {
+	const given = parseJsonObject(argumentsText);
 	if (given === undefined) return targetOfFreeText(name, argumentsText);
 	const folder = folderKeys.map((key) => stringAt(given, key)).find((one) => one !== undefined);
 	const script = isShell(name, given) ? scriptIn(given) : undefined;
@@ -118,13 +119,13 @@ function targetOfPatch(patch: string): CallTarget {
 }
 
 /** A tool that runs commands: by its name, or by having a command and no file. */
-function isShell(name: string, given: Readonly<Record<string, unknown>>): boolean {
+function isShell(name: string, given: JsonObject): boolean {
 	if (shellNames.test(separated(name))) return true;
 	return (Object.hasOwn(given, "command") || Object.hasOwn(given, "cmd")) && !Object.hasOwn(given, "path");
 }
 
 /** The script in the arguments: a text, a list of words (`["bash", "-lc", SCRIPT]`) or a list of scripts. */
-function scriptIn(given: Readonly<Record<string, unknown>>): string | undefined {
+function scriptIn(given: JsonObject): string | undefined {
 	for (const key of scriptKeys) {
 		const value = Object.hasOwn(given, key) ? given[key] : undefined;
 		if (typeof value === "string") return value;
@@ -141,74 +142,18 @@ function quoted(word: string): string {
 	return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
-/** A name in which words are apart: `runShellCommand` as `run Shell Command`. */
-function separated(name: string): string {
-	return name.slice(0, 200).replace(/([a-z0-9])([A-Z])/g, "$1 $2");
-}
-
-function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-	if (!text.trimStart().startsWith("{")) return undefined;
-	try {
-		const value: unknown = JSON.parse(text);
-		return isObject(value) ? value : undefined;
-	} catch {
-		return undefined;
-	}
-}
-
-type Arguments = Readonly<Record<string, unknown>>;
-
-const pathKeys = [
-	"file_path",
-	"filePath",
-	"path",
-	"file",
-	"filename",
-	"file_name",
-	"filepath",
-	"target_file",
-	"targetFile",
-	"absolute_path",
-	"absolutePath",
-	"relative_path",
-	"relative_workspace_path",
-	"AbsolutePath",
-	"TargetFile",
-	"notebook_path",
-	"directory",
-	"dir_path",
-	"folder",
-	"uri",
-];
+const pathKeys =
+	"file_path filePath path file filename file_name filepath target_file targetFile absolute_path absolutePath relative_path relative_workspace_path AbsolutePath TargetFile notebook_path directory dir_path folder uri".split(
+		" ",
+	);
 
 const listKeys = ["files", "paths", "file_paths", "filePaths", "file_names", "edits", "changes"];
 
-/** Arguments that hold what is to be written. */
-const writeKeys = [
-	"old_string",
-	"old_str",
-	"old_text",
-	"oldText",
-	"oldString",
-	"new_string",
-	"new_str",
-	"new_text",
-	"newText",
-	"newString",
-	"content",
-	"contents",
-	"file_text",
-	"insert_text",
-	"insert_line",
-	"edit",
-	"edits",
-	"code_edit",
-	"diff",
-	"patch",
-	"replacement",
-	"new_source",
-	"SEARCH",
-];
+/** Arguments that hold text to write. */
+const writeKeys =
+	"old_string old_str old_text oldText oldString new_string new_str new_text newText newString content contents file_text insert_text insert_line edit edits code_edit diff patch replacement new_source SEARCH".split(
+		" ",
+	);
 
 const searchKeys = ["pattern", "query", "regex", "search", "glob", "file_pattern", "glob_pattern", "search_term"];
 
@@ -224,32 +169,25 @@ const listNames = /^(?:ls|list|glob|tree|dir)$/;
 
 const searchNames = /^(?:grep|search|find|rg|semantic)$/;
 
-/** Reads what a file tool's arguments say; `undefined` where they name no file and nothing to look for. */
-export function fileToolTarget(name: string, given: Arguments): CallTarget | undefined {
-	const words = nameWords(name);
-	const command = stringAt(given, "command")?.toLowerCase();
+/** The target of a file tool's arguments; `undefined` where they name no file and nothing to look for. */
+function fileToolTarget(name: string, given: JsonObject): CallTarget | undefined {
 	const reads = filesIn(given);
 	const paths = [...new Set(reads.map((read) => read.path))];
-	const kind = kindOf(words, given, command, paths.length > 0);
+	const kind = kindOf(name, given, paths.length > 0);
 	if (kind === undefined || (paths.length === 0 && kind !== "search" && kind !== "list")) return undefined;
-	const [first] = reads;
-	const range = kind === "read" && reads.length === 1 && typeof first?.lines === "object" ? first.lines : undefined;
 	return {
 		...otherTarget,
 		kind,
 		paths,
 		reads: kind === "read" ? reads : [],
 		writes: kind === "write" ? paths : [],
-		...(range === undefined ? {} : { range }),
+		...(kind === "read" ? rangeOf(reads) : {}),
 	};
 }
 
-function kindOf(
-	words: readonly string[],
-	given: Arguments,
-	command: string | undefined,
-	hasPath: boolean,
-): TargetKind | undefined {
+function kindOf(name: string, given: JsonObject, hasPath: boolean): TargetKind | undefined {
+	const words = nameWords(name);
+	const command = stringAt(given, "command")?.toLowerCase();
 	const named = (names: RegExp) => words.some((word) => names.test(word));
 	if (hasPath) {
 		if (command === "view") return "read";
@@ -260,13 +198,13 @@ function kindOf(
 	if (named(listNames)) return "list";
 	if (!hasPath) return undefined;
 	if (named(writeNames)) return "write";
-	return named(readNames) || hasRange(given) ? "read" : undefined;
+	return named(readNames) || linesIn(given) !== "whole" ? "read" : undefined;
 }
 
 /** The files that the arguments name, each with the lines that they ask for. */
-function filesIn(given: Arguments): FileRead[] {
+function filesIn(given: JsonObject): FileRead[] {
 	const files = new Map<string, FileRead>();
-	const add = (path: string | undefined, from: Arguments) => {
+	const add = (path: string | undefined, from: JsonObject) => {
 		const known = path === undefined ? undefined : normalisePath(path);
 		if (known !== undefined && !files.has(known)) files.set(known, { path: known, lines: linesIn(from) });
 	};
@@ -276,7 +214,7 @@ function filesIn(given: Arguments): FileRead[] {
 		if (!Array.isArray(list)) continue;
 		for (const item of list as unknown[]) {
 			if (typeof item === "string") add(item, given);
-			else if (isObject(item)) for (const inner of pathKeys) add(stringAt(item, inner), item);
+			else if (isJsonObject(item)) for (const inner of pathKeys) add(stringAt(item, inner), item);
 		}
 	}
 	for (const key of ["patch", "input", "diff"]) {
@@ -286,7 +224,7 @@ function filesIn(given: Arguments): FileRead[] {
 }
 
 /** The lines that arguments ask for: a range, an offset with a limit (from 1; 0 is the start too), or all. */
-function linesIn(given: Arguments): FileRead["lines"] {
+function linesIn(given: JsonObject): FileRead["lines"] {
 	const range = ["view_range", "line_range", "lines", "range"].map((key) => given[key]).find(Array.isArray);
 	const start = range
 		? numberIn(range[0])
@@ -306,11 +244,7 @@ function linesIn(given: Arguments): FileRead["lines"] {
 	return { from, to: limit === undefined ? Number.POSITIVE_INFINITY : from + limit - 1 };
 }
 
-function hasRange(given: Arguments): boolean {
-	return linesIn(given) !== "whole";
-}
-
-function firstNumber(given: Arguments, keys: readonly string[]): number | undefined {
+function firstNumber(given: JsonObject, keys: readonly string[]): number | undefined {
 	for (const key of keys) {
 		const value = numberIn(given[key]);
 		if (value !== undefined) return value;
@@ -329,18 +263,17 @@ function isGiven(value: unknown): boolean {
 
 /** The words of a tool's name: `mcp__files__read_file` and `ReadFile` both have `read` and `file`. */
 function nameWords(name: string): string[] {
-	return name
-		.slice(0, 200)
-		.replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+	return separated(name)
 		.toLowerCase()
 		.split(/[^a-z0-9]+/);
 }
 
-export function isObject(value: unknown): value is Arguments {
-	return typeof value === "object" && value !== null && !Array.isArray(value);
+/** A name in which words are apart: `run Shell Command` for `runShellCommand`. */
+function separated(name: string): string {
+	return name.slice(0, 200).replace(/([a-z0-9])([A-Z])/g, "$1 $2");
 }
 
-export function stringAt(given: Arguments, key: string): string | undefined {
+function stringAt(given: JsonObject, key: string): string | undefined {
 	const value = Object.hasOwn(given, key) ? given[key] : undefined;
 	return typeof value === "string" ? value : undefined;
 }

@@ -2,13 +2,10 @@ import { type CountTokens, sizeOfResult } from "../conversation/measure.ts";
 import { resultText, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { outcomeOf } from "./errors.ts";
+import { findIdentifiers } from "./identifiers.ts";
 import type { MaskResultParameters } from "./mask-result.ts";
-import { findIdentifiers } from "./uses.ts";
 
-/**
- * The same parameters, with digests where the policy wants some. A digest depends on its result and on what stands before
- * it, not on the result alone.
- */
+/** The same parameters, with digests where the policy asks for them. */
 export function withDigest<Parameters extends MaskResultParameters & { readonly transcript: Transcript }>(
 	parameters: Parameters,
 ): Parameters {
@@ -20,24 +17,24 @@ export function withDigest<Parameters extends MaskResultParameters & { readonly 
 	return { ...parameters, digest: (paired) => digests[places.get(paired) ?? -1] ?? "" };
 }
 
-/** What the digests of a conversation are made of. */
-export interface DigestsParameters {
-	readonly transcript: Transcript;
-	/** Most tokens of each digest, by `countTokens`. */
-	readonly maxTokens: number;
-	readonly countTokens: CountTokens;
-}
-
-/** A digest has at most this share of the tokens of its result, or masking a short one would save little. */
+/** Most of the tokens of a result that its digest may have, so that masking a short one pays. */
 const mostOfResult = 1 / 4;
 
 /**
- * The digest of each result, in the order of `pairResults`, should it be masked: of identifiers those that stand in no
- * message before the result and in no digest of an earlier one. Each is found from what stands before it and is the same
- * whenever results are masked, and whichever: what an earlier digest names is in view, masked or not. Takes time in
- * proportion to the conversation.
+ * The digest of each result for its placeholder, in the order of `pairResults`, with the identifiers that stand in no
+ * message before the result and in no earlier digest. It depends only on what stands before the result, so it is the same
+ * whichever results are masked, and when. Takes time in proportion to the conversation.
  */
-export function digestsOf({ transcript, maxTokens, countTokens }: DigestsParameters): string[] {
+export function digestsOf({
+	transcript,
+	maxTokens,
+	countTokens,
+}: {
+	readonly transcript: Transcript;
+	/** Most tokens of each digest. */
+	readonly maxTokens: number;
+	readonly countTokens: CountTokens;
+}): string[] {
 	const standing = new Set(transcript.surroundings.flatMap(namesIn));
 	const paired = pairResults(transcript);
 	const digests: string[] = [];
@@ -64,34 +61,30 @@ function namesIn(text: string): string[] {
 	return [...new Set(findIdentifiers(text).map((identifier) => identifier.text))];
 }
 
-/** What a digest is made of. */
-export interface DigestParameters {
-	/** The text of the result. */
+interface DigestParameters {
 	readonly text: string;
-	/** Most tokens of the digest, by `countTokens`. */
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
 	/**
-	 * Whether an identifier stands elsewhere in what the model sees: in a message, in a result in view, in an earlier
-	 * digest. It may look only at what comes before the call at which the result is masked, so that the digest stays the
-	 * same when the conversation goes on.
+	 * Whether the model sees an identifier elsewhere, in what comes before the result: the digest must stay the same when
+	 * the conversation continues.
 	 */
 	readonly isElsewhere?: (identifier: string) => boolean;
 }
 
-/** Characters looked at from each end of a text. */
+/** Characters that are read at each end of a text. */
 const reach = 200_000;
 
-/** Longest digest, in characters: one in a placeholder is recognised up to this length. */
+/** In characters; a placeholder with a digest is recognised up to this length. */
 const longestDigest = 2_000;
 
-/** About what an identifier costs in tokens: with what parts it from the next, and for each character. */
+/** Tokens of an identifier, about: with its separator, and for each character. */
 const cost = { each: 2, character: 0.25 } as const;
 
 /**
- * The outcome of a result (exit code, counts), then its paths and identifiers, those likeliest to be needed first, in at
- * most `maxTokens` tokens; empty where it has none. Without line breaks and brackets, so that a placeholder can hold it.
- * Takes time in proportion to the text, up to 200 000 characters from each end.
+ * The outcome of a result (exit code, counts), then its paths and identifiers by expected use, in at most `maxTokens`
+ * tokens; empty where it has none. Without line breaks and brackets, so that a placeholder can hold it. Takes time in
+ * proportion to the text, up to 200 000 characters from each end.
  */
 export function digestOf(parameters: DigestParameters): string {
 	const { text, maxTokens, countTokens } = parameters;
@@ -122,8 +115,8 @@ function longestFitting(pieces: readonly string[], fits: (digest: string) => boo
 }
 
 /**
- * The identifiers of a text, each once: those that stand in it more than once first, and short ones, since more of them
- * fit. Held against what agents used later, neither the kind of an identifier nor its place in the text added to that.
+ * The identifiers of a text, each once: those that stand in it more than once first, and short ones, since more of them fit.
+ * By what agents used later, neither the kind of an identifier nor its place in the text improved the order.
  */
 function rankedIdentifiers({ text, isElsewhere }: DigestParameters): string[] {
 	const counts = new Map<string, number>();

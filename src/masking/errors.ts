@@ -1,70 +1,61 @@
+import { parseJsonObject } from "../conversation/json.ts";
 import { resultText, type ToolResult } from "../conversation/transcript.ts";
 import type { CallTarget } from "./targets.ts";
 
-/** The rule that made a result look like an error, in the order in which the rules are tried. */
-export type ErrorRule =
-	| "traceback"
-	| "exception"
-	| "error_line"
-	| "error_key_text"
-	| "timeout"
-	| "connect_error"
-	| "connection_refused"
-	| "json_error_key"
-	| "json_error_status";
-
-interface WordRule {
-	readonly rule: ErrorRule;
-	readonly word: string;
-	/** Where the word alone does not tell. Tried behind it, since most texts do not hold the word. */
-	readonly pattern?: RegExp;
+/**
+ * The rule by which a result looks like an error (docs/specs/observation-masking.md#errors-stay), in their order: words
+ * first; then, where the text is a JSON object, its key `error` or a `status` equal to `"error"`.
+ */
+export function detectError(text: string) {
+	for (const one of wordRules) {
+		if (text.includes(one.word) && (!("pattern" in one) || one.pattern.test(text))) return one.rule;
+	}
+	if (anyCaseWords.test(text)) return anyCaseRules.find(({ pattern }) => pattern.test(text))?.rule;
+	// The words above find the key and the status unless letters of them are escaped.
+	const value = text.includes("\\u") ? parseJsonObject(text) : undefined;
+	if (!value) return undefined;
+	if (Object.hasOwn(value, "error")) return "json_error_key";
+	return value.status === "error" ? "json_error_status" : undefined;
 }
 
-const wordRules: readonly WordRule[] = [
+/** The rules by words, in the order in which they are tried: the pattern only where the text holds the word. */
+const wordRules = [
 	{ rule: "traceback", word: "Traceback" },
 	{ rule: "exception", word: "Exception" },
 	{ rule: "error_line", word: "Error", pattern: /^Error/m },
 	{ rule: "error_key_text", word: '"error"' },
-];
+] as const;
 
-/** Tried after those. */
-const anyCaseRules: readonly { readonly rule: ErrorRule; readonly pattern: RegExp }[] = [
+/** The rules that are tried after those. */
+const anyCaseRules = [
 	{ rule: "timeout", pattern: /timeout/i },
 	{ rule: "connect_error", pattern: /connect_error/i },
 	{ rule: "connection_refused", pattern: /connection refused/i },
-];
+] as const;
 
-// Every old result is looked at, and most are none: one search takes half as long as three.
+// Most results hold none of them: one search takes half as long as three.
 const anyCaseWords = /timeout|connect_error|connection refused/i;
 
 /**
- * Whether a result looks like an error, by the rules of docs/specs/observation-masking.md#errors-stay in their order. Words
- * first; then, where the text looks like JSON, an object with the key `error` or with `status` equal to `"error"`. Text
- * that is no valid JSON is judged by the words alone.
+ * The rule by which a result is an error, or `undefined`. The format's flag or the exit code that the agent program tells
+ * decides. Otherwise the kind of the call counts: a text that was read, listed or searched is content, in which words of
+ * errors mean nothing, unless it is a short message; the output of a run is judged by its end. Looks at both ends only.
  */
-export function detectError(text: string): ErrorRule | undefined {
-	for (const { rule, word, pattern } of wordRules) {
-		if (text.includes(word) && (!pattern || pattern.test(text))) return rule;
-	}
-	if (anyCaseWords.test(text)) {
-		for (const { rule, pattern } of anyCaseRules) if (pattern.test(text)) return rule;
-	}
-	// Only a `{` can open what the JSON rules look for; a list has no keys. The word itself was found above but where
-	// letters of it are escaped.
-	if (!text.includes("\\u") || !text.trimStart().startsWith("{")) return undefined;
-	let value: unknown;
-	try {
-		value = JSON.parse(text);
-	} catch {
-		return undefined;
-	}
-	if (typeof value !== "object" || value === null) return undefined;
-	if (Object.hasOwn(value, "error")) return "json_error_key";
-	if ((value as { status?: unknown }).status === "error") return "json_error_status";
-	return undefined;
+export function structuralError({
+	result,
+	target,
+}: {
+	readonly result: Pick<ToolResult, "texts" | "isError">;
+	/** By `callTarget`; `undefined` for an orphan. */
+	readonly target?: CallTarget | undefined;
+}): StructuralErrorRule | undefined {
+	if (result.isError === true) return "flag";
+	const text = resultText(result as ToolResult);
+	const rule = errorInText(text, target);
+	return result.isError === false && rule !== "exit_code" ? undefined : rule;
 }
 
-/** What shows that a result is an error, in the order in which it is looked for. */
+/** The signs that a result is an error, in the order in which they are looked for. */
 export type StructuralErrorRule =
 	| "flag"
 	| "exit_code"
@@ -74,60 +65,7 @@ export type StructuralErrorRule =
 	| "traceback"
 	| "failed_run";
 
-/** What is judged. */
-export interface StructuralErrorParameters {
-	readonly result: Pick<ToolResult, "texts" | "isError">;
-	/** What the result's call reads or runs, by `callTarget`; `undefined` for an orphan. */
-	readonly target?: CallTarget | undefined;
-}
-
-/** Longest text that is read as JSON, in characters. */
-const longestJson = 100_000;
-
-/** Of a text in colours this much is looked at, from its end, in characters. */
-const longestColoured = 20_000;
-
-const colourStart = `${String.fromCharCode(27)}[`;
-
-const colour = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]{0,20}[A-Za-z]`, "g");
-
-/** What agent programs write before the output of a command. Sources: Claude Code, Codex, mini-SWE-agent, Kimi CLI. */
-const before =
-	/^(?:Chunk ID: \S{1,40}\n)?(?:Wall time: [^\n]{1,60}\n)?(?:<returncode>|<system>(?:ERROR: )?Command failed with exit code:? |(?:Process exited with code|Exit [Cc]ode):? )(-?\d{1,10})\b/;
-
-/** `Command failed with exit code 1`, `[Command finished with exit code 1]`: at either end, of many programs. */
-const sentence =
-	"[[(<]?(?:The )?(?:Command|Process)\\b[^\\n]{0,100}\\b(?:exited|failed|completed|finished) with (?:exit )?(?:code|status):? (-?\\d{1,10})\\b";
-
-/** What they write behind it. Sources: pi, OpenHands, Copilot CLI, Gemini CLI, and shells that show the code in brackets. */
-const behind = [
-	new RegExp(`(?:^|\\n)${sentence}[.\\])>]{0,3}\\s{0,9}$`, "i"),
-	/(?:^|\n)<[^<>\n]{0,60}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})>\s{0,9}$/,
-	/(?:^|\n)Exit Code: (-?\d{1,10})\n(?:[A-Z][A-Za-z ]{1,30}: [^\n]{0,60}(?:\n|$)){0,4}\s{0,9}$/,
-	/(?:^|\n)[[(](?:process )?exit(?:ed)?(?: with)?(?: code| status)?:? (-?\d{1,10})[\])]\s{0,9}$/i,
-	/(?:^|\n)exit status (-?\d{1,10})\s{0,9}$/,
-];
-
-/** Beginnings and ends that agent programs put around an output. */
-const wrappings = {
-	before: /^\s{0,20}(?:<(?:observation|output|result|stdout|stderr|system)>|Wall time: [^\n]{1,60}\nOutput:\n)\s{0,20}/,
-	behind: /\s{0,20}<\/(?:observation|output|result|stdout|stderr|system)>\s{0,20}$/,
-} as const;
-
-/**
- * The rule by which a result is an error, or `undefined`. Where the format flags errors, or the agent program tells the
- * exit code, that decides. Else the text is judged by what kind of call gave it: what was read, listed or searched is
- * content, in which words of errors mean nothing, unless it is a short message in the place of content; what was run is
- * judged by its end. Looks at both ends of a text only.
- */
-export function structuralError({ result, target }: StructuralErrorParameters): StructuralErrorRule | undefined {
-	if (result.isError === true) return "flag";
-	const text = resultText(result as ToolResult);
-	const rule = errorInText(text, target);
-	return result.isError === false && rule !== "exit_code" ? undefined : rule;
-}
-
-/** The same by the text alone, as if the format had no flag. */
+/** The same by the text alone, without the format's flag. */
 export function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErrorRule, "flag"> | undefined {
 	const code = exitCodeIn(whole);
 	if (code !== undefined) return code === 0 ? undefined : "exit_code";
@@ -144,12 +82,12 @@ export function errorInText(whole: string, target?: CallTarget): Exclude<Structu
 	return kind === "run" && endsInFailure(text) ? "failed_run" : undefined;
 }
 
-/** A text without what the agent program put around it. */
+/** A text without its wrappings. */
 function unwrap(text: string): string {
 	const head = text.slice(0, 200);
 	const start = wrappings.before.exec(head)?.[0].length ?? 0;
 	let end = text.length - (wrappings.behind.exec(text.slice(-200))?.[0].length ?? 0);
-	// Claude Code hands its model a reminder behind an output.
+	// Claude Code puts a reminder behind an output.
 	const reminder = text.slice(0, end).trimEnd().endsWith("</system-reminder>")
 		? text.lastIndexOf("<system-reminder>")
 		: -1;
@@ -158,45 +96,89 @@ function unwrap(text: string): string {
 	return inner.includes(colourStart) ? inner.slice(-longestColoured).replace(colour, "") : inner;
 }
 
-/** Whether an answer in JSON says that it is an error: a key `error`, a failed `status`, an HTTP status of 400 or more. */
+/** The wrappings that agent programs put around an output. */
+const wrappings = {
+	before: /^\s{0,20}(?:<(?:observation|output|result|stdout|stderr|system)>|Wall time: [^\n]{1,60}\nOutput:\n)\s{0,20}/,
+	behind: /\s{0,20}<\/(?:observation|output|result|stdout|stderr|system)>\s{0,20}$/,
+} as const;
+
+const colourStart = `${String.fromCharCode(27)}[`;
+
+const colour = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]{0,20}[A-Za-z]`, "g");
+
+/** Characters that are looked at, from the end of a text in colours. */
+const longestColoured = 20_000;
+
+/** Whether a JSON answer is an error: a key `error`, a failed `status`, an HTTP status of 400 or more. */
 function isJsonError(text: string): boolean {
-	if (!text.startsWith("{") || text.length > longestJson) return false;
-	let value: unknown;
-	try {
-		value = JSON.parse(text);
-	} catch {
-		return false;
-	}
-	const { error, isError, is_error, success, ok, status, statusCode, status_code } = value as Record<string, unknown>;
+	const value = text.startsWith("{") && text.length <= longestJson ? parseJsonObject(text) : undefined;
+	if (!value) return false;
+	const { error, isError, is_error, success, ok, status, statusCode, status_code } = value;
 	if (error || isError === true || is_error === true || success === false || ok === false) return true;
 	if (typeof status === "string" && /^(?:error|failed|failure)$/i.test(status)) return true;
 	return [status, statusCode, status_code].some((one) => Number(one) >= 400 && Number(one) < 600);
 }
 
-/** Characters of the end of an output that are looked at, and of each of its lines. */
-const reach = 6_000;
+/** In characters. */
+const longestJson = 100_000;
 
-const longestLine = 400;
+/** Whether a short text is an error message that a tool gives instead of content. */
+function isErrorMessage(text: string): boolean {
+	// JSON is not a message.
+	if (text.length > longestMessage || /^(?:\{|\[["{[])/.test(text)) return false;
+	const [first = ""] = text.split("\n", 1);
+	const line = first.slice(0, longestLine);
+	return opensError.test(line) || saysError.test(line);
+}
 
-/** Lines at the end of an output among which a run tells how it went. */
-const lastLines = 15;
+/** Whether a short text instead of a file is a message rather than a line of a program. */
+function isReadRefusal(text: string): boolean {
+	return isErrorMessage(text) && !/[;"{}=]/.test(text.split("\n", 1)[0] ?? "");
+}
 
-/** Longest answer that is a message and no content, in characters. */
+/** Whether a text instead of a listing or of search results is a message: of a tool, or of a program about a path. */
+function isRefusal(text: string): boolean {
+	if (text.length > longestMessage) return false;
+	if (/^(?:Error|ERROR|error|fatal|Unknown tool\b[^\n:]{0,20}): /.test(text)) return true;
+	const lines = text.split("\n").filter((line) => line.trim() !== "");
+	return lines.length > 0 && lines.every((line) => saysOfPath.test(line.slice(0, longestLine)));
+}
+
+/** Longest answer that is a message rather than content, in characters. */
 const longestMessage = 1_000;
 
-/** How messages of errors begin. */
+/** Beginnings of error messages. */
 const opensError =
 	/^\W{0,4}(?:(?:fatal|error|failed|failure|panic|unable to|cannot|can't|could not|invalid|unknown (?:tool|command|skill|option)|no such (?:file|tool|command)|permission denied|access denied|unauthori[sz]ed|forbidden|bad request|aborted|cancell?ed|timed out|timeout)\b|[A-Za-z]{1,40}(?:Error|Exception)\b|E[A-Z]{3,14}: |\[Operation Cancelled\]|MCP error -?\d|The tool execution failed\b|\d{1,3} validation errors?\b|(?:Tool|Command|Operation|Request) (?:failed|aborted|cancell?ed|rejected|denied|timed out)\b)/i;
 
-/** What messages of errors say. */
+/** Phrases of error messages. */
 const saysError =
 	/\b(?:does(?: not|n't) exist|(?:was|were|is|are|file|path|user|tool|item|resource|record) not found|no such file or directory|command not found|not found in file|permission denied|access denied|is not a (?:file|directory)|exceeds (?:the )?maximum|must be within|tool use was rejected|^File \S{1,300} not found|file already exists at|edit has introduced new syntax error|doesn't want to proceed|has not been read|(?:been|was) (?:rejected|denied|cancell?ed|aborted)|cannot be (?:executed|found|read|opened)|matches of the string to replace, but)\b/i;
 
-/** What the programs that an agent ran say of a path. */
+/** Messages of programs about a path. */
 const saysOfPath =
 	/^[\w./-]{1,60}: [^\n]{1,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory)$/i;
 
-/** How the end of a run's output says that it failed: of npm, Go, Python, make, TypeScript, Rust, Biome, git and shells. */
+/** Whether an output ends with a Python traceback. */
+function endsWithTraceback(text: string): boolean {
+	const tail = text.slice(-reach);
+	if (!/^\s{0,8}Traceback \(most recent call last\):/m.test(tail)) return false;
+	return linesAtEnd(tail)
+		.slice(-5)
+		.some((line) => pythonFailure.test(line));
+}
+
+const pythonFailure = /^(?:[\w.]{1,200}\.)?[A-Za-z]{0,80}(?:Error|Exception|Interrupt|Exit|Failure|Invalid)\b/;
+
+function endsInFailure(text: string): boolean {
+	for (const line of linesAtEnd(text.slice(-reach)).reverse()) {
+		if (failedRun.some((pattern) => pattern.test(line))) return true;
+		if (passedRun.some((pattern) => pattern.test(line))) return false;
+	}
+	return false;
+}
+
+/** Last lines of runs that failed: of npm, Go, Python, make, TypeScript, Rust, Biome, git and shells. */
 const failedRun: readonly RegExp[] = [
 	/^npm (?:ERR!|error) /,
 	/^(?:FAIL|FAILED)(?:\s|$)/,
@@ -219,55 +201,13 @@ const failedRun: readonly RegExp[] = [
 	/^Command (?:aborted|timed out)\b/,
 ];
 
-/** How it says that nothing did. Of both, what stands last counts: a check behind the tests may still have failed. */
+/** Last lines of runs in which nothing failed. Of both the last one counts: a check after the tests may still have failed. */
 const passedRun: readonly RegExp[] = [
 	/^\s{0,8}0 (?:fail(?:ed|ing|ures)?|errors?)$|^# fail 0$/,
 	/^=+ [1-9]\d{0,6} passed(?:, \d{1,7} (?:skipped|warnings?|deselected|xfailed|xpassed)){0,4}[^\n]{0,40}=+$/,
 	/^\W{0,8}(?:Tests?|Test Suites|Test Files):?\s{1,8}[1-9]\d{0,6} passed\b/,
 	/^test result: ok\./,
 ];
-
-const pythonFailure = /^(?:[\w.]{1,200}\.)?[A-Za-z]{0,80}(?:Error|Exception|Interrupt|Exit|Failure|Invalid)\b/;
-
-/** Whether a short text is the message of an error, such as a tool gives in the place of a content. */
-export function isErrorMessage(text: string): boolean {
-	// JSON is no message, whatever its keys.
-	if (text.length > longestMessage || /^(?:\{|\[["{[])/.test(text)) return false;
-	const [first = ""] = text.split("\n", 1);
-	const line = first.slice(0, longestLine);
-	return opensError.test(line) || saysError.test(line);
-}
-
-/** Whether a short text in the place of a file is a message, and no line of a program. */
-export function isReadRefusal(text: string): boolean {
-	return isErrorMessage(text) && !/[;"{}=]/.test(text.split("\n", 1)[0] ?? "");
-}
-
-/** Whether a text in the place of what was listed or found is a message: of a tool, or of a program about a path. */
-export function isRefusal(text: string): boolean {
-	if (text.length > longestMessage) return false;
-	if (/^(?:Error|ERROR|error|fatal|Unknown tool\b[^\n:]{0,20}): /.test(text)) return true;
-	const lines = text.split("\n").filter((line) => line.trim() !== "");
-	return lines.length > 0 && lines.every((line) => saysOfPath.test(line.slice(0, longestLine)));
-}
-
-/** Whether an output ends with a traceback of Python. */
-export function endsWithTraceback(text: string): boolean {
-	const tail = text.slice(-reach);
-	if (!/^\s{0,8}Traceback \(most recent call last\):/m.test(tail)) return false;
-	return linesAtEnd(tail)
-		.slice(-5)
-		.some((line) => pythonFailure.test(line));
-}
-
-/** Whether the last lines of an output say that the run failed. */
-export function endsInFailure(text: string): boolean {
-	for (const line of linesAtEnd(text.slice(-reach)).reverse()) {
-		if (failedRun.some((pattern) => pattern.test(line))) return true;
-		if (passedRun.some((pattern) => pattern.test(line))) return false;
-	}
-	return false;
-}
 
 function linesAtEnd(tail: string): string[] {
 	return tail
@@ -277,24 +217,17 @@ function linesAtEnd(tail: string): string[] {
 		.slice(-lastLines);
 }
 
-/** Characters of an output's end in which it counts what it did. */
-const outcomeReach = 3_000;
+/** Characters of the end of an output that are looked at, and of each of its lines. */
+const reach = 6_000;
 
-/** Most facts that are told. */
-const most = 4;
+const longestLine = 400;
 
-const counts: readonly RegExp[] = [
-	// "3 failed", "12 passed", "0 fail", "2 errors", "4 warnings", "1 skipped"
-	/(?<![\w.,:/-])(\d{1,7}) (passed|failed|failing|passing|pass|fail|errors?|failures?|warnings?|skipped|problems?)\b/gi,
-	// "Found 3 matches", "2 files changed", "5 tests"
-	/(?<![\w.,:/-])(\d{1,7}) (tests?|matches|files? changed|issues|entries|insertions|deletions)\b/gi,
-];
-
-const pythonError = /^(?:[\w.]{1,120}\.)?([A-Z][A-Za-z]{1,60}(?:Error|Exception|Interrupt|Exit))(?::|$)/;
+/** Lines at the end of an output in which a run tells its outcome. */
+const lastLines = 15;
 
 /**
- * What came of a command, in few words: its exit code, what it counted (`1 failed`, `12 passed`), the error that it ended
- * with. Looks at both ends of the output only.
+ * The outcome of a command in few words: its exit code, its counts (`1 failed`, `12 passed`), the error that it ended with.
+ * Looks at both ends of the output only.
  */
 export function outcomeOf(text: string): string[] {
 	const facts = new Set<string>();
@@ -315,20 +248,26 @@ export function outcomeOf(text: string): string[] {
 	return [...facts].slice(0, most);
 }
 
-/** Characters looked at from each end. */
-const exitCodeReach = 400;
+/** Characters at the end of an output that are searched for counts. */
+const outcomeReach = 3_000;
 
-const sentenceBefore = new RegExp(`^${sentence}`, "i");
+/** Most facts that an outcome has. */
+const most = 4;
 
-const succeeded = /^<system>Command executed successfully/;
+const counts: readonly RegExp[] = [
+	// "3 failed", "12 passed", "0 fail", "2 errors", "4 warnings", "1 skipped"
+	/(?<![\w.,:/-])(\d{1,7}) (passed|failed|failing|passing|pass|fail|errors?|failures?|warnings?|skipped|problems?)\b/gi,
+	// "Found 3 matches", "2 files changed", "5 tests"
+	/(?<![\w.,:/-])(\d{1,7}) (tests?|matches|files? changed|issues|entries|insertions|deletions)\b/gi,
+];
 
-const inJson = /"(?:exit_?code|return_?code)"\s{0,4}:\s{0,4}(-?\d{1,10})\b/i;
+const pythonError = /^(?:[\w.]{1,120}\.)?([A-Z][A-Za-z]{1,60}(?:Error|Exception|Interrupt|Exit))(?::|$)/;
 
 /**
- * The exit code of a command, as the agent program that ran it writes it at the very start or end of the output;
- * `undefined` where it writes none. Codes that stand in the midst of an output are the output's own.
+ * The exit code of a command as the agent program writes it at the very start or end of the output; `undefined` where it
+ * writes none. Codes elsewhere belong to the output itself.
  */
-export function exitCodeIn(text: string): number | undefined {
+function exitCodeIn(text: string): number | undefined {
 	const head = text.slice(0, exitCodeReach);
 	const tail = text.length > exitCodeReach ? text.slice(-exitCodeReach) : head;
 	if (succeeded.test(head)) return 0;
@@ -337,3 +276,29 @@ export function exitCodeIn(text: string): number | undefined {
 	if (head.startsWith("{")) found ??= inJson.exec(head) ?? inJson.exec(tail);
 	return found ? Number(found[1]) : undefined;
 }
+
+/** Characters that are looked at from each end. */
+const exitCodeReach = 400;
+
+const succeeded = /^<system>Command executed successfully/;
+
+/** The lines before the output of a command. Sources: Claude Code, Codex, mini-SWE-agent, Kimi CLI. */
+const before =
+	/^(?:Chunk ID: \S{1,40}\n)?(?:Wall time: [^\n]{1,60}\n)?(?:<returncode>|<system>(?:ERROR: )?Command failed with exit code:? |(?:Process exited with code|Exit [Cc]ode):? )(-?\d{1,10})\b/;
+
+/** `Command failed with exit code 1`, `[Command finished with exit code 1]`: many programs write it at either end. */
+const sentence =
+	"[[(<]?(?:The )?(?:Command|Process)\\b[^\\n]{0,100}\\b(?:exited|failed|completed|finished) with (?:exit )?(?:code|status):? (-?\\d{1,10})\\b";
+
+const sentenceBefore = new RegExp(`^${sentence}`, "i");
+
+/** The lines behind it. Sources: pi, OpenHands, Copilot CLI, Gemini CLI, and shells that show the code in brackets. */
+const behind = [
+	new RegExp(`(?:^|\\n)${sentence}[.\\])>]{0,3}\\s{0,9}$`, "i"),
+	/(?:^|\n)<[^<>\n]{0,60}\bexit(?:ed)?(?: with)?(?: exit)? code:? (-?\d{1,10})>\s{0,9}$/,
+	/(?:^|\n)Exit Code: (-?\d{1,10})\n(?:[A-Z][A-Za-z ]{1,30}: [^\n]{0,60}(?:\n|$)){0,4}\s{0,9}$/,
+	/(?:^|\n)[[(](?:process )?exit(?:ed)?(?: with)?(?: code| status)?:? (-?\d{1,10})[\])]\s{0,9}$/i,
+	/(?:^|\n)exit status (-?\d{1,10})\s{0,9}$/,
+];
+
+const inJson = /"(?:exit_?code|return_?code)"\s{0,4}:\s{0,4}(-?\d{1,10})\b/i;

@@ -1,3 +1,4 @@
+import { once } from "../conversation/lists.ts";
 import { sizeOfMessage, sizeOfResult, type TokenMeter } from "../conversation/measure.ts";
 import type { ReplaceEdit, Size } from "../conversation/plan.ts";
 import type { Message, ToolResult, Transcript } from "../conversation/transcript.ts";
@@ -8,183 +9,6 @@ import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-r
 import { findStale, type Staleness } from "./staleness.ts";
 import { findUses, type Uses } from "./uses.ts";
 
-/** What a model makes of the tokens of a history. */
-export interface HistoryScale {
-	/** Tokens of the model for each that was counted of a text. */
-	readonly factor: number;
-	/** Tokens of each message's delimiters, which are not scaled. */
-	readonly messageOverhead: number;
-	/** What the provider adds to each request, in tokens of the model. */
-	readonly requestOverhead: number;
-}
-
-/**
- * A history in the tokens of a model, by the best guess, unrounded: the numbers that calls are billed by. As everywhere,
- * texts alone are scaled; delimiters, images, recordings and documents have tokens of their own.
- */
-export function scaleHistory(history: ReplayHistory, scale: HistoryScale): ReplayHistory {
-	const { factor, messageOverhead, requestOverhead } = scale;
-	const { transcript, messageTokens, surroundingTokens, results } = history;
-	const surrounded = { ...history, surroundingTokens: surroundingTokens * factor + requestOverhead };
-	if (factor === 1) return surrounded;
-	const scaled = (tokens: number, fixed: number) => (tokens - fixed) * factor + fixed;
-	const scaledSize = (size: Size): Size => ({ ...size, tokens: scaled(size.tokens, size.fixed ?? 0) });
-	// In the order of `pairResults`, as the results of a history are.
-	const mediaTokens = transcript.messages.flatMap((message) =>
-		message.results.map((result) => result.media.reduce((sum, { tokens }) => sum + tokens, 0)),
-	);
-	return {
-		...surrounded,
-		messageTokens: messageTokens.map((tokens, index) =>
-			scaled(tokens, messageOverhead + (transcript.messages[index]?.mediaTokens ?? 0)),
-		),
-		results: results.map((result, place): ReplayResult => {
-			const { tokens, outcome } = result;
-			const fixed = mediaTokens[place] ?? 0;
-			if (typeof outcome === "string") return { ...result, tokens: scaled(tokens, fixed) };
-			const edits = outcome.map((edit) => ({
-				...edit,
-				before: scaledSize(edit.before),
-				after: scaledSize(edit.after),
-			}));
-			return { ...result, tokens: scaled(tokens, fixed), outcome: edits, saves: tokensSaved(edits) };
-		}),
-	};
-}
-
-/** What one LLM call was sent, in tokens. `input` = `cached` + what is written to the cache. */
-export interface CallTokens {
-	readonly input: number;
-	/** Tokens before the first message that differs from the call before. */
-	readonly cached: number;
-}
-
-/** The context while a history is walked through: what the next call would be sent. */
-export interface View {
-	/** Puts the next message behind the others. */
-	readonly append: (message: number) => void;
-	/** Puts the placeholder of a result in its place. */
-	readonly mask: (result: number) => void;
-	/** Tokens of all. */
-	readonly total: () => number;
-	/** Tokens of what stands before a message, surroundings included. */
-	readonly before: (message: number) => number;
-	/** Tokens of the last call's context that is the same now: what the next call reads from the cache. */
-	readonly cached: () => number;
-	/** Makes a call: all there is now is in the cache from then on. */
-	readonly call: () => CallTokens;
-}
-
-/**
- * Starts with the surroundings alone. A provider caches the longest common prefix of a call and the one before, taken
- * here by whole messages.
- */
-export function startView(history: ReplayHistory): View {
-	const prefixes = startPrefixes(history.messageTokens.length);
-	let total = history.surroundingTokens;
-	/** Number of messages that the last call was sent; `undefined` before the first. */
-	let sent: number | undefined;
-	let appended = 0;
-	let firstChanged = Number.POSITIVE_INFINITY;
-	const before = (message: number) => history.surroundingTokens + prefixes.before(message);
-	const cached = () => (sent === undefined ? 0 : before(Math.min(sent, firstChanged)));
-	return {
-		append(message) {
-			const tokens = history.messageTokens[message] as number;
-			prefixes.add(message, tokens);
-			total += tokens;
-			appended = message + 1;
-		},
-		mask(result) {
-			const { message, saves } = history.results[result] as ReplayHistory["results"][number];
-			prefixes.add(message, -saves);
-			total -= saves;
-			firstChanged = Math.min(firstChanged, message);
-		},
-		total: () => total,
-		before,
-		cached,
-		call() {
-			const tokens = { input: total, cached: cached() };
-			sent = appended;
-			firstChanged = Number.POSITIVE_INFINITY;
-			return tokens;
-		},
-	};
-}
-
-/** Tokens of messages in order, any of which may shrink, with sums from the first message on. */
-export interface TokenPrefixes {
-	/** Adds tokens to a message; fewer than none takes some off. */
-	readonly add: (message: number, tokens: number) => void;
-	/** Tokens of all messages before one. */
-	readonly before: (message: number) => number;
-}
-
-/** Starts with all messages empty. Each of both takes time in proportion to the logarithm of `length` (a Fenwick tree). */
-export function startPrefixes(length: number): TokenPrefixes {
-	const sums = new Float64Array(length + 1);
-	return {
-		add(message, tokens) {
-			for (let index = message + 1; index <= length; index += index & -index) {
-				sums[index] = (sums[index] as number) + tokens;
-			}
-		},
-		before(message) {
-			let sum = 0;
-			for (let index = message; index > 0; index -= index & -index) sum += sums[index] as number;
-			return sum;
-		},
-	};
-}
-
-/** What takes part in a walk through a history. `index` is that of the next message, which has not come yet. */
-export interface Walker {
-	/** The context is complete and an answer may be asked for: the moment to act. */
-	readonly beforeAnswer: (index: number) => void;
-	/** The message at `index` opens an answer to what stands before it: an LLM call is made. */
-	readonly call: (index: number) => void;
-	/** The message at `index` comes. */
-	readonly append: (index: number) => void;
-}
-
-/**
- * Walks through a history as it came about. The moments to act are those at which the context does not end with an
- * answer, whether or not a call followed: so what is done about the first n messages does not depend on the next, and
- * the end of a history is a moment like any other.
- */
-export function walk({ transcript: { messages }, calls }: ReplayHistory, walker: Walker): void {
-	let nextCall = 0;
-	for (let index = 0; index <= messages.length; index += 1) {
-		if (index > 0 && !isOpen(messages[index - 1])) walker.beforeAnswer(index);
-		if (index === messages.length) return;
-		if (calls[nextCall] === index) {
-			nextCall += 1;
-			walker.call(index);
-		}
-		walker.append(index);
-	}
-}
-
-/** A tool result as a replay sees it. */
-export interface ReplayResult {
-	/** Index of the message that holds it. */
-	readonly message: number;
-	/** Number of its tool turn, from 0; `undefined` for an orphan. */
-	readonly turn: number | undefined;
-	readonly toolName: string | undefined;
-	/** Tokens of its texts, images, recordings and documents. */
-	readonly tokens: number;
-	/** Tokens that masking it saves; 0 where it cannot be masked or the policy keeps it. */
-	readonly saves: number;
-	/** What masks it, or why it stays whatever else happens. */
-	readonly outcome: readonly ReplaceEdit[] | KeptReason;
-	/** What its placeholder tells of what it held: the facts and identifiers of its digest; often none. */
-	readonly digest: readonly string[];
-	/** Of an error that stays until it is settled: the message that settles it, `Infinity` where none does; else -1. */
-	readonly staysUntil: number;
-}
-
 /** A conversation as the sequence of LLM calls that it was. Tokens are those of the meter, unscaled. */
 export interface ReplayHistory {
 	readonly transcript: Transcript;
@@ -194,7 +18,7 @@ export interface ReplayHistory {
 	readonly surroundingTokens: number;
 	/** In the order of `pairResults`, which is that of the messages. */
 	readonly results: readonly ReplayResult[];
-	/** Places of the results that came as placeholders: the history is the answer of an earlier call, or begins with one. */
+	/** Places of the results that came as placeholders, from an earlier call. */
 	readonly masked: ReadonlySet<number>;
 	/** For each message, the place of its first result in `results`; one more than messages, to end the last. */
 	readonly firstResult: Int32Array;
@@ -205,26 +29,41 @@ export interface ReplayHistory {
 	 * answer that a format splits over several assistant messages in a row, without results between, was one call.
 	 */
 	readonly calls: readonly number[];
-	/** Who uses what of which result; found when it is first asked for. */
+	/** Found on demand, as is `stale`. */
 	readonly uses: () => Uses;
-	/** From which message on each result is out of date; found when it is first asked for. */
 	readonly stale: () => readonly (Staleness | undefined)[];
 }
 
-/** What reading a history needs to know: how its results would be masked, and how it is counted. */
-export interface HistoryParameters extends MaskResultParameters {
-	readonly transcript: Transcript;
-	readonly meter: TokenMeter;
-	/** Who uses what, where several histories of the transcript are read; by default it is found for this one. */
-	readonly uses?: (() => Uses) | undefined;
+/** A tool result as a replay sees it. */
+export interface ReplayResult {
+	readonly message: number;
+	/** Number of its tool turn, from 0; `undefined` for an orphan. */
+	readonly turn: number | undefined;
+	readonly toolName: string | undefined;
+	/** Tokens of its texts, images, recordings and documents. */
+	readonly tokens: number;
+	/** Tokens that masking it saves; 0 where it cannot be masked or the policy keeps it. */
+	readonly saves: number;
+	/** The edits that mask it, or why it is never masked. */
+	readonly outcome: readonly ReplaceEdit[] | KeptReason;
+	/** The facts and identifiers of its digest that its placeholder shows; often none. */
+	readonly digest: readonly string[];
+	/** Of an error that stays until it is resolved: the message that resolves it, `Infinity` if none does; otherwise -1. */
+	readonly staysUntil: number;
 }
 
 /**
- * Reads a conversation for replaying. Messages that a session no longer sends, since a compaction of its own took their
- * place, count as sent throughout: they were when they came, and what was decided about them then may not depend on
- * what became of them later.
+ * Reads a conversation for replaying. Messages that a session no longer sends, since it compacted them, count as sent
+ * throughout: they were sent when they came, and a decision about them then may not depend on what came later.
  */
-export function readHistory(parameters: HistoryParameters): ReplayHistory {
+export function readHistory(
+	parameters: MaskResultParameters & {
+		readonly transcript: Transcript;
+		readonly meter: TokenMeter;
+		/** Shared where several histories of the transcript are read; by default found for this one. */
+		readonly uses?: (() => Uses) | undefined;
+	},
+): ReplayHistory {
 	const { transcript, meter } = parameters;
 	const { messages } = transcript;
 	const turns = toolTurns(transcript);
@@ -271,20 +110,11 @@ export function readHistory(parameters: HistoryParameters): ReplayHistory {
 	};
 }
 
-/** A value that is made when it is first asked for. */
-export function once<Value>(make: () => Value): () => Value {
-	let made: { readonly value: Value } | undefined;
-	return () => {
-		made ??= { value: make() };
-		return made.value;
-	};
-}
-
 function callsOf(messages: readonly Message[]): number[] {
 	return messages.flatMap(({ role }, index) => (role === "assistant" && !isOpen(messages[index - 1]) ? [index] : []));
 }
 
-/** Whether a message is an answer that the next may go on with: of the assistant, without results to answer to. */
+/** Whether a message is an answer that the next one may continue: of the assistant, without results. */
 export function isOpen(message: Message | undefined): boolean {
 	return message?.role === "assistant" && message.results.length === 0;
 }
@@ -305,7 +135,7 @@ function tokensOfResult(result: ToolResult, { countTokens }: TokenMeter): number
 
 const none: readonly never[] = [];
 
-/** The items of a digest, where the placeholder has it: a short result's has none. */
+/** The items of a digest, where the placeholder has it: that of a short result has none. */
 function itemsShown(digest: string | undefined, [edit]: readonly ReplaceEdit[]): readonly string[] {
 	if (!digest || !edit) return none;
 	// A format may put the placeholder into JSON.
@@ -313,7 +143,154 @@ function itemsShown(digest: string | undefined, [edit]: readonly ReplaceEdit[]):
 	return JSON.stringify(edit.replacement).includes(written) ? digest.split(/,? /) : none;
 }
 
-/** Tokens that the edits of a result save in what is sent. */
-export function tokensSaved(edits: readonly ReplaceEdit[]): number {
+function tokensSaved(edits: readonly ReplaceEdit[]): number {
 	return edits.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.before.tokens - edit.after.tokens), 0);
+}
+
+/**
+ * A history in the tokens of a model, by the best guess, unrounded: the numbers that calls are billed by. Only texts are
+ * scaled; delimiters, images, recordings and documents have tokens of their own.
+ */
+export function scaleHistory(
+	history: ReplayHistory,
+	{
+		factor,
+		messageOverhead,
+		requestOverhead,
+	}: {
+		/** Tokens of the model for each that was counted of a text. */
+		readonly factor: number;
+		/** Tokens of each message's delimiters. */
+		readonly messageOverhead: number;
+		/** Tokens of the model that the provider adds to each request. */
+		readonly requestOverhead: number;
+	},
+): ReplayHistory {
+	const { transcript, messageTokens, surroundingTokens, results } = history;
+	const surrounded = { ...history, surroundingTokens: surroundingTokens * factor + requestOverhead };
+	if (factor === 1) return surrounded;
+	const scaled = (tokens: number, fixed: number) => (tokens - fixed) * factor + fixed;
+	const scaledSize = (size: Size): Size => ({ ...size, tokens: scaled(size.tokens, size.fixed ?? 0) });
+	// In the order of `pairResults`, as the results of a history are.
+	const mediaTokens = transcript.messages.flatMap((message) =>
+		message.results.map((result) => result.media.reduce((sum, { tokens }) => sum + tokens, 0)),
+	);
+	return {
+		...surrounded,
+		messageTokens: messageTokens.map((tokens, index) =>
+			scaled(tokens, messageOverhead + (transcript.messages[index]?.mediaTokens ?? 0)),
+		),
+		results: results.map((result, place): ReplayResult => {
+			const { tokens, outcome } = result;
+			const fixed = mediaTokens[place] ?? 0;
+			if (typeof outcome === "string") return { ...result, tokens: scaled(tokens, fixed) };
+			const edits = outcome.map((edit) => ({
+				...edit,
+				before: scaledSize(edit.before),
+				after: scaledSize(edit.after),
+			}));
+			return { ...result, tokens: scaled(tokens, fixed), outcome: edits, saves: tokensSaved(edits) };
+		}),
+	};
+}
+
+/**
+ * Walks through a history as it came about. The moments to act are those at which the context does not end with an answer,
+ * whether or not a call followed: so the result for the first n messages does not depend on the next one.
+ */
+export function walk(
+	{ transcript: { messages }, calls }: ReplayHistory,
+	walker: {
+		/** The context is complete and an answer may be asked for. `index` is that of the next message. */
+		readonly beforeAnswer: (index: number) => void;
+		/** The message at `index` opens an answer to the messages before it: an LLM call is made. */
+		readonly call: (index: number) => void;
+		/** The message at `index` comes. */
+		readonly append: (index: number) => void;
+	},
+): void {
+	let nextCall = 0;
+	for (let index = 0; index <= messages.length; index += 1) {
+		if (index > 0 && !isOpen(messages[index - 1])) walker.beforeAnswer(index);
+		if (index === messages.length) return;
+		if (calls[nextCall] === index) {
+			nextCall += 1;
+			walker.call(index);
+		}
+		walker.append(index);
+	}
+}
+
+/**
+ * The context while a history is walked through: the input of the next call. Starts with the surroundings alone. A provider
+ * caches the longest common prefix of a call and the one before, taken here by whole messages.
+ */
+export function startView(history: ReplayHistory) {
+	const prefixes = startPrefixes(history.messageTokens.length);
+	let total = history.surroundingTokens;
+	/** Number of messages that the last call was sent; `undefined` before the first. */
+	let sent: number | undefined;
+	let appended = 0;
+	let firstChanged = Number.POSITIVE_INFINITY;
+	const before = (message: number) => history.surroundingTokens + prefixes.before(message);
+	const cached = () => (sent === undefined ? 0 : before(Math.min(sent, firstChanged)));
+	return {
+		/** Adds the next message. */
+		append(message: number): void {
+			const tokens = history.messageTokens[message] as number;
+			prefixes.add(message, tokens);
+			total += tokens;
+			appended = message + 1;
+		},
+		/** Replaces a result by its placeholder. */
+		mask(result: number): void {
+			const { message, saves } = history.results[result] as ReplayHistory["results"][number];
+			prefixes.add(message, -saves);
+			total -= saves;
+			firstChanged = Math.min(firstChanged, message);
+		},
+		/** Tokens of all. */
+		total: () => total,
+		/** Tokens of what stands before a message, surroundings included. */
+		before,
+		/** Tokens that the next call reads from the cache. */
+		cached,
+		/** Makes a call: the whole context is then in the cache. */
+		call(): CallTokens {
+			const tokens = { input: total, cached: cached() };
+			sent = appended;
+			firstChanged = Number.POSITIVE_INFINITY;
+			return tokens;
+		},
+	};
+}
+
+export type View = ReturnType<typeof startView>;
+
+/** The input of one LLM call in tokens: `cached` and what is written to the cache. */
+export interface CallTokens {
+	readonly input: number;
+	/** Tokens before the first message that differs from the call before. */
+	readonly cached: number;
+}
+
+/**
+ * Sums of the tokens of messages from the first on, while any message may grow or shrink. Adding and summing take time in
+ * proportion to the logarithm of `length` (a Fenwick tree).
+ */
+function startPrefixes(length: number) {
+	const sums = new Float64Array(length + 1);
+	return {
+		add(message: number, tokens: number): void {
+			for (let index = message + 1; index <= length; index += index & -index) {
+				sums[index] = (sums[index] as number) + tokens;
+			}
+		},
+		/** Tokens of all messages before one. */
+		before(message: number): number {
+			let sum = 0;
+			for (let index = message; index > 0; index -= index & -index) sum += sums[index] as number;
+			return sum;
+		},
+	};
 }

@@ -1,3 +1,4 @@
+import { addToList } from "../conversation/lists.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { argumentsReader, callTarget, resolver } from "./call-targets.ts";
@@ -26,28 +27,23 @@ export function judgeResults(transcript: Transcript): readonly JudgedResult[] {
 }
 
 /**
- * The target of the call behind each result, in the order of `pairResults`, with what only the conversation tells: the
- * file that an earlier call opened, and the working folder, so that `src/a.ts` and `/home/me/project/src/a.ts` are one
- * file. Each is found from what stands before it, so a longer conversation changes none.
+ * The target of the call behind each result, in the order of `pairResults`, with the context of the conversation: the file
+ * that an earlier call opened, and the working folder, so that `src/a.ts` and `/home/me/project/src/a.ts` are one file.
  */
 export function resultTargets(transcript: Transcript): readonly CallTarget[] {
 	return judgeResults(transcript).map(({ target }) => target);
 }
 
-/** A result that is an error. */
-export interface FoundError {
+interface FoundError {
 	readonly rule: StructuralErrorRule;
-	/**
-	 * Index of the first message with which it is settled: the same call has then succeeded, or the same command, or a
-	 * call that reads or writes the same file. `undefined` where none has.
-	 */
+	/** Index of the first message that resolves it: the same call, the same command or a call on the same file succeeded. */
 	readonly resolvedFrom: number | undefined;
 }
 
 /**
- * The errors among the results, by `structuralError`, in the order of `pairResults`. Found going forward, so what is so of
- * a conversation stays so when it goes on. `masked` holds the places of the results that came as placeholders: nobody
- * knows whether such a call failed, so it settles nothing. Takes time in proportion to the conversation.
+ * The errors among the results, by `structuralError`, in the order of `pairResults`. Looks only backwards, so a longer
+ * conversation changes no error. `masked` holds the places of the results that came as placeholders: their success is
+ * unknown, so they resolve nothing. Takes time in proportion to the conversation.
  */
 export function findErrors(
 	transcript: Transcript,
@@ -61,22 +57,17 @@ export function findErrors(
 	paired.forEach(({ call, message }, place) => {
 		if (masked.has(place)) return;
 		const { target, given, error: rule } = judged[place] as JudgedResult;
-		if (!call) {
-			if (rule !== undefined) errors[place] = { rule, resolvedFrom: undefined };
-			return;
-		}
-		const tries = [callKey(call.name, given), ...triesOf(target)];
 		if (rule !== undefined) errors[place] = { rule, resolvedFrom: undefined };
-		for (const one of tries) {
-			const places = open.get(one);
+		if (!call) return;
+		const sameCall = `call ${textKey(`${call.name ?? ""}\n${given ?? ""}`)}`;
+		for (const one of [sameCall, ...triesOf(target)]) {
 			if (rule !== undefined) {
-				if (places) places.push(place);
-				else open.set(one, [place]);
+				addToList(open, one, place);
 				continue;
 			}
-			for (const settled of places ?? []) {
-				const error = errors[settled];
-				if (error && error.resolvedFrom === undefined) errors[settled] = { ...error, resolvedFrom: message };
+			for (const resolved of open.get(one) ?? []) {
+				const error = errors[resolved];
+				if (error && error.resolvedFrom === undefined) errors[resolved] = { ...error, resolvedFrom: message };
 			}
 			open.delete(one);
 		}
@@ -84,11 +75,7 @@ export function findErrors(
 	return errors;
 }
 
-function callKey(name: string | undefined, given: string | undefined): string {
-	return `call ${textKey(`${name ?? ""}\n${given ?? ""}`)}`;
-}
-
-/** What a call tries, whatever its arguments are otherwise: a command, or a file that it reads or writes. */
+/** The attempts of a call, whatever its other arguments: a command, or a file that it reads or writes. */
 function triesOf({ kind, program, folder, paths }: CallTarget): string[] {
 	if (kind === "run") return program === undefined ? [] : [`run ${program} in ${folder ?? ""}`];
 	return kind === "read" || kind === "write" ? paths.map((path) => `${kind} ${path}`) : [];

@@ -1,7 +1,13 @@
 import { type CountTokens, sizeOf, sizeOfMedia, sizeOfResult } from "../conversation/measure.ts";
 import type { ReplaceEdit, TakenOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import { repeatedPlaces, resultText, type ToolResult, type Transcript } from "../conversation/transcript.ts";
+import {
+	repeatedPlaces,
+	resultText,
+	type ToolResult,
+	type Transcript,
+	type WholeContent,
+} from "../conversation/transcript.ts";
 import type { PairedResult } from "../conversation/turns.ts";
 import type { MaskPolicy } from "../policy/schema.ts";
 import { detectError } from "./errors.ts";
@@ -23,15 +29,15 @@ export interface MaskResultParameters {
 	};
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly countTokens: CountTokens;
-	/** Given where originals are archived, so that placeholders name them. */
+	/** Given where originals are archived: placeholders then name them. */
 	readonly archiving?: Archiving | undefined;
-	/** Whether a result is an error that stays; without it these rules decide: the format's flag, or words. */
+	/** Whether a result is an error that stays; by default the format's flag or the words in it decide. */
 	readonly isError?: ((paired: PairedResult) => boolean) | undefined;
-	/** What the placeholder of a result says of what it held; by default nothing. */
+	/** The digest of a result for its placeholder; by default none. */
 	readonly digest?: ((paired: PairedResult) => string) | undefined;
 }
 
-/** The edits that mask one result, with the copies that a record keeps of it; or why it stays. */
+/** The edits that mask one result with its copies in the record; or why it stays. */
 export function maskResult(paired: PairedResult, parameters: MaskResultParameters): ReplaceEdit[] | KeptReason {
 	const { result } = paired;
 	const { policy, media, isPlaceholder } = parameters;
@@ -39,7 +45,7 @@ export function maskResult(paired: PairedResult, parameters: MaskResultParameter
 	if (!result.whole && !masksMedia) return "not_text";
 	if (result.texts.some((node) => isPlaceholder(node.text))) return "already_masked";
 	if (policy.keep_errors && (parameters.isError ?? looksLikeError)(paired)) return "error";
-	const edits = result.whole ? maskText(paired, parameters) : maskMedia(paired, parameters);
+	const edits = result.whole ? maskText(paired, result.whole, parameters) : maskMedia(paired, parameters);
 	return edits.length > 0 ? withRepeats(result, edits) : "not_smaller";
 }
 
@@ -47,10 +53,9 @@ function looksLikeError({ result }: PairedResult): boolean {
 	return result.isError === true || detectError(resultText(result)) !== undefined;
 }
 
-function maskText(paired: PairedResult, parameters: MaskResultParameters): ReplaceEdit[] {
+function maskText(paired: PairedResult, whole: WholeContent, parameters: MaskResultParameters): ReplaceEdit[] {
 	const { wording, countTokens, archiving } = parameters;
-	const { result, call, message } = paired;
-	if (!result.whole) return [];
+	const { result, call } = paired;
 	const takenOut = takeOut("result", resultText(result), archiving);
 	const before = sizeOfResult(result, countTokens);
 	const values = {
@@ -67,42 +72,23 @@ function maskText(paired: PairedResult, parameters: MaskResultParameters): Repla
 	}
 	const after = sizeOf(placeholder, countTokens);
 	if (after.tokens >= before.tokens) return [];
-	const { path, write } = result.whole;
-	const edited = editedResult(paired);
-	const edit: ReplaceEdit = {
-		kind: "replace",
-		reason: "mask",
-		path,
-		replacement: write(placeholder),
-		message,
-		before,
-		after,
-		result: edited,
-		takenOut,
-	};
-	const edits: ReplaceEdit[] = [edit];
-	for (const copy of result.copies) {
-		if (copy.text === "") continue;
+	const edit = editOf(paired);
+	const edits: ReplaceEdit[] = [
+		{ ...edit, path: whole.path, replacement: whole.write(placeholder), before, after, takenOut },
+	];
+	for (const { path, text } of result.copies) {
+		if (text === "") continue;
 		// A copy too short for the placeholder is emptied, or it would show what the placeholder hides.
-		const replacement = copy.text.length > placeholder.length ? placeholder : "";
-		edits.push({
-			kind: "replace",
-			reason: "mask",
-			path: copy.path,
-			replacement,
-			message,
-			before: { chars: copy.text.length, tokens: 0 },
-			after: { chars: replacement.length, tokens: 0 },
-			result: edited,
-			unsent: true,
-		});
+		const replacement = text.length > placeholder.length ? placeholder : "";
+		const sizes = { before: { chars: text.length, tokens: 0 }, after: { chars: replacement.length, tokens: 0 } };
+		edits.push({ ...edit, path, replacement, ...sizes, unsent: true });
 	}
 	return edits;
 }
 
 function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: MaskResultParameters): ReplaceEdit[] {
-	const { result, call, message } = paired;
-	const edited = editedResult(paired);
+	const { result, call } = paired;
+	const edit = editOf(paired);
 	return result.media.flatMap((media): ReplaceEdit[] => {
 		const takenOut = archiving && takeOut("media", archiving.jsonAt(media.path), archiving);
 		const placeholder = writeMediaPlaceholder(wording, {
@@ -114,19 +100,7 @@ function maskMedia(paired: PairedResult, { wording, countTokens, archiving }: Ma
 		const before = sizeOfMedia(media, countTokens);
 		const after = sizeOf(placeholder, countTokens);
 		if (after.tokens >= before.tokens) return [];
-		return [
-			{
-				kind: "replace",
-				reason: "mask",
-				path: media.path,
-				replacement: media.write(placeholder),
-				message,
-				before,
-				after,
-				result: edited,
-				...(takenOut ? { takenOut } : {}),
-			},
-		];
+		return [{ ...edit, path: media.path, replacement: media.write(placeholder), before, after, takenOut }];
 	});
 }
 
@@ -134,11 +108,12 @@ function takeOut(kind: TakenOut["kind"], text: string, archiving: Archiving | un
 	return archiving && { kind, text, ref: archiving.refOf(text) };
 }
 
-function editedResult({ result, call }: PairedResult) {
-	return { toolCallId: result.callId, toolName: call?.name };
+function editOf({ result, call, message }: PairedResult) {
+	const edited = { toolCallId: result.callId, toolName: call?.name };
+	return { kind: "replace", reason: "mask", message, result: edited } as const;
 }
 
-/** Marks edits of messages that are no longer sent, so that no total counts what they save. */
+/** Marks edits of messages that are no longer sent, so that no total counts them. */
 export function markUnsent(transcript: Transcript, edits: readonly ReplaceEdit[]): readonly ReplaceEdit[] {
 	const isUnsent = (edit: ReplaceEdit) => transcript.messages[edit.message]?.sent === false;
 	return edits.some(isUnsent)
@@ -146,11 +121,11 @@ export function markUnsent(transcript: Transcript, edits: readonly ReplaceEdit[]
 		: edits;
 }
 
-/** Adds to the edits of a result the same edits of the values that repeat it. */
+/** Adds the same edits of the values that repeat a result. */
 export function withRepeats(result: ToolResult, edits: readonly ReplaceEdit[]): ReplaceEdit[] {
 	if (!result.repeats) return [...edits];
 	return edits.flatMap(({ takenOut, ...edit }) => [
-		{ ...edit, ...(takenOut ? { takenOut } : {}) },
+		{ ...edit, takenOut },
 		...repeatedPlaces(result, edit.path).map((path) => ({ ...edit, path, unsent: true as const })),
 	]);
 }

@@ -1,46 +1,32 @@
-import type { TokenMeter } from "../conversation/measure.ts";
 import type { ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Transcript } from "../conversation/transcript.ts";
 import { pairResults, toolTurns } from "../conversation/turns.ts";
-import type { MaskPolicy, Prices } from "../policy/schema.ts";
-import { type ReplayHistory, readHistory } from "./history.ts";
+import type { MaskPolicy } from "../policy/schema.ts";
+import { readHistory } from "./history.ts";
 import { type KeptReason, type MaskResultParameters, markUnsent } from "./mask-result.ts";
-import { replay, type Schedule } from "./replay.ts";
+import { type Replaying, replay } from "./replay.ts";
 import { lazyMoments, type MomentOf, madeNow } from "./thinking.ts";
 
-/** The masking of a conversation: its edits, and what was left alone and why. */
-export interface MaskPlan {
-	readonly edits: readonly ReplaceEdit[];
-	readonly kept: Readonly<Record<KeptReason, number>>;
-	/** When each edit was first made. */
-	readonly momentOf: MomentOf;
-}
-
-/** How a history is replayed. */
-export interface Replaying {
-	readonly meter: TokenMeter;
-	readonly prices: Prices;
-	/** Tokens of the context past which everything goes that may, whatever the cadence. Absent: none. */
-	readonly budget?: number | undefined;
-	/** Tokens by which a context that stays over the budget grows before everything goes again. Absent: none. */
-	readonly slack?: number | undefined;
-}
-
-/** What masking needs to know. */
-export interface MaskParameters extends MaskResultParameters {
+interface MaskParameters extends MaskResultParameters {
 	readonly transcript: Transcript;
 	readonly replaying: Replaying;
 }
 
 /**
- * Plans the masking of old tool results (docs/specs/observation-masking.md) by replaying the history under the policy:
- * the plan is everything that the policy has masked by its end. With the cadence `every_turn` the results of the last
- * `window_turns` tool turns stay and older ones are masked. The edits for a history are a subset of the edits for the
- * same history with more messages behind it.
+ * Plans the masking of old tool results (docs/specs/observation-masking.md) by replaying the history under the policy: the
+ * edits of everything that it has masked by the end, when each was first made, and how many results were kept and why. The
+ * edits for a history are a subset of those for a longer one.
  */
-export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking): MaskPlan {
+export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking) {
 	const { transcript, policy } = parameters;
-	const kept = { orphan: 0, not_text: 0, already_masked: 0, last_of_its_tool: 0, error: 0, not_smaller: 0 };
+	const kept: Record<KeptReason, number> = {
+		orphan: 0,
+		not_text: 0,
+		already_masked: 0,
+		last_of_its_tool: 0,
+		error: 0,
+		not_smaller: 0,
+	};
 	if (!policy.enabled || policy.window_turns <= 0) return { edits: [], kept, momentOf: madeNow };
 	const masked = replayed ?? replayMasking(parameters);
 	const { history, schedule } = masked;
@@ -60,22 +46,17 @@ export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking)
 	return { edits, kept, momentOf: lazyMoments(() => maskMoments(parameters, masked)) };
 }
 
-/** A history, and when the policy masked each of its results. */
-export interface ReplayedMasking {
-	readonly history: ReplayHistory;
-	readonly schedule: Schedule;
-}
+type ReplayedMasking = ReturnType<typeof replayMasking>;
 
-/** Replays a history under the policy. */
-export function replayMasking(parameters: MaskParameters): ReplayedMasking {
+/** The history, and when the policy masked each of its results. */
+export function replayMasking(parameters: MaskParameters) {
 	const { meter, ...how } = parameters.replaying;
 	const history = readHistory({ ...parameters, meter });
 	return { history, schedule: replay(history, { ...how, mask: parameters.policy }) };
 }
 
 /**
- * When each edit of a masking was first made: the masking of a history is what was masked of its beginnings, so the
- * replay tells. In a history that is the answer of an earlier call, what was masked then is a placeholder already, and
+ * When each edit of a masking was first made, as the replay tells. Where the history holds placeholders of an earlier call,
  * every edit is made now.
  */
 function maskMoments({ transcript, isPlaceholder }: MaskParameters, { history, schedule }: ReplayedMasking): MomentOf {

@@ -1,27 +1,27 @@
 import type { MediaNode } from "../conversation/transcript.ts";
 import { fillTemplate, templatePattern } from "./template.ts";
 
-/** Longest tool name, call id or media type shown in a placeholder, in characters. */
+/** Longest tool name, call id or media type in a placeholder, in characters. */
 const longestValue = 64;
 
-/** What needs no cleaning, as most names and ids are: tried first, since every masked result asks. */
+// Most names and ids need no cleaning.
 const plainValue = /^[\w.:-]{0,64}$/;
 
-/** Brackets end a placeholder, `=` and `,` part its fields: a value that holds one could pass for a field of ours. */
+/** Signs of a placeholder itself: a value with one of them could pass for a field. */
 const notInValues = "[\\](){}<>=,";
 
-/** A digest and a description of media are lists of their own. */
+/** The same for a digest and a description of media, which are lists. */
 const notInLists = "[\\](){}<>";
 
-/** Longest description of an image, a recording or a document: its type, its size and its dimensions. */
+/** Longest description of media: type, size and dimensions. */
 const longestMedia = 2 * longestValue;
 
 /** Longest digest, in characters. */
 const longestDigest = 2_000;
 
 /**
- * Makes a value from a conversation safe to stand in a template: a tool name is untrusted text. Control characters,
- * line breaks, brackets, `=` and `,` go, and the length is bounded. Cleaning twice gives the same as cleaning once.
+ * Makes an untrusted value safe for a template: removes control characters, line breaks, brackets, `=` and `,`, and bounds
+ * the length. Cleaning twice gives the same as cleaning once.
  */
 export function cleanValue(value: string): string {
 	return plainValue.test(value) ? value : cleanText(value, longestValue, notInValues);
@@ -37,88 +37,74 @@ function cleanText(text: string, longest: number, leftOut: string): string {
 	return characters.length <= longest ? cleaned : `${characters.slice(0, longest - 1).join("")}…`;
 }
 
-/** What a placeholder tells of the result that it stands for. */
-export interface PlaceholderValues {
-	readonly toolCallId: string;
-	/** The tool's name; `undefined` becomes the locale's word for an unknown tool. */
-	readonly toolName: string | undefined;
-	/** Characters (UTF-16 code units) of the text taken out. */
-	readonly originalChars: number;
-	/** Where the original is archived; `undefined` where it is not. */
-	readonly ref?: string | undefined;
-	/** Some of what the text held, as `digestOf` gives it; `undefined` or empty for none. */
-	readonly digest?: string | undefined;
-}
-
-/** What stands for {ref} where nothing is archived. */
+/** Stands for {ref} where nothing is archived, and for {digest} where there is none. */
 export const noRef = "-";
 
-/** What stands for {digest} in a template that has one where none is given. */
-const noDigest = "-";
-
-/** Writes the placeholder for one masked result: in the wording for one with a digest where it has one. */
+/** Writes the placeholder of a masked result, in the wording with a digest where it has one. */
 export function writePlaceholder(
 	wording: { readonly placeholder: string; readonly digestPlaceholder?: string; readonly unknownTool: string },
-	values: PlaceholderValues,
+	values: PlaceholderValues & {
+		/** Characters (UTF-16 code units) of the text that is taken out. */
+		readonly originalChars: number;
+		/** As `digestOf` gives it; `undefined` or empty for none. */
+		readonly digest?: string | undefined;
+	},
 ): string {
 	const digest = values.digest ? cleanText(values.digest, longestDigest, notInLists) : "";
 	const template = digest === "" ? wording.placeholder : (wording.digestPlaceholder ?? wording.placeholder);
 	return fillTemplate(template, {
-		tool_call_id: cleanValue(values.toolCallId),
-		tool_name: nameOf(wording, values),
-		original_chars: String(values.originalChars),
-		ref: values.ref ?? noRef,
-		digest: digest === "" ? noDigest : digest,
+		...fieldsOf(wording, values),
+		original_chars: values.originalChars,
+		digest: digest === "" ? noRef : digest,
 	});
 }
 
-/** Writes the placeholder for one masked image, recording or document: what it was, its size and dimensions. */
+/** Writes the placeholder of a masked image, recording or document, with its type, size and dimensions. */
 export function writeMediaPlaceholder(
 	wording: { readonly mediaPlaceholder: string; readonly unknownTool: string },
-	values: Omit<PlaceholderValues, "originalChars"> & { readonly media: MediaNode },
+	values: PlaceholderValues & { readonly media: MediaNode },
 ): string {
 	const { kind, mediaType, bytes, dimensions } = values.media;
-	const description = [
+	const media = [
 		mediaType === undefined ? kind : cleanValue(mediaType),
 		...(bytes === undefined ? [] : [`${bytes} B`]),
 		...(dimensions === undefined ? [] : [`${dimensions.width}×${dimensions.height}`]),
 	].join(", ");
-	const ref = values.ref ?? noRef;
-	return fillTemplate(wording.mediaPlaceholder, {
-		tool_call_id: cleanValue(values.toolCallId),
-		tool_name: nameOf(wording, values),
-		media: description,
-		ref,
-	});
+	return fillTemplate(wording.mediaPlaceholder, { ...fieldsOf(wording, values), media });
 }
 
-function nameOf(
-	{ unknownTool }: { readonly unknownTool: string },
-	{ toolName }: { readonly toolName: string | undefined },
-): string {
-	return (toolName === undefined ? "" : cleanValue(toolName)) || unknownTool;
+interface PlaceholderValues {
+	readonly toolCallId: string;
+	/** `undefined` becomes the locale's word for an unknown tool. */
+	readonly toolName: string | undefined;
+	/** `undefined` where the original is not archived. */
+	readonly ref?: string | undefined;
 }
 
-/** A recognised placeholder, and what can be read in it. */
+function fieldsOf({ unknownTool }: { readonly unknownTool: string }, { toolCallId, toolName, ref }: PlaceholderValues) {
+	const name = toolName === undefined ? "" : cleanValue(toolName);
+	return { tool_call_id: cleanValue(toolCallId), tool_name: name || unknownTool, ref: ref ?? noRef };
+}
+
 export interface ReadPlaceholder {
 	readonly ref: string | undefined;
 	/**
-	 * Whether the reference can only be the one that we wrote. In the template `{tool_name} {ref} {tool_call_id}` a name
-	 * or an id may hold what looks like another.
+	 * Whether the reference can only be the one that was written. In `{tool_name} {ref} {tool_call_id}` a name or an id may
+	 * look like another.
 	 */
 	readonly isRefCertain: boolean;
 	readonly originalChars: number | undefined;
-	/** The id of the call as `cleanValue` gives it; `undefined` where the template does not tell it for certain. */
+	/** As `cleanValue` gives it; `undefined` where the template does not tell it for certain. */
 	readonly toolCallId: string | undefined;
 }
 
 /**
- * Reads placeholders written from any of the templates, by their exact grammar; `undefined` for any other text. What is
- * recognised is never masked again, so masking twice equals masking once and no placeholder passes for an original.
+ * Reads placeholders written from any of the templates, by their exact grammar; `undefined` for any other text. A recognised
+ * placeholder is never masked again, so masking twice equals masking once.
  */
 export function placeholderReader(templates: readonly string[]): (text: string) => ReadPlaceholder | undefined {
 	const readers = templates.map(readerOf);
-	// Every old result is asked about, and hardly one is a placeholder: its first character tells.
+	// Hardly any result is a placeholder: the first character tells.
 	const startsAnyhow = readers.some(({ opening }) => opening === "");
 	const firsts = new Set(readers.map(({ opening }) => opening.charCodeAt(0)));
 	return (text) => {
@@ -170,8 +156,8 @@ function readerOf(template: string) {
 }
 
 /**
- * The borders of a variable on its left and its right: none where a value touches it; certain where what stands there can
- * stand neither in a value of that side, for a reference, nor for an id in the id itself.
+ * The borders of a variable on its left and its right: none where a value touches it; certain where the text there can be
+ * part neither of a value on that side (for a reference) nor of the id itself.
  */
 function bordersOf(template: string, name: string): readonly ("certain" | "uncertain" | "none")[] {
 	const pieces = template.split(/(\{\w+\})/);
@@ -199,13 +185,13 @@ function parts(literal: string, pieces: readonly string[]): boolean {
 	return new RegExp(`[${hasList ? notInLists : notInValues}\\r\\n]`).test(literal);
 }
 
-/** What a number of characters may look like in a placeholder or a marker: every one that is counted without loss. */
+/** A number of characters in a placeholder or a marker: every number that is counted without loss. */
 export const countGrammar = "\\d{1,16}";
 
-/** What a reference may look like in a placeholder or a marker. */
+/** A reference in a placeholder or a marker. */
 export const refGrammar = "[A-Za-z0-9-]{1,40}";
 
-/** The reference that a template's {ref} was filled with. */
+/** The reference that {ref} was filled with. */
 export function refIn(filled: string | undefined): string | undefined {
 	return filled === noRef ? undefined : filled;
 }

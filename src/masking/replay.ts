@@ -1,43 +1,42 @@
+import type { TokenMeter } from "../conversation/measure.ts";
 import type { MaskPolicy, Prices } from "../policy/schema.ts";
 import { budgetOfSelection, patienceOf, startBreakEven } from "./cadence.ts";
 import { type CallTokens, type ReplayHistory, startView, type View, walk } from "./history.ts";
 import { type Selector, startSelector } from "./selection.ts";
 
 /**
- * When each result was masked, in the order of `pairResults`: the number of messages that stood before the call that
- * was sent its placeholder first; `Infinity` for those that never were.
+ * When each result was masked, in the order of `pairResults`: the number of messages before the first call with its
+ * placeholder; `Infinity` for results that never were.
  */
 export type Schedule = ArrayLike<number>;
 
-/** A policy to replay. */
-export interface ReplayPolicy {
-	readonly mask: MaskPolicy;
+/** How a history is replayed. */
+export interface Replaying {
+	readonly meter: TokenMeter;
 	readonly prices: Prices;
-	/** Tokens of the context past which everything goes that may, whatever the cadence. Absent: none. */
+	/** Tokens of the context from which on all candidates are masked, whatever the cadence. Absent: none. */
 	readonly budget?: number | undefined;
-	/** Tokens by which a context that stays over the budget grows before everything goes again. Absent: none. */
+	/** Tokens by which a context that stays over the budget grows before all are masked again. Absent: none. */
 	readonly slack?: number | undefined;
 }
 
 /**
- * Replays a history: lets a policy act at each moment at which an answer may have been asked for, and keeps what it
- * did. What it answers for a history is what it answered for any beginning of it, and what was done since: nothing
- * masked is ever unmasked.
+ * Replays a history: lets a policy act at each moment at which an answer could be asked for. The schedule of a history
+ * extends that of its beginning: nothing masked is ever unmasked.
  */
 export function replay(
 	history: ReplayHistory,
-	{ mask, prices, budget = Number.POSITIVE_INFINITY, slack = 0 }: ReplayPolicy,
+	{
+		mask,
+		prices,
+		budget = Number.POSITIVE_INFINITY,
+		slack = 0,
+	}: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },
 ): Schedule {
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const view = startView(history);
-	const byUse = mask.selection === "use";
-	const selector = startSelector({
-		history,
-		policy: mask,
-		uses: byUse ? history.uses() : undefined,
-		stale: byUse ? history.stale() : undefined,
-	});
+	const selector = startSelector(history, mask);
 	const cadence = startCadence({ history, mask, prices, view, selector });
 	let ceiling = budget;
 	const act = (index: number) => {
@@ -60,34 +59,27 @@ export function replay(
 			selector.append(index);
 		},
 	});
-	// The plain window also counts a turn that the history ends with. What is older than the window stays so, and acting once
-	// more changes nothing that a longer history would mask.
+	// The plain window also counts a turn at the end of the history. A longer history masks the same results, later.
 	if (mask.cadence === "every_turn" && budgetOfSelection(mask) === 0) act(history.transcript.messages.length);
 	return schedule;
 }
 
-interface Cadence {
-	/** Which results go now, of those that may. */
-	readonly choose: (isTooMuch: boolean) => readonly number[];
-	readonly called: (tokens: CallTokens) => void;
-}
-
 const none: readonly number[] = [];
 
+/** When results are masked: `choose` says which of the candidates are masked now. */
 function startCadence(what: {
 	readonly history: ReplayHistory;
 	readonly mask: MaskPolicy;
 	readonly prices: Prices;
 	readonly view: View;
 	readonly selector: Selector;
-}): Cadence {
+}): { choose: (isTooMuch: boolean) => readonly number[]; called: (tokens: CallTokens) => void } {
 	const { history, mask, prices, view, selector } = what;
 	switch (mask.cadence) {
 		case "every_turn":
 			return { choose: () => selector.candidates(), called() {} };
 		case "stride": {
-			// At fixed turns, counted from the first at which a result is older than the window. They are the same in a
-			// history that was masked before, so it is left as it is.
+			// At fixed turns, from the first at which a result is older than the window: the same in a masked history.
 			let strides = 0;
 			return {
 				choose(isTooMuch) {

@@ -1,44 +1,24 @@
+import { addToList } from "../conversation/lists.ts";
 import type { MaskPolicy } from "../policy/schema.ts";
 import { budgetOfSelection, ruleOf } from "./cadence.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
-import type { Staleness } from "./staleness.ts";
-import type { Uses } from "./uses.ts";
 
-/** Says which results may go, while a history is walked through. */
-export interface Selector {
-	/** Takes the next message up. */
-	readonly append: (message: number) => void;
-	/** The results that may go now, oldest first. */
-	readonly candidates: () => readonly number[];
-	/** Takes up that results are gone. */
-	readonly drop: (masked: readonly number[]) => void;
-	/** Tool turns so far. */
-	readonly turns: () => number;
-}
-
-/** What a selection needs to know. */
-export interface SelectorParameters {
-	readonly history: ReplayHistory;
-	readonly policy: MaskPolicy;
-	/** Needed for the selection by use, as is `stale`. */
-	readonly uses?: Uses | undefined;
-	readonly stale?: readonly (Staleness | undefined)[] | undefined;
-}
-
-/** How much of a result an answer must have used for it to count as come back to: a string that three results hold. */
+/** Least weight of a use that counts: that of a string that three results hold. */
 const leastWeight = 0.3;
 
 /**
- * Starts a selection. Results that the window, a tool's rule or its last K keep, or that are errors not settled yet, are
- * young; those older may go, but for as many of the best as fit `keep_tokens`. By age the best are the newest. By use they
- * are those that hold most identifiers of their own for their size and were come back to last; what is out of date is
- * worth nothing. What may go is ranked each time it is asked for; all else takes time in proportion to the history.
+ * Says which results may be masked while a history is walked through. Results that the window, a tool's rule or its last K
+ * keep, and errors that are not resolved, stay; of the others, as many of the best as fit `keep_tokens`. By age the best are
+ * the newest. By use they are those that hold most identifiers of their own for their size and were used last; what is out
+ * of date is worth nothing. Candidates are ranked each time; all else takes time in proportion to the history.
  */
-export function startSelector({ history, policy, uses, stale }: SelectorParameters): Selector {
+export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 	const { results, firstResult, opensTurn } = history;
-	const young = startYoung(history, policy);
+	const kept = startKept(history, policy);
 	const budget = budgetOfSelection(policy);
-	const isKept = policy.window_turns <= 0;
+	const byUse = policy.selection === "use";
+	const uses = byUse ? history.uses() : undefined;
+	const stale = byUse ? history.stale() : undefined;
 	const lastUse = new Int32Array(results.length);
 	const saves = Float64Array.from(results, (result) => result.saves);
 	const isAlways = Uint8Array.from(results, ({ toolName }) => (ruleOf(policy, toolName) === "always" ? 1 : 0));
@@ -48,45 +28,47 @@ export function startSelector({ history, policy, uses, stale }: SelectorParamete
 	const isLeaving = new Uint8Array(results.length);
 	let turns = 0;
 	let next = 0;
-	/** Results that need not stay any longer, oldest first. */
+	/** Results that may be masked, oldest first. */
 	let old: number[] = [];
-	/** The same, the best first, as they were ranked last. */
+	/** The same, the best first, in the order of the last ranking. */
 	let ranked: number[] = [];
 
 	const worth = (place: number) => {
-		if (policy.selection === "age") return place;
+		if (!byUse) return place;
 		const since = stale?.[place];
-		// Of a file that was edited since, most lines are as they were: agents go on to use them.
+		// Most lines of an edited file stay the same, and agents continue to use them.
 		if (since && since.reason !== "edited" && since.from < next) return -1;
 		return (richness[place] as number) / (turns - (lastUse[place] as number) + 1);
 	};
 
 	return {
+		/** Tool turns so far. */
 		turns: () => turns,
-		append(message) {
+		/** Adds the next message. */
+		append(message: number): void {
 			const end = firstResult[message + 1] as number;
 			for (let place = firstResult[message] as number; place < end; place += 1) {
 				lastUse[place] = turns;
-				young.add(place);
+				kept.add(place);
 			}
-			young.settle(message);
+			kept.release(message);
 			turns += opensTurn[message] as number;
 			next = message + 1;
 			for (const { result, weight } of uses?.touches[message] ?? []) {
 				if (weight >= leastWeight) lastUse[result] = turns;
 			}
 		},
-		candidates() {
-			if (isKept) return [];
-			const grown = young.takeGrown(turns);
-			const isInOrder = (grown[0] ?? Number.POSITIVE_INFINITY) > (old.at(-1) ?? -1);
-			for (const place of grown) old.push(place);
-			if (!isInOrder) old.sort(ascending);
+		/** The results that may be masked now, oldest first. */
+		candidates(): readonly number[] {
+			const released = kept.takeReleased(turns);
+			const isInOrder = (released[0] ?? Number.POSITIVE_INFINITY) > (old.at(-1) ?? -1);
+			for (const place of released) old.push(place);
+			if (!isInOrder) old.sort((a, b) => a - b);
 			if (budget === 0) return old;
-			for (const place of grown) ranked.push(place);
+			for (const place of released) ranked.push(place);
 			for (const place of ranked) worths[place] = worth(place);
 			rank(ranked, worths);
-			let room = budget - young.tokens();
+			let room = budget - kept.tokens();
 			for (const place of ranked) {
 				const tokens = saves[place] as number;
 				const leaves = (worths[place] as number) < 0 || tokens > room || isAlways[place] === 1;
@@ -95,7 +77,8 @@ export function startSelector({ history, policy, uses, stale }: SelectorParamete
 			}
 			return old.filter((place) => isLeaving[place] === 1);
 		},
-		drop(masked) {
+		/** Removes results that were masked. */
+		drop(masked: readonly number[]): void {
 			for (const place of masked) isGone[place] = 1;
 			old = old.filter((place) => isGone[place] === 0);
 			ranked = ranked.filter((place) => isGone[place] === 0);
@@ -103,13 +86,12 @@ export function startSelector({ history, policy, uses, stale }: SelectorParamete
 	};
 }
 
-/** Moves for each place in sorting by insertion, past which another way of sorting takes less time. */
+export type Selector = ReturnType<typeof startSelector>;
+
+/** Moves for each place in sorting by insertion; from there on `sort` is faster. */
 const mostMoves = 16;
 
-/**
- * Sorts places by their worth, the best and newest first. Their order is nearly that of the last time, so that sorting by
- * insertion takes hardly more than a look at each.
- */
+/** Sorts places by their worth, the best and newest first. Their order is nearly that of the last time, so insertion is fast. */
 function rank(places: number[], worths: Float64Array): void {
 	let moves = mostMoves * places.length;
 	for (let index = 1; index < places.length; index += 1) {
@@ -131,42 +113,27 @@ function rank(places: number[], worths: Float64Array): void {
 	}
 }
 
-function ascending(a: number, b: number): number {
-	return a - b;
-}
-
-/** The results that must stay for now. Each leaves them once, when the last reason to stay is gone. */
-export interface Young {
-	/** Takes up that a result has come. */
-	readonly add: (place: number) => void;
-	/** Takes up that a message has come, which may settle errors. */
-	readonly settle: (message: number) => void;
-	/** Those that need not stay any longer after so many tool turns, oldest first; they are no longer young. */
-	readonly takeGrown: (turns: number) => readonly number[];
-	/** Tokens that masking all young ones would save. */
-	readonly tokens: () => number;
-}
-
 /**
- * Starts with none. Of those that come, the ones that cannot be masked, or that a tool's rule keeps for good, are left out.
- * All that comes and goes takes time in proportion to the number of results.
+ * The results that must stay for now. Each is released once, when the last reason to keep it is gone. Results that cannot be
+ * masked, or that a tool's rule always keeps, are left out. Takes time in proportion to the number of results.
  */
-export function startYoung({ results }: ReplayHistory, policy: MaskPolicy): Young {
+function startKept({ results }: ReplayHistory, policy: MaskPolicy) {
 	/** How many reasons each result has to stay. */
 	const reasons = new Uint8Array(results.length);
 	const windows = [startWindow(policy.window_turns), startWindow(1)] as const;
 	const latest = startLatest(policy);
-	const unsettled = new Map<number, number[]>();
-	let grown: number[] = [];
+	/** Errors by the message that resolves them. */
+	const errors = new Map<number, number[]>();
+	let released: number[] = [];
 	let tokens = 0;
 	const release = (place: number) => {
 		// Some of the last K of a tool cannot be masked.
 		if (reasons[place] === 0) return;
 		reasons[place] = (reasons[place] as number) - 1;
-		if (reasons[place] === 0) grown.push(place);
+		if (reasons[place] === 0) released.push(place);
 	};
 	return {
-		add(place) {
+		add(place: number): void {
 			const { turn, toolName, saves, staysUntil, message } = results[place] as ReplayResult;
 			const rule = ruleOf(policy, toolName);
 			if (turn === undefined || rule === "never") return;
@@ -176,20 +143,21 @@ export function startYoung({ results }: ReplayHistory, policy: MaskPolicy): Youn
 			reasons[place] = 1 + (isAmongLatest ? 1 : 0) + (staysUntil < message ? 0 : 1);
 			windows[rule === "always" ? 1 : 0].add(place, turn);
 			if (staysUntil < message) return;
-			const settled = unsettled.get(staysUntil);
-			if (settled) settled.push(place);
-			else unsettled.set(staysUntil, [place]);
+			addToList(errors, staysUntil, place);
 		},
-		settle(message) {
-			for (const place of unsettled.get(message) ?? []) release(place);
+		/** Releases the errors that a message resolves. */
+		release(message: number): void {
+			for (const place of errors.get(message) ?? []) release(place);
 		},
-		takeGrown(turns) {
+		/** The results that were released until so many tool turns, oldest first, each once. */
+		takeReleased(turns: number): readonly number[] {
 			for (const window of windows) window.release(turns, release);
-			const taken = grown.sort((a, b) => a - b);
+			const taken = released.sort((a, b) => a - b);
 			for (const place of taken) tokens -= (results[place] as ReplayResult).saves;
-			grown = [];
+			released = [];
 			return taken;
 		},
+		/** Tokens that masking all kept results would save. */
 		tokens: () => tokens,
 	};
 }

@@ -1,3 +1,4 @@
+import { type Pipeline, readShellScript, type SimpleCommand } from "./shell-script.ts";
 import {
 	type CallTarget,
 	type FileRead,
@@ -6,25 +7,27 @@ import {
 	otherTarget,
 	patchPaths,
 	programName,
+	rangeOf,
 	type TargetKind,
 } from "./targets.ts";
 
-/** Which kind a script is that does several things: what its output shows most of. */
-const weight: Readonly<Record<TargetKind, number>> = { other: 0, write: 1, list: 2, read: 3, search: 4, run: 5 };
-
-/** Reads what a shell script does to which files. `startFolder` is where it starts. */
+/** Reads what a shell script does to which files. `startFolder` is the folder in which it starts. */
 export function shellTarget(script: string, startFolder?: string): CallTarget {
-	// What follows is the text to put in, not commands.
+	// The lines after this command are the text to put in, not commands.
 	if (/^\s{0,20}edit \d{1,9}:\d{1,9}\b/.test(script)) return { ...otherTarget, kind: "write", openFile: "write" };
 	let folder = startFolder;
 	let kind: TargetKind = "other";
 	let openFile: CallTarget["openFile"];
 	let program: string | undefined;
 	/** Files that scripts written here open to write, should one of them be run here. */
-	const scripted: string[][] = [];
+	const scripted: string[] = [];
 	const reads = new Map<string, FileRead>();
 	const writes = new Set<string>();
 	const listed = new Set<string>();
+	const addTo = (paths: Set<string>, path: string) => {
+		const known = normalisePath(path, folder);
+		if (known !== undefined) paths.add(known);
+	};
 	for (const pipeline of readShellScript(script)) {
 		const moved = changedFolder(pipeline, folder);
 		if (moved !== undefined) {
@@ -35,42 +38,33 @@ export function shellTarget(script: string, startFolder?: string): CallTarget {
 		if (weight[effect.kind] > weight[kind]) kind = effect.kind;
 		openFile ??= effect.openFile;
 		if (effect.kind === "run") program ??= effect.program;
-		scripted.push(pipeline.flatMap(pathsOfWrittenScripts));
-		const add = (path: string) => normalisePath(path, folder);
+		scripted.push(...pipeline.flatMap(pathsOfWrittenScripts));
 		for (const { path, lines } of effect.reads) {
-			const known = add(path);
+			const known = normalisePath(path, folder);
 			if (known === undefined) continue;
 			const before = reads.get(known);
 			reads.set(known, { path: known, lines: before ? join(before.lines, lines) : lines });
 		}
-		for (const path of effect.writes) {
-			const known = add(path);
-			if (known !== undefined) writes.add(known);
-		}
-		for (const path of effect.folders) {
-			const known = add(path);
-			if (known !== undefined) listed.add(known);
-		}
+		for (const path of effect.writes) addTo(writes, path);
+		for (const path of effect.folders) addTo(listed, path);
 	}
-	for (const path of kind === "run" ? scripted.flat() : []) {
-		const known = normalisePath(path, folder);
-		if (known !== undefined) writes.add(known);
-	}
+	if (kind === "run") for (const path of scripted) addTo(writes, path);
 	const shown = [...reads.values()];
-	const [first] = shown;
-	const paths = kind === "write" ? [...writes] : [...new Set([...shown.map((read) => read.path), ...listed])];
 	return {
 		...otherTarget,
 		kind,
-		paths,
+		paths: kind === "write" ? [...writes] : [...new Set([...reads.keys(), ...listed])],
 		reads: kind === "read" ? shown : [],
 		writes: [...writes],
-		...(kind === "read" && shown.length === 1 && typeof first?.lines === "object" ? { range: first.lines } : {}),
+		...(kind === "read" ? rangeOf(shown) : {}),
 		...(folder === undefined ? {} : { folder }),
 		...(openFile === undefined ? {} : { openFile }),
 		...(kind === "run" && program !== undefined ? { program } : {}),
 	};
 }
+
+/** The kind of a script that does several things is that of the greatest weight: its output shows most of it. */
+const weight: Readonly<Record<TargetKind, number>> = { other: 0, write: 1, list: 2, read: 3, search: 4, run: 5 };
 
 /** The folder that `cd` changes to; `undefined` for any other command. */
 function changedFolder([command]: Pipeline, folder: string | undefined): string | undefined {
@@ -80,7 +74,7 @@ function changedFolder([command]: Pipeline, folder: string | undefined): string 
 
 function effectOfPipeline(pipeline: Pipeline): CommandEffect {
 	const [first, ...others] = pipeline;
-	if (!first) return { kind: "other", reads: [], writes: [], folders: [] };
+	if (!first) return nothing;
 	let effect = effectOf(first);
 	const written = [effect.writes, writtenBeside(first)];
 	for (const command of others) {
@@ -95,7 +89,7 @@ function effectOfPipeline(pipeline: Pipeline): CommandEffect {
 	return { ...effect, writes };
 }
 
-/** What a command writes beside its own work: redirections, patches in a heredoc, a script that opens files to write. */
+/** The files that a command writes by redirections, a patch in a heredoc, or a script that opens files to write. */
 function writtenBeside({ words, redirections }: SimpleCommand): string[] {
 	return redirections.flatMap(({ kind, text }) => {
 		if (kind === "write" || kind === "write_errors") return text === "/dev/null" ? [] : [text];
@@ -115,14 +109,13 @@ function isInterpreter(program: string | undefined): boolean {
 	return /^(?:.*\/)?(?:python[\d.]*|node|ruby|perl)$/.test(program ?? "");
 }
 
-/** Files that a script opens to write, where their paths stand in it as they are. */
+/** Files that a script opens to write, where their paths stand in it literally. */
 function pathsOpenedToWrite(script: string): string[] {
 	const opened = /\bopen\(\s?(['"])([^'"\n]{1,300})\1,\s?['"][wa]/g;
-	const written = /\bwriteFile(?:Sync)?\(\s?(['"])([^'"\n]{1,300})\1|\bPath\((['"])([^'"\n]{1,300})\3\)\.write_/g;
-	return [
-		...Array.from(script.matchAll(opened), (match) => match[2] as string),
-		...Array.from(script.matchAll(written), (match) => (match[2] ?? match[4]) as string),
-	];
+	const written = /\b(?:writeFile(?:Sync)?\(\s?(['"])([^'"\n]{1,300})\1|Path\((['"])([^'"\n]{1,300})\3\)\.write_)/g;
+	return [opened, written].flatMap((pattern) =>
+		Array.from(script.matchAll(pattern), (match) => (match[2] ?? match[4]) as string),
+	);
 }
 
 function join(a: FileRead["lines"], b: FileRead["lines"]): FileRead["lines"] {
@@ -133,20 +126,15 @@ function join(a: FileRead["lines"], b: FileRead["lines"]): FileRead["lines"] {
 	return meets ? joined : "part";
 }
 
-/** What one command does, its paths as they are written. */
-export interface CommandEffect {
-	readonly kind: TargetKind;
-	readonly reads: readonly FileRead[];
-	readonly writes: readonly string[];
+/** The effect of one command. Paths are as they are written. */
+interface CommandEffect extends Pick<CallTarget, "kind" | "reads" | "writes" | "openFile" | "program"> {
 	/** Folders or files that it lists or searches. */
 	readonly folders: readonly string[];
-	readonly openFile?: "read" | "write";
-	readonly program?: string;
 }
 
 const nothing: CommandEffect = { kind: "other", reads: [], writes: [], folders: [] };
 
-/** Says nothing about what the output is of. */
+/** Commands whose output is of no file. */
 const silent = new Set(
 	"cd echo printf true false : export set unset source . pwd sleep test [ [[ if then else elif fi for do done while case esac { } ! mkdir chmod chown kill wait read shift return exit local declare eval".split(
 		" ",
@@ -159,10 +147,10 @@ const listing = new Set(["ls", "find", "fd", "tree", "find_file", "dir", "du", "
 
 const paging = new Set(["cat", "less", "more", "bat", "batcat", "nl", "tac"]);
 
-/** Filters that let every line through or change its looks only. */
+/** Filters that let every line through. */
 const passing = new Set(["cat", "nl", "less", "more", "tee", "tac", "column", "jq", "fold", "expand"]);
 
-/** Options of `head`, `tail`, `grep` and the like that take a value of their own. */
+/** Options that take a value as the next word. */
 const valued: Readonly<Record<string, RegExp>> = {
 	head: /^-[nc]$/,
 	tail: /^-[nc]$/,
@@ -177,8 +165,7 @@ const valued: Readonly<Record<string, RegExp>> = {
 	find_file: /^$/,
 };
 
-/** What a command does by itself. */
-export function effectOf(command: SimpleCommand): CommandEffect {
+function effectOf(command: SimpleCommand): CommandEffect {
 	const { words } = unwrap(command);
 	const name = programName(words[0]);
 	if (name === undefined || silent.has(name)) return nothing;
@@ -191,11 +178,13 @@ export function effectOf(command: SimpleCommand): CommandEffect {
 	if (listing.has(name)) return { ...nothing, kind: "list", folders: name === "find_file" ? given.slice(1) : given };
 	const written = writtenByCommand(name, words, given);
 	if (written) return { ...nothing, kind: "write", writes: written };
-	return effectOfAgentCommand(name, words) ?? { ...nothing, kind: "run", ...family(programOf(name, words, given)) };
+	const program = programOf(name, words, given);
+	const run: CommandEffect = { ...nothing, kind: "run", ...(program === undefined ? {} : { program }) };
+	return effectOfAgentCommand(name, words) ?? run;
 }
 
-/** What is left of a command's output behind a filter. */
-export function narrow(effect: CommandEffect, filter: SimpleCommand): CommandEffect {
+/** The effect of a command behind a filter. */
+function narrow(effect: CommandEffect, filter: SimpleCommand): CommandEffect {
 	const { words } = unwrap(filter);
 	const name = programName(words[0]);
 	if (effect.kind === "other") return effectOf(filter);
@@ -203,11 +192,15 @@ export function narrow(effect: CommandEffect, filter: SimpleCommand): CommandEff
 	if (searching.has(name) && effect.kind === "read") {
 		return { ...nothing, kind: "search", folders: effect.reads.map((read) => read.path) };
 	}
-	// One command's output is cut here; of several files no one knows where.
-	const reads = effect.reads.map(({ path, lines }): FileRead => {
-		return { path, lines: effect.reads.length === 1 ? cutLines(lines, words) : "part" };
-	});
-	return { ...effect, reads };
+	// Of several files it is not known where the filter cuts.
+	const [only] = effect.reads;
+	const isOne = only !== undefined && effect.reads.length === 1;
+	return isOne
+		? { ...effect, reads: [{ ...only, lines: cutLines(only.lines, words) }] }
+		: {
+				...effect,
+				reads: effect.reads.map(({ path }) => ({ path, lines: "part" })),
+			};
 }
 
 function reading(paths: readonly string[], lines: FileRead["lines"]): CommandEffect {
@@ -242,7 +235,7 @@ function effectOfAgentCommand(name: string, words: readonly string[]): CommandEf
 	}
 }
 
-/** The words that are no options nor their values. */
+/** The words that are neither options nor their values. */
 function operands(name: string, words: readonly string[]): string[] {
 	const takesValue = valued[name];
 	const found: string[] = [];
@@ -258,7 +251,7 @@ function operands(name: string, words: readonly string[]): string[] {
 	return found;
 }
 
-/** A command without what stands before it: assignments, `sudo`, `timeout 5`, `env`. */
+/** A command without its prefixes: assignments, `sudo`, `timeout 5`, `env`. */
 function unwrap(command: SimpleCommand): SimpleCommand {
 	let start = 0;
 	const { words } = command;
@@ -274,10 +267,6 @@ function unwrap(command: SimpleCommand): SimpleCommand {
 		else break;
 	}
 	return start === 0 ? command : { ...command, words: words.slice(start) };
-}
-
-function family(program: string | undefined) {
-	return program === undefined ? {} : { program };
 }
 
 /**
@@ -298,11 +287,10 @@ function programOf(name: string, words: readonly string[], given: readonly strin
 }
 
 /** The lines that `head`, `tail` or `sed -n` leave of some lines. */
-export function cutLines(lines: FileRead["lines"], words: readonly string[]): FileRead["lines"] {
-	const name = programName(words[0]);
-	const from = typeof lines === "object" ? lines.from : 1;
-	const to = typeof lines === "object" ? lines.to : Number.POSITIVE_INFINITY;
+function cutLines(lines: FileRead["lines"], words: readonly string[]): FileRead["lines"] {
 	if (lines === "part") return "part";
+	const name = programName(words[0]);
+	const { from, to } = lines === "whole" ? { from: 1, to: Number.POSITIVE_INFINITY } : lines;
 	if (name === "sed") {
 		const range = printedLines(words);
 		if (range === undefined) return "part";
@@ -313,7 +301,6 @@ export function cutLines(lines: FileRead["lines"], words: readonly string[]): Fi
 	if (name === "head") return { from, to: Math.min(to, from + count.lines - 1) };
 	if (name !== "tail") return "part";
 	if (count.fromStart) return { from: from + count.lines - 1, to };
-	// The end of a file is not known, that of a range is.
 	return Number.isFinite(to) ? { from: Math.max(from, to - count.lines + 1), to } : "part";
 }
 
@@ -332,7 +319,7 @@ function lineCount(words: readonly string[]): { lines: number; fromStart: boolea
 }
 
 /** The lines that `sed -n '10,20p'` prints. */
-export function printedLines(words: readonly string[]) {
+function printedLines(words: readonly string[]) {
 	if (!words.some((word) => /^-[a-z]*n[a-z]*$|^--quiet$|^--silent$/.test(word))) return undefined;
 	for (const word of words.slice(1)) {
 		const found = /^(\d{1,9})(?:,(\d{1,9}|\$))?p$/.exec(word);
@@ -344,203 +331,21 @@ export function printedLines(words: readonly string[]) {
 	return undefined;
 }
 
-/** A redirection of a command. */
-export interface Redirection {
-	readonly kind: "write" | "write_errors" | "read" | "heredoc";
-	/** The file; of a heredoc, its body. */
-	readonly text: string;
-}
-
-/** A command with what it is given. */
-export interface SimpleCommand {
-	/** Program and arguments, without quotes. Variables and substitutions stay as they are. */
-	readonly words: readonly string[];
-	readonly redirections: readonly Redirection[];
-}
-
-/** Commands joined by `|`, the output of each going into the next. */
-export type Pipeline = readonly SimpleCommand[];
-
-/** Most commands that are read of a script; what is longer is generated. */
-const mostCommands = 2_000;
-
-/**
- * Splits a shell script into pipelines, enough to tell which files it reads and writes: quotes, redirections and heredocs
- * are read; control words (`if`, `for`) and substitutions are left as words. Takes time in proportion to the script.
- */
-export function readShellScript(script: string): Pipeline[] {
-	const pipelines: Pipeline[] = [];
-	let pipeline: SimpleCommand[] = [];
-	let words: string[] = [];
-	let redirections: Redirection[] = [];
-	/** What the next word is for: an argument, or the target of a redirection. */
-	let next: Redirection["kind"] | "word" = "word";
-	let heredocs: string[] = [];
-	/** The number right before a redirection: 2 for the errors. */
-	let descriptor = "";
-	let position = 0;
-	let commands = 0;
-
-	const endCommand = () => {
-		if (words.length > 0 || redirections.length > 0) {
-			pipeline.push({ words, redirections });
-			commands += 1;
-		}
-		words = [];
-		redirections = [];
-		next = "word";
-	};
-	const endPipeline = () => {
-		endCommand();
-		if (pipeline.length > 0) pipelines.push(pipeline);
-		pipeline = [];
-	};
-
-	while (position < script.length && commands < mostCommands) {
-		const character = script[position] as string;
-		if (character === "\n") {
-			position += 1;
-			const bodies = heredocs.map((delimiter) => {
-				const { body, end } = readHeredoc(script, position, delimiter);
-				position = end;
-				return { kind: "heredoc", text: body } as const;
-			});
-			heredocs = [];
-			// The command that the heredoc belongs to may have ended already: `cat <<EOF && next`.
-			if (words.length > 0 || redirections.length > 0) redirections = redirections.concat(bodies);
-			else if (bodies.length > 0) {
-				if (pipeline.length === 0) pipeline = [...(pipelines.pop() ?? [])];
-				const last = pipeline.pop() ?? { words: [], redirections: [] };
-				pipeline.push({ ...last, redirections: [...last.redirections, ...bodies] });
-			}
-			endPipeline();
-		} else if (character === " " || character === "\t" || character === "\r") position += 1;
-		else if (character === "\\" && script[position + 1] === "\n") position += 2;
-		else if (character === "#" && /^[\s;&|]?$/.test(script[position - 1] ?? "")) {
-			const end = script.indexOf("\n", position);
-			position = end === -1 ? script.length : end;
-		} else if (character === ";" || character === "(" || character === ")") {
-			position += 1;
-			endPipeline();
-		} else if (character === "|" || (character === "&" && script[position + 1] !== ">")) {
-			const doubled = script[position + 1] === character;
-			position += doubled ? 2 : 1;
-			if (character === "|" && !doubled) {
-				if (script[position] === "&") position += 1;
-				endCommand();
-			} else endPipeline();
-		} else if (character === "<" && script.startsWith("<<", position) && script[position + 2] !== "<") {
-			position += script[position + 2] === "-" ? 3 : 2;
-			while (script[position] === " ") position += 1;
-			const word = readWord(script, position);
-			position = Math.max(word.end, position + 1);
-			heredocs.push(word.text);
-		} else if (character === "<") {
-			position += script.startsWith("<<<", position) ? 3 : 1;
-			next = "read";
-		} else if (character === ">" || (character === "&" && script[position + 1] === ">")) {
-			position += character === "&" ? 2 : 1;
-			if (script[position] === ">" || script[position] === "|") position += 1;
-			if (script[position] === "&") {
-				// `2>&1`: to another descriptor, no file.
-				position = readWord(script, position + 1).end;
-			} else next = descriptor === "2" ? "write_errors" : "write";
-			descriptor = "";
-		} else {
-			const { text, end } = readWord(script, position);
-			position = Math.max(end, position + 1);
-			if (/^\d$/.test(text) && /[<>]/.test(script[position] ?? "")) {
-				descriptor = text;
-				continue;
-			}
-			if (next === "word") words.push(text);
-			else redirections.push({ kind: next, text });
-			next = "word";
-		}
-	}
-	endPipeline();
-	return pipelines;
-}
-
-function readHeredoc(script: string, start: number, delimiter: string): { body: string; end: number } {
-	let line = start;
-	while (line < script.length) {
-		const newline = script.indexOf("\n", line);
-		const end = newline === -1 ? script.length : newline;
-		if (end - line < delimiter.length + 64 && script.slice(line, end).trim() === delimiter) {
-			return { body: script.slice(start, line), end };
-		}
-		line = end + 1;
-	}
-	return { body: script.slice(start), end: script.length };
-}
-
-/** Reads a word, taking off its quotes, up to white space or an operator. */
-function readWord(script: string, start: number): { text: string; end: number } {
-	const pieces: string[] = [];
-	let position = start;
-	while (position < script.length) {
-		const character = script[position] as string;
-		if (character === "'") {
-			const end = script.indexOf("'", position + 1);
-			const close = end === -1 ? script.length : end;
-			pieces.push(script.slice(position + 1, close));
-			position = close + 1;
-		} else if (character === '"') {
-			let end = position + 1;
-			while (end < script.length && script[end] !== '"') end += script[end] === "\\" ? 2 : 1;
-			pieces.push(script.slice(position + 1, end).replace(/\\(["\\$`])/g, "$1"));
-			position = end + 1;
-		} else if (character === "\\") {
-			pieces.push(script[position + 1] ?? "");
-			position += 2;
-		} else if (/[\s;&|<>()]/.test(character)) break;
-		else {
-			const stop = /['"\\\s;&|<>()]/g;
-			stop.lastIndex = position;
-			const found = stop.exec(script);
-			const end = found ? found.index : script.length;
-			pieces.push(script.slice(position, end));
-			position = end;
-		}
-	}
-	return { text: pieces.join(""), end: Math.min(position, script.length) };
-}
-
-/** The files that a command writes; `undefined` for a command that is not known to. */
-export function writtenByCommand(
+/** The files that a command writes; `undefined` for a command that is not known to write. */
+function writtenByCommand(
 	name: string,
 	words: readonly string[],
 	given: readonly string[],
 ): readonly string[] | undefined {
-	switch (name) {
-		case "rm":
-		case "touch":
-		case "tee":
-		case "truncate":
-		case "unlink":
-			return given;
-		case "mv":
-			return given;
-		case "cp":
-		case "ln":
-		case "install":
-			return given.slice(-1);
-		case "dd":
-			return words.flatMap((word) => (word.startsWith("of=") ? [word.slice(3)] : []));
-		case "git":
-			return writtenByGit(words);
-		case "gofmt":
-		case "goimports":
-			return words.includes("-w") ? given : undefined;
-		case "prettier":
-			return words.includes("--write") ? given : undefined;
-		default:
-			return undefined;
-	}
+	if (/^(?:rm|touch|tee|truncate|unlink|mv)$/.test(name)) return given;
+	if (/^(?:cp|ln|install)$/.test(name)) return given.slice(-1);
+	if (name === "dd") return words.flatMap((word) => (word.startsWith("of=") ? [word.slice(3)] : []));
+	if (name === "git") return writtenByGit(words);
+	const formats = words.includes(name === "prettier" ? "--write" : "-w");
+	return /^(?:gofmt|goimports|prettier)$/.test(name) && formats ? given : undefined;
 }
 
-/** `git checkout -- FILE`, `git restore FILE`, `git rm FILE`: without files git changes no one knows which. */
+/** `git checkout -- FILE`, `git restore FILE`, `git rm FILE`: without files it is not known which ones git changes. */
 function writtenByGit(words: readonly string[]): readonly string[] | undefined {
 	const [subcommand, ...rest] = words.slice(1).filter((word) => !word.startsWith("-") || word === "--");
 	const behindDashes = rest.includes("--") ? rest.slice(rest.indexOf("--") + 1) : undefined;

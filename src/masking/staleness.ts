@@ -1,32 +1,29 @@
+import { addToList } from "../conversation/lists.ts";
 import { resultCharacters, resultText, type Transcript } from "../conversation/transcript.ts";
-import { type PairedResult, pairResults } from "../conversation/turns.ts";
+import { pairResults } from "../conversation/turns.ts";
 import { type JudgedResult, judgeResults } from "./judge-results.ts";
 import { type CallTarget, type FileRead, textKey } from "./targets.ts";
 
 /**
- * Why a result is out of date: its very text stands in a later result; its file was read whole again, or its lines
- * again; its file was written since; the same call was made again.
+ * From where on a result is out of date, and why: its very text stands in a later result; its file was read whole again, or
+ * its lines again; its file was written since; the same call was made again.
  *
- * Only `edited` does not say that it is no longer needed: on 55 real conversations of 20 tool turns or more, results of
- * edited files had more than twice as many identifiers used later, for their size, as others of their age: they are what
- * is worked on.
+ * Only `edited` does not mean that it is no longer needed: in 55 real conversations of 20 tool turns or more, results of
+ * edited files had more than twice as many identifiers used later, for their size, as others of their age.
  */
-export type StaleReason = "identical" | "reread" | "covered" | "edited" | "repeated";
-
-/** From where on a result is out of date, and why. */
 export interface Staleness {
 	/** Index of the first message with which it is. */
 	readonly from: number;
-	readonly reason: StaleReason;
+	readonly reason: (typeof order)[number];
 }
 
-/** Of several reasons that come with one message the first of these counts. */
-const order: readonly StaleReason[] = ["identical", "reread", "covered", "repeated", "edited"];
+/** Of several reasons that come with one message, the first of these counts. */
+const order = ["identical", "reread", "covered", "repeated", "edited"] as const;
 
-/** Most results showing a file that a new read of it is held against: the last ones. */
+/** Most results of a file that a new read of it is compared with: the last ones. */
 const mostCompared = 64;
 
-/** A result that shows a file, while it does not stand elsewhere. */
+/** A result that shows a file, while no later one shows the same. */
 interface Showing {
 	/** Place of the result in `pairResults`. */
 	readonly place: number;
@@ -36,10 +33,10 @@ interface Showing {
 }
 
 /**
- * From which message on each result is out of date, in the order of `pairResults`; `undefined` for what is not. It is
- * found going forward, so what is so of a conversation stays so when it goes on. `masked` holds the places of the results
- * that came as placeholders: nobody knows what they held or whether their calls failed, so they make no other result go
- * that would have stayed beside the original. Takes time in proportion to the conversation.
+ * From which message on each result is out of date, in the order of `pairResults`; `undefined` where it is not. Looks only
+ * backwards, so a longer conversation changes nothing. `masked` holds the places of the results that came as placeholders:
+ * their content and success are unknown, so they make no other result out of date that the original would not. Takes time
+ * in proportion to the conversation.
  */
 export function findStale(
 	transcript: Transcript,
@@ -58,13 +55,13 @@ export function findStale(
 	const sameText = lastOf();
 	const sameCall = lastOf();
 
-	const mark = (place: number | undefined, reason: StaleReason, from: number) => {
+	const mark = (place: number | undefined, reason: Staleness["reason"], from: number) => {
 		if (place === undefined) return;
 		const before = stale[place];
 		const isEarlier = !before || (before.from === from && order.indexOf(reason) < order.indexOf(before.reason));
 		if (isEarlier) stale[place] = { from, reason };
 	};
-	const supersede = (place: number, reason: StaleReason, from: number) => {
+	const supersede = (place: number, reason: Staleness["reason"], from: number) => {
 		filesLeft[place] = (filesLeft[place] ?? 0) - 1;
 		if (reason === "edited") edited.add(place);
 		if (filesLeft[place] === 0) mark(place, edited.has(place) ? "edited" : reason, from);
@@ -90,11 +87,11 @@ export function findStale(
 
 	paired.forEach((one, place) => {
 		const from = one.message;
-		const { target, error } = judged[place] as JudgedResult;
-		const callText = () => textOfCall(one, judged[place]?.given);
+		const { target, given, error } = judged[place] as JudgedResult;
+		const callText = () => (given === undefined ? undefined : `${one.call?.name ?? ""}\n${given}`);
 		if (masked.has(place)) {
 			if (isRepeatable(target)) sameCall(callText(), place);
-			// Whichever of its files it read or wrote, "edited" is the one reason for which nothing goes.
+			// "edited" is the one reason for which no result is masked.
 			for (const path of [...target.writes, ...target.reads.map((read) => read.path)]) edit(path, from);
 			return;
 		}
@@ -103,7 +100,7 @@ export function findStale(
 		const failed = error !== undefined;
 		if (failed) failures.add(place);
 		const before = isRepeatable(target) ? sameCall(callText(), place) : undefined;
-		// What worked once says more than that it no longer does.
+		// A result that worked says more than a later failure of the same call.
 		if (before !== undefined && (!failed || failures.has(before))) mark(before, "repeated", from);
 		if (failed) return;
 		for (const path of target.writes) edit(path, from);
@@ -112,18 +109,15 @@ export function findStale(
 			target.kind === "write" ? target.writes.map((path): FileRead => ({ path, lines: "part" })) : target.reads;
 		filesLeft[place] = shows.length;
 		for (const { path, lines } of shows) {
-			const shown = showing.get(path);
-			const one = { place, lines, files: shows.length };
-			if (shown) shown.push(one);
-			else showing.set(path, [one]);
+			addToList(showing, path, { place, lines, files: shows.length });
 		}
 	});
 	return stale;
 }
 
 /**
- * Whether the same call made again shows the same thing anew: a page turned in an open file, or a poll, does not. Reads
- * are held against each other by their files.
+ * Whether the same call made again shows the same thing again: a page turned in an open file, or a poll, does not. Reads are
+ * compared by their files.
  */
 function isRepeatable({ kind, openFile, reads }: CallTarget): boolean {
 	return openFile === undefined && reads.length === 0 && kind !== "write" && kind !== "other";
@@ -136,7 +130,7 @@ function covers(lines: FileRead["lines"], others: FileRead["lines"]): boolean {
 	return lines.from <= others.from && others.to <= lines.to;
 }
 
-/** Remembers the last place of each text; tells where an equal one stood before. */
+/** Remembers the last place of each text; answers where an equal one stood before. */
 function lastOf(): (text: string | undefined, place: number) => number | undefined {
 	const last = new Map<string, { text: string; place: number }>();
 	return (text, place) => {
@@ -146,8 +140,4 @@ function lastOf(): (text: string | undefined, place: number) => number | undefin
 		last.set(key, { text, place });
 		return before?.text === text ? before.place : undefined;
 	};
-}
-
-function textOfCall({ call }: PairedResult, given: string | undefined): string | undefined {
-	return given === undefined ? undefined : `${call?.name ?? ""}\n${given}`;
 }

@@ -2,8 +2,8 @@
 const longest = 1_000;
 
 /**
- * A path in the spelling in which paths are compared: slashes forwards, no `.`, no empty parts, `..` resolved where it
- * can be. Relative to `folder` where that is given. `undefined` for what is no path of a file (an address, a device, text).
+ * A path in the spelling in which paths are compared: forward slashes, no `.`, no empty parts, `..` resolved where it can
+ * be, relative to `folder` where that is given. `undefined` for what is no path of a file (an address, a device, text).
  */
 export function normalisePath(path: string, folder?: string): string | undefined {
 	if (path === "" || path.length > longest || /[\n\r\0*?<>|"`$]/.test(path)) return undefined;
@@ -34,7 +34,7 @@ const diffHeader = /^(?:\+\+\+|---) (?:[ab]\/)?([^\n\r\t]{1,1000})/gm;
 /** Most files that are read of a patch. */
 const mostFiles = 1_000;
 
-/** The files that a patch changes, as its headers name them: of `apply_patch`, or of a unified diff. */
+/** The files that a patch changes, by its headers: of `apply_patch`, or of a unified diff. */
 export function patchPaths(patch: string): string[] {
 	if (patch === "") return [];
 	const own = pathsBehind(patchHeader, patch);
@@ -51,15 +51,14 @@ function pathsBehind(header: RegExp, patch: string): string[] {
 	return [...paths];
 }
 
-/** The name of a program without the folder that it stands in. */
+/** The name of a program without its folder. */
 export function programName(word: string | undefined): string | undefined {
 	return word === undefined ? undefined : word.slice(word.lastIndexOf("/") + 1);
 }
 
-/** Lines of a file, from 1, both ends included. */
+/** Lines of a file, from 1, both ends included; `to` is `Infinity` where it goes to the end of the file. */
 export interface LineRange {
 	readonly from: number;
-	/** `Infinity` where it goes to the end of the file, wherever that is. */
 	readonly to: number;
 }
 
@@ -69,10 +68,9 @@ export interface FileRead {
 	readonly lines: LineRange | "whole" | "part";
 }
 
-/** What a call is about. */
 export type TargetKind = "read" | "write" | "list" | "search" | "run" | "other";
 
-/** What a call reads, writes, lists, searches or runs, as far as its arguments tell. */
+/** The files that a call reads, writes, lists or searches, or the command that it runs, as far as its arguments tell. */
 export interface CallTarget {
 	/** What its result shows; of a script that does several things, the one whose output weighs most. */
 	readonly kind: TargetKind;
@@ -86,19 +84,24 @@ export interface CallTarget {
 	readonly writes: readonly string[];
 	/** The folder in which it runs, where its arguments say so. Relative paths are already joined to it. */
 	readonly folder?: string;
-	/** What it does to the file that an earlier call opened, in tools that keep one open (SWE-agent's `edit 10:20`). */
+	/** How it uses the file that an earlier call opened, in tools that keep one open (SWE-agent's `edit 10:20`). */
 	readonly openFile?: "read" | "write";
-	/** The command of a `run`: its program and subcommand, such as `npm test`, for recognising another try. */
+	/** The command of a `run`, by which another try is recognised: its program and subcommand, such as `npm test`. */
 	readonly program?: string;
 }
 
 /** The target of a call that tells nothing. */
 export const otherTarget: CallTarget = { kind: "other", paths: [], reads: [], writes: [] };
 
+/** The range of a call's target, where it reads one range of one file. */
+export function rangeOf(reads: readonly FileRead[]): Pick<CallTarget, "range"> {
+	const [only] = reads;
+	return reads.length === 1 && typeof only?.lines === "object" ? { range: only.lines } : {};
+}
+
 /**
- * A key under which equal texts are found in a map: a hash of 53 bits (cyrb53) with the length. Different texts may share it, so
- * what is found is compared. (V8 hashes strings of over 16 383 characters by their length alone, so that they collide
- * as keys of a map.) Takes time in proportion to the text.
+ * A key under which equal texts are found in a map: a hash of 53 bits (cyrb53) with the length, so compare the texts that
+ * are found. (V8 hashes strings of over 16 383 characters by their length alone, so that they collide as keys.)
  */
 export function textKey(text: string): string {
 	let [low, high] = [0xdeadbeef, 0x41c6ce57];

@@ -1,33 +1,25 @@
-/** Fills the variables of a template, once: what a value brings is not filled. A variable without a value stays. */
+/** Fills the variables of a template, once: a `{variable}` in a value is not filled. A variable without a value stays. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
-	// Text and names of variables in turns, text first and last.
-	const pieces = template.split(/\{(\w+)\}/);
-	let filled = pieces[0] as string;
-	for (let index = 1; index < pieces.length; index += 2) {
-		const name = pieces[index] as string;
-		filled += Object.hasOwn(values, name) ? values[name] : `{${name}}`;
-		filled += pieces[index + 1];
-	}
-	return filled;
+	return template.replace(/\{(\w+)\}/g, (variable, name: string) =>
+		Object.hasOwn(values, name) ? String(values[name]) : variable,
+	);
 }
 
-/** Tells the texts that a template can give; a regular expression is one. */
-export interface TemplatePattern {
+interface TemplatePattern {
 	test(text: string): boolean;
 	exec(text: string): { readonly groups?: Readonly<Record<string, string | undefined>> | undefined } | null;
 }
 
-/** From so many ways on to divide a text, a regular expression is not trusted with one: a caller may choose both. */
+/** Most ways to divide a text for which a regular expression is used: a caller may choose template and text. */
 const mostWays = 1_000;
 
-/** The same where it begins anew at each character of a text of any length. */
+/** The same for finding, which starts at each character of a text of any length. */
 const mostWaysWithin = 100;
 
 /**
- * A pattern for exactly the texts that filling a template can give. `grammar` tells what each variable may be; a
- * variable that stands again must have the same value again. Matching is fast for any template and any text: where
- * variables run into each other, so that a text can be divided among them in many ways, that is asked of no regular
- * expression, and what stands again may differ.
+ * A pattern for exactly the texts that a template can give. `grammar` defines each variable; a repeated variable must have
+ * the same value again. Matching is fast for any template and text: where a text could be divided among variables in many
+ * ways, no regular expression is used, and a repeated variable may differ.
  */
 export function templatePattern(template: string, grammar: TemplateGrammar): TemplatePattern {
 	const parts = templateParts(template, grammar);
@@ -40,8 +32,8 @@ export function templatePattern(template: string, grammar: TemplateGrammar): Tem
 }
 
 /**
- * A pattern that finds such texts inside others, one after the other. It finds none of a template whose variables run
- * into each other: nobody could tell them apart.
+ * A pattern that finds such texts inside others. It finds none of a template whose variables run into each other: they could
+ * not be told apart.
  */
 export function templateFinder(template: string, grammar: TemplateGrammar): RegExp {
 	const parts = templateParts(template, grammar);
@@ -61,9 +53,9 @@ function sourceOf(parts: readonly TemplatePart[]): string {
 type Value = Extract<TemplatePart, { kind: "value" }>;
 
 /**
- * The values with which a template gives exactly this text, those at the beginning as long as they can be; `undefined`
- * where there are none. As a regular expression would find them, but in time proportional to the text and to the number of
- * parts, however many ways there are to divide it; and a variable that stands again may have another value then.
+ * The values with which a template gives exactly this text, earlier ones as long as possible; `undefined` where there are
+ * none. Like a regular expression, but in time proportional to the text and the number of parts; a repeated variable may
+ * have another value.
  */
 export function matchTemplate(
 	parts: readonly TemplatePart[],
@@ -99,7 +91,7 @@ export function matchTemplate(
 	return values;
 }
 
-/** For each place the UTF-16 code units of the character that begins there, where it is in the class; else 0. */
+/** For each place, the UTF-16 code units of the character there if it is in the class; otherwise 0. */
 function membersIn(text: string, characters: string): Uint8Array {
 	const found = new Uint8Array(text.length + 1);
 	for (const { index, 0: character } of text.matchAll(new RegExp(characters, "gu"))) found[index] = character.length;
@@ -142,25 +134,24 @@ function longestEnd(
 	}
 }
 
-/** What a variable may be, by its name: a class of characters and how many of them, such as `[a-z]{0,64}` or `\d+`. */
-export type TemplateGrammar = Readonly<Record<string, string>>;
+/** The grammar of each variable: a class of characters and their number, such as `[a-z]{0,64}` or `\d+`. */
+type TemplateGrammar = Readonly<Record<string, string>>;
 
-/** A part of a template: text as it stands, or a value of one variable. */
-export type TemplatePart =
+type TemplatePart =
 	| { readonly kind: "literal"; readonly text: string }
 	| {
 			readonly kind: "value";
 			readonly variable: string;
-			/** Whether the variable stands before, and so has its value already. */
+			/** Whether the variable is repeated. */
 			readonly isAgain: boolean;
 			/** The class of characters, as the source of a regular expression. */
 			readonly characters: string;
-			/** How many characters; 0 or 1 at least. */
+			/** Number of characters: 0 or 1 at least. */
 			readonly least: number;
 			readonly most: number;
 	  };
 
-/** Takes a template apart. What names no variable of the grammar is text. */
+/** Splits a template into parts. A `{name}` that is no variable of the grammar is text. */
 export function templateParts(template: string, grammar: TemplateGrammar): readonly TemplatePart[] {
 	const seen = new Set<string>();
 	const pieces = template.split(/(\{\w+\})/).filter((piece) => piece !== "");
@@ -175,8 +166,8 @@ export function templateParts(template: string, grammar: TemplateGrammar): reado
 }
 
 /**
- * In how many ways a text may have to be divided among the variables, at most: a value whose end shows, since what stands
- * behind it cannot be within it, is one way.
+ * The most ways to divide a text among the variables. A value whose end is certain, since the text behind it cannot be part
+ * of it, counts as one way.
  */
 export function waysToDivide(parts: readonly TemplatePart[]): number {
 	return parts.reduce((ways, part, index) => {
@@ -198,7 +189,7 @@ function extentOf(source: string) {
 	return { characters, least: Number(least), most: most === undefined ? Number.POSITIVE_INFINITY : Number(most) };
 }
 
-/** How far apart two places of the same text are at least, where they overlap. */
+/** The least distance between two overlapping places of the same text. */
 function periodOf(text: string): number {
 	for (let period = 1; period < text.length; period += 1) if (text.startsWith(text.slice(period))) return period;
 	return text.length;

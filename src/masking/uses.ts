@@ -1,6 +1,8 @@
+import { addToList } from "../conversation/lists.ts";
 import { resultText, type Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
 import { argumentsReader } from "./call-targets.ts";
+import { numberIdentifiers } from "./identifiers.ts";
 
 /** A string that an assistant message took from tool results. */
 export interface Taken {
@@ -9,18 +11,18 @@ export interface Taken {
 	readonly holders: readonly number[];
 }
 
-/** How much an assistant message made of a result: 1 for each string that stood in no other. */
-export interface Touch {
+/** How much an assistant message used of a result: 1 for each string that stood in no other. */
+interface Touch {
 	/** Place of the result in `pairResults`. */
 	readonly result: number;
 	readonly weight: number;
 }
 
-/** Who uses what of which result. Places are those of `pairResults`; lists are by message. */
+/** Which message uses what of which result. Places are those of `pairResults`; lists are by message. */
 export interface Uses {
-	/** Identifiers that an assistant message uses and that stood only in tool results until then. */
+	/** Identifiers that an assistant message uses and that stood only in tool results before it. */
 	readonly identifiers: readonly (readonly Taken[])[];
-	/** Whole lines of which the same is true. */
+	/** Whole lines, likewise. */
 	readonly lines: readonly (readonly Taken[])[];
 	/** The results that an assistant message came back to. */
 	readonly touches: readonly (readonly Touch[])[];
@@ -34,11 +36,11 @@ const mostHolders = 8;
 const none: readonly never[] = [];
 
 /**
- * Finds what each assistant message uses. It *uses* an identifier (as `findIdentifiers` has them) or a whole line (as
- * `wholeLines` has them) that its text or the arguments of its calls contain; one that stood in a system, user or
- * assistant text before is no longer taken from a result, so each counts once in a conversation. It *comes back to* a
- * result by what it contains of it, the more the fewer results hold that, and by naming a path that the result's call
- * named. All is found going forward, in time in proportion to the conversation.
+ * Finds what each assistant message uses. It *uses* an identifier (`findIdentifiers`) or a whole line (`wholeLines`) that
+ * stands in its text or in the arguments of its calls; each counts once in a conversation, since a string that stood in a
+ * system, user or assistant text before is not taken from a result. It *comes back to* a result by the strings it shares
+ * with it, which weigh more the fewer results hold them, and by naming a path that the result's call named. Looks only
+ * backwards, in time in proportion to the conversation.
  */
 export function findUses(transcript: Transcript): Uses {
 	const { messages } = transcript;
@@ -76,29 +78,18 @@ export function findUses(transcript: Transcript): Uses {
 			const given = maker && call ? argumentsOf(maker, call) : undefined;
 			for (const named of given === undefined ? none : identifiers.numbersIn([given])) {
 				if (identifiers.identifierOf(named).kind !== "path") continue;
-				const results = callsNaming.get(named);
-				if (results) results.push(place);
-				else callsNaming.set(named, [place]);
+				addToList(callsNaming, named, place);
 			}
 		}
 	});
 	return { ...uses, touches };
 }
 
-/** Where the strings of one kind stand, while a history is walked through. Each is asked for by its number. */
-interface Standing {
-	/** The results that hold a string, oldest first. */
-	readonly holdersOf: (string: number) => readonly number[];
-	/** Whether a string stood in a message itself. */
-	readonly isSaid: (string: number) => boolean;
-	/** Takes up that strings stand in a message itself. */
-	readonly say: (strings: readonly number[]) => void;
-	/** Takes up that strings stand in a result; answers how many of them stood nowhere before. */
-	readonly hold: (strings: readonly number[], result: number) => number;
-}
-
-/** Starts with no strings. Most of them stand in one result: no list is made for those. */
-function startStanding(): Standing {
+/**
+ * Where the strings of one kind stand, each by its number, while a history is walked through. Most strings stand in one
+ * result: no list is made for those.
+ */
+function startStanding() {
 	const said: boolean[] = [];
 	const holders: (number | number[] | undefined)[] = [];
 	const makeRoom = (strings: readonly number[]) => {
@@ -111,16 +102,19 @@ function startStanding(): Standing {
 		}
 	};
 	return {
-		holdersOf(string) {
+		/** The results that hold a string, oldest first. */
+		holdersOf(string: number): readonly number[] {
 			const held = holders[string];
 			return held === undefined ? none : typeof held === "number" ? [held] : held;
 		},
-		isSaid: (string) => said[string] === true,
-		say(strings) {
+		/** Whether a string stood in a message itself. */
+		isSaid: (string: number) => said[string] === true,
+		say(strings: readonly number[]): void {
 			makeRoom(strings);
 			for (const string of strings) said[string] = true;
 		},
-		hold(strings, result) {
+		/** Records that strings stand in a result; answers how many of them stood nowhere before. */
+		hold(strings: readonly number[], result: number): number {
 			let fresh = 0;
 			makeRoom(strings);
 			for (const string of strings) {
@@ -135,6 +129,8 @@ function startStanding(): Standing {
 		},
 	};
 }
+
+type Standing = ReturnType<typeof startStanding>;
 
 /** Which of the strings of a message stand only in results so far. */
 function takenFrom(standing: Standing, numbers: readonly number[], textOf: (number: number) => string): Taken[] {
@@ -177,257 +173,10 @@ function touchesOf(
 	return Array.from(weights, ([result, weight]) => ({ result, weight }));
 }
 
-/** What an identifier names. */
-export type IdentifierKind = "url" | "path" | "hash" | "error_code" | "name" | "number";
-
-/** An identifier as it stands in a text. */
-export interface Identifier {
-	readonly text: string;
-	readonly kind: IdentifierKind;
-}
-
-/** Longest identifier; what is longer is data. */
-const longest = 200;
-
-/** Longest name, hash or number. */
-const longestName = 80;
-
-/** Endings of files that are commonly named without their folder; `theme.fg` is none of them. */
-const fileEnding =
-	/\.(?:[cm]?[jt]sx?|json[5lc]?|md|mdx|txt|py|ipynb|rs|go|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|sh|ps1|sql|ya?ml|toml|ini|cfg|conf|lock|xml|html?|s?css|vue|svelte|svg|png|jpe?g|gif|pdf|csv|tsv|log|zip|gz|exe|dll|so|proto|gradle|tf)$/i;
-
-const systemErrors =
-	/^E(?:NOENT|ACCES|PERM|EXIST|ISDIR|NOTDIR|NOTEMPTY|NOSPC|ROFS|MFILE|PIPE|INVAL|CONNREFUSED|CONNRESET|TIMEDOUT|ADDRINUSE|HOSTUNREACH|NOTFOUND|RESOLVE|AI_AGAIN)$/;
-
-/** Behind the key of a JSON object: it names a field of the tool, not something in the world. */
-const behindKey = /^\\?"\s{0,3}:/;
-
-/** The classes of a character by its code; 0 for one that ends a run. */
-const [letter, capital, digit, sign, slash] = [1, 2, 4, 8, 16];
-
-// As long as there are codes: reading beyond the end of a typed array is slow.
-const classes = new Uint8Array(65_536);
-
-for (let code = 0; code < 128; code += 1) {
-	const character = String.fromCharCode(code);
-	if (/[a-z]/.test(character)) classes[code] = letter;
-	else if (/[A-Z]/.test(character)) classes[code] = capital;
-	else if (/[0-9]/.test(character)) classes[code] = digit;
-	else if (/[/\\]/.test(character)) classes[code] = slash;
-	else if (/[_$@#:.~%?=&+-]/.test(character)) classes[code] = sign;
-}
-
-/**
- * Finds the identifiers of a text, in order, as often as they stand there; keys of JSON aside. Takes time in proportion
- * to the text.
- */
-export function findIdentifiers(text: string): Identifier[] {
-	const found: Identifier[] = [];
-	eachRun(text, (_, start, end) => {
-		const identifier = identifierIn(text.slice(start, end));
-		if (identifier) found.push(identifier);
-	});
-	return found;
-}
-
-/** Gives each identifier of a conversation a number, from 0, in the order in which they are met. */
-export interface IdentifierNumbers {
-	/** The numbers of the identifiers of some texts, each once, in order. */
-	readonly numbersIn: (texts: readonly string[]) => number[];
-	/** The identifier of a number. */
-	readonly identifierOf: (number: number) => Identifier;
-}
-
-/** Starts without any. A run of characters is judged once, however often it stands in the texts. */
-export function numberIdentifiers(): IdentifierNumbers {
-	const isNone = -1;
-	const numberOfRun = rememberRuns(numberOf);
-	const numbers = new Map<string, number>();
-	const identifiers: Identifier[] = [];
-	/** For each identifier the last question in which it was met. */
-	const met: number[] = [];
-	let question = 0;
-	function numberOf(run: string): number {
-		const identifier = identifierIn(run);
-		if (!identifier) return isNone;
-		const known = numbers.get(identifier.text);
-		if (known !== undefined) return known;
-		numbers.set(identifier.text, identifiers.length);
-		met.push(0);
-		return identifiers.push(identifier) - 1;
-	}
-	return {
-		numbersIn(texts) {
-			const found: number[] = [];
-			question += 1;
-			const take = (text: string, start: number, end: number) => {
-				const number = numberOfRun(text, start, end);
-				if (number === isNone || met[number] === question) return;
-				met[number] = question;
-				found.push(number);
-			};
-			for (const text of texts) eachRun(text, take);
-			return found;
-		},
-		identifierOf: (number) => identifiers[number] as Identifier,
-	};
-}
-
-/** Runs that are looked at to find one. Texts made so that many runs fall together are found in a map instead. */
-const mostLooks = 32;
-
-/**
- * Remembers a number for each run of characters, asked for once. A hash of our own finds what was met before: making a
- * string of each run and finding that takes twice as long.
- */
-function rememberRuns(numberOf: (run: string) => number): (text: string, start: number, end: number) => number {
-	/** By hash a place in the lists below, from 1; 0 where there is none. */
-	let slots = new Int32Array(4_096);
-	const [texts, starts, ends, hashes, numbers]: [string[], number[], number[], number[], number[]] = [
-		[],
-		[],
-		[],
-		[],
-		[],
-	];
-	const crowded = new Map<string, number>();
-
-	function grow(): void {
-		slots = new Int32Array(slots.length * 4);
-		hashes.forEach((hash, place) => {
-			let slot = hash & (slots.length - 1);
-			for (let look = 0; look < mostLooks && slots[slot] !== 0; look += 1) slot = (slot + 1) & (slots.length - 1);
-			if (slots[slot] === 0) slots[slot] = place + 1;
-		});
-	}
-	function isAt(place: number, text: string, start: number, end: number): boolean {
-		const own = starts[place] as number;
-		if ((ends[place] as number) - own !== end - start) return false;
-		const known = texts[place] as string;
-		for (let index = start; index < end; index += 1) {
-			if (known.charCodeAt(own + index - start) !== text.charCodeAt(index)) return false;
-		}
-		return true;
-	}
-	return (text, start, end) => {
-		let hash = end - start;
-		for (let index = start; index < end; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x5bd1e995);
-		hash ^= hash >>> 15;
-		let slot = hash & (slots.length - 1);
-		for (let look = 0; look < mostLooks; look += 1) {
-			const place = (slots[slot] as number) - 1;
-			if (place === -1) {
-				const number = numberOf(text.slice(start, end));
-				slots[slot] = texts.push(text);
-				starts.push(start);
-				ends.push(end);
-				hashes.push(hash);
-				numbers.push(number);
-				if (texts.length * 2 > slots.length) grow();
-				return number;
-			}
-			if (hashes[place] === hash && isAt(place, text, start, end)) return numbers[place] as number;
-			slot = (slot + 1) & (slots.length - 1);
-		}
-		const run = text.slice(start, end);
-		let number = crowded.get(run);
-		if (number === undefined) {
-			number = numberOf(run);
-			crowded.set(run, number);
-		}
-		return number;
-	};
-}
-
-/** Hands over each run of characters that may be an identifier: no plain word, no short number, no key of JSON. */
-function eachRun(text: string, take: (text: string, start: number, end: number) => void): void {
-	const { length } = text;
-	for (let index = 0; index < length; index += 1) {
-		const first = classes[text.charCodeAt(index)] as number;
-		if (first === 0) continue;
-		const start = index;
-		index += 1;
-		// Most runs are words in small letters: nothing else is asked of them.
-		if (first === letter) {
-			while (index < length && classes[text.charCodeAt(index)] === letter) index += 1;
-			if (index === length || classes[text.charCodeAt(index)] === 0) continue;
-		}
-		let seen = first;
-		let last = first;
-		let isCamel = false;
-		for (; index < length; index += 1) {
-			const next = classes[text.charCodeAt(index)] as number;
-			if (next === 0) break;
-			isCamel ||= next === capital && last <= digit && last !== capital;
-			// A sign at the end belongs to the sentence.
-			seen |= last;
-			last = next;
-		}
-		if (last !== sign) seen |= last;
-		const characters = index - start;
-		if (characters < 3 || characters > longest) continue;
-		// Plain words and short numbers.
-		if ((seen & ~(letter | capital)) === 0 && !isCamel && text.charCodeAt(start) !== capitalE) continue;
-		if (seen === digit && characters < 5) continue;
-		if (text.charCodeAt(start - 1) === quote && behindKey.test(text.slice(index, index + 6))) continue;
-		take(text, start, index);
-	}
-}
-
-const [capitalE, quote] = ["E".charCodeAt(0), '"'.charCodeAt(0)];
-
-function identifierIn(run: string): Identifier | undefined {
-	const text = trim(run);
-	const kind = kindOf(text);
-	return kind && { text, kind };
-}
-
-/** Takes off punctuation of the sentence, and line and column behind a path. */
-function trim(run: string): string {
-	let text = run;
-	if (punctuation.includes(text.charAt(0))) text = text.replace(/^[.,:;?=&%+-]{1,200}(?=[^./\\])/, "");
-	if (punctuation.includes(text.charAt(text.length - 1))) text = text.replace(/[.,:;?=&%+\\-]{1,200}$/, "");
-	return text.includes(":") ? text.replace(/(?::\d{1,9}){1,2}$/, "") : text;
-}
-
-const punctuation = ".,:;?=&%+-\\";
-
-function kindOf(text: string): IdentifierKind | undefined {
-	if (text.length < 3) return undefined;
-	if (text.includes("/") || text.includes("\\")) {
-		if (/^[a-z][a-z0-9+.-]{1,20}:\/\/[^/]/i.test(text)) return "url";
-		return isPath(text) ? "path" : undefined;
-	}
-	if (text.length > longestName) return undefined;
-	if (/^#\d{2,}$|^\d{5,}$/.test(text)) return "number";
-	if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return "hash";
-	if (/^[0-9a-f]{7,64}$/i.test(text)) return /\d/.test(text) && /[a-f]/i.test(text) ? "hash" : undefined;
-	if (systemErrors.test(text) || /^ERR_[A-Z0-9_]{2,}$|^[A-Z]{1,6}-?\d{3,6}$/.test(text)) return "error_code";
-	if (/^[\w.-]*[\w-]\.\w+$/.test(text) && fileEnding.test(text)) return "path";
-	if (
-		/^[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*$/.test(text) &&
-		/[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]/.test(text)
-	) {
-		return "name";
-	}
-	return undefined;
-}
-
-/** A path has a root, a file's extension or three parts: "and/or" is none, nor is a date. */
-function isPath(text: string): boolean {
-	const parts = text.split(/[/\\]/).filter((part) => part !== "" && part !== "." && part !== "..");
-	if (!parts.some((part) => /[A-Za-z_]{2}/.test(part))) return false;
-	return (
-		(parts.length >= 2 && /^(?:~|\.{0,2}[/\\]|[A-Za-z]:)/.test(text)) ||
-		parts.length >= 3 ||
-		/\.[a-z]/i.test(parts.at(-1) ?? "")
-	);
-}
-
 /** Shortest line that counts, in characters: shorter ones (`return null;`) stand anywhere by chance. */
 const shortest = 20;
 
-/** Longest line that counts; what is longer is data. */
+/** Longest line that counts; longer lines are data. */
 const longestLine = 1_000;
 
 /** What tools put before each line of a file that they show: `12:`, `12→`, `12|`, a tab behind the number. */
@@ -435,8 +184,7 @@ const lineNumber = /^\s{0,12}\d{1,7}(?:[:→\t]| {0,3}\|)/;
 
 /**
  * The whole lines of a text, each once: trimmed, without the line number that a tool put before it, of 20 to 1 000
- * characters. Line breaks, quotes and tabs that stand escaped, as in the JSON of a call's arguments, count as what they
- * stand for. Takes time in proportion to the text.
+ * characters. Escaped line breaks, quotes and tabs, as in the JSON of a call's arguments, count as unescaped ones.
  */
 export function wholeLines(text: string): ReadonlySet<string> {
 	const lines = new Set<string>();
@@ -454,24 +202,14 @@ function lineIn(raw: string): string | undefined {
 	return line.length >= shortest ? line : undefined;
 }
 
-/** Gives the whole lines of some texts a number each, from 0, and finds them in other texts. */
-export interface LineNumbers {
-	/** The numbers of the lines of some texts, each once, in order. All of them get a number. */
-	readonly numbersOf: (texts: readonly string[]) => number[];
-	/** The numbers of those lines of some texts that have one, each once, in order. */
-	readonly findIn: (texts: readonly string[]) => number[];
-	/** The line of a number. */
-	readonly lineOf: (number: number) => string;
-}
-
 /**
- * Starts without any. Few lines of a conversation stand in two of its texts: some characters of a line's end tell most
- * that have no number, so that nothing is made of them.
+ * Gives the whole lines of some texts a number each, from 0, and finds them in other texts. Few lines stand in two texts:
+ * a mark of the end of a line sorts out most lines without a number before anything is made of them.
  */
-export function numberLines(): LineNumbers {
+function numberLines() {
 	const numbers = new Map<string, number>();
 	const lines: string[] = [];
-	/** For each line the last question in which it was met. */
+	/** For each line, the last question in which it was met. */
 	const met: number[] = [];
 	let question = 0;
 	/** 1 for the mark of each line that has a number. */
@@ -504,7 +242,8 @@ export function numberLines(): LineNumbers {
 		}
 	};
 	return {
-		numbersOf(texts) {
+		/** The numbers of the lines of some texts, each once, in order. All of them get a number. */
+		numbersOf(texts: readonly string[]): number[] {
 			question += 1;
 			const found: number[] = [];
 			for (const text of texts) {
@@ -521,13 +260,14 @@ export function numberLines(): LineNumbers {
 			}
 			return found;
 		},
-		findIn(texts) {
+		/** The numbers of those lines of some texts that have one, each once, in order. */
+		findIn(texts: readonly string[]): number[] {
 			question += 1;
 			const found: number[] = [];
 			for (const text of texts) findInText(text, found);
 			return found;
 		},
-		lineOf: (number) => lines[number] as string,
+		lineOf: (number: number) => lines[number] as string,
 	};
 }
 
@@ -546,7 +286,7 @@ function markOf(text: string, start: number, lineEnd: number): number {
 	return ((hash ^ (hash >>> 13)) & (marksInAll - 1)) | 1;
 }
 
-/** As `trim` has it. */
+/** Whether `trim` takes a character off. */
 function isBlank(code: number): boolean {
 	return code === 32 || (code >= 9 && code <= 13) || (code >= 160 && /\s/.test(String.fromCharCode(code)));
 }

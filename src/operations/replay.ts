@@ -1,5 +1,6 @@
 import { readPolicyFile } from "../config/policy-file.ts";
 import { isJsonObject } from "../conversation/json.ts";
+import { once } from "../conversation/lists.ts";
 import type { TokenMeter } from "../conversation/measure.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { toolTurns } from "../conversation/turns.ts";
@@ -8,7 +9,7 @@ import { decodeText, readRegularFile } from "../files/access.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { stringAt } from "../formats/json-values.ts";
 import { readTextDocument } from "../json-text/read.ts";
-import { once, type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
+import { type ReplayHistory, readHistory, scaleHistory } from "../masking/history.ts";
 import { replay, type Schedule } from "../masking/replay.ts";
 import { findUses } from "../masking/uses.ts";
 import { checkPolicyLayer } from "../policy/check.ts";

@@ -1,8 +1,9 @@
+import { groupBy } from "../conversation/lists.ts";
 import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
 import type { Prices } from "../policy/schema.ts";
 
-/** What one LLM call was sent, in tokens by part; together its input. */
+/** The input of one LLM call in tokens by part. */
 export interface ContextParts {
 	/** System messages, and what each request carries beside the messages. */
 	readonly system: number;
@@ -11,13 +12,13 @@ export interface ContextParts {
 	readonly assistant: number;
 	/** Tool results that stand as they came, their images too, with the frame of the messages that hold them alone. */
 	readonly results: number;
-	/** What stands in the place of masked ones. */
+	/** Those of masked results. */
 	readonly placeholders: number;
 }
 
 const partOfRole = { system: "system", user: "user", other: "user", assistant: "assistant", tool: "results" } as const;
 
-/** What each call of a history is sent under a schedule, part by part, in the order of its `calls`. */
+/** The input of each call of a history under a schedule, part by part, in the order of its `calls`. */
 export function contextByPart(history: ReplayHistory, schedule: Schedule): ContextParts[] {
 	const { transcript, messageTokens, results, firstResult, calls, surroundingTokens } = history;
 	const now = { system: surroundingTokens, user: 0, assistant: 0, results: 0, placeholders: 0 };
@@ -52,27 +53,12 @@ function placeholderTokens(outcome: ReplayResult["outcome"]): number {
 	return outcome.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.after.tokens), 0);
 }
 
-/** What the calls of a history come to under a schedule. Tokens are those of the history, unscaled. */
-export interface Bill {
-	/** One for each LLM call, in order. */
-	readonly calls: readonly CallTokens[];
-	/** Sum over the calls. */
-	readonly inputTokens: number;
-	/** Those of them that were read from the cache. */
-	readonly cachedTokens: number;
-	/** What they cost at the prices: `cached × cache_read + (input − cached) × cache_write`. */
-	readonly billed: number;
-	/** Tokens of the largest call. */
-	readonly peakTokens: number;
-	/** Results that were masked in the end. */
-	readonly maskedResults: number;
-}
-
-/** Adds up what each call of a history is sent and costs, where results are masked as a schedule says. */
-export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices: Prices): Bill {
+/** The tokens and the cost of each call of a history under a schedule, and their sums. Tokens are unscaled. */
+export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices: Prices) {
 	const view = startView(history);
 	const calls: CallTokens[] = [];
-	const due = resultsByMoment(history.results, schedule);
+	const due = groupBy(history.results.keys(), (place) => schedule[place]);
+	due.delete(Number.POSITIVE_INFINITY);
 	walk(history, {
 		beforeAnswer(index) {
 			for (const place of due.get(index) ?? []) view.mask(place);
@@ -89,19 +75,9 @@ export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices
 		inputTokens,
 		cachedTokens,
 		billed: cachedTokens * prices.cache_read + (inputTokens - cachedTokens) * prices.cache_write,
+		/** Tokens of the largest call. */
 		peakTokens: calls.reduce((most, call) => Math.max(most, call.input), 0),
+		/** Results that were masked in the end. */
 		maskedResults: Array.from(due.values()).reduce((sum, places) => sum + places.length, 0),
 	};
-}
-
-function resultsByMoment(results: readonly ReplayResult[], schedule: Schedule): ReadonlyMap<number, readonly number[]> {
-	const due = new Map<number, number[]>();
-	for (let place = 0; place < results.length; place += 1) {
-		const moment = schedule[place] as number;
-		if (moment === Number.POSITIVE_INFINITY) continue;
-		const places = due.get(moment);
-		if (places) places.push(place);
-		else due.set(moment, [place]);
-	}
-	return due;
 }

@@ -12,9 +12,9 @@ interface Advance {
 }
 
 /**
- * The cheapest of all schedules by which the boundary between masked and whole turns may advance where results go by age
- * alone and those of the last `windowTurns` tool turns stay. Found by dynamic programming, knowing the whole history; of
- * several the one that advances last. Time in proportion to calls × turns.
+ * The cheapest schedule by which results are masked by age alone, by a boundary between masked and whole turns that
+ * advances, where the last `windowTurns` tool turns stay; of several, the one that advances last. Found by dynamic
+ * programming, knowing the whole history, in time in proportion to calls × turns.
  */
 export function optimalSchedule(history: ReplayHistory, windowTurns: number, prices: Prices): Schedule {
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);

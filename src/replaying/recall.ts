@@ -3,11 +3,10 @@ import type { Schedule } from "../masking/replay.ts";
 import type { Taken } from "../masking/uses.ts";
 
 /**
- * Strings that can be in view at most when they are used, for all calls together to be sent no more than `inputTokens`
- * (whole ones and parts of one): what somebody would reach who knew the whole history and kept each result just as long
- * as it pays. A result kept until a use costs its tokens at each call until then, so each offers a few bargains, strings
- * for tokens, and the best are taken first, the last of them in part. A string that several results hold counts for the
- * one for which keeping it until then costs the least.
+ * The most strings (whole ones and parts of one) that can be in view when they are used, if all calls together are sent at
+ * most `inputTokens`: knowing the whole history, each result is kept just as long as it pays. A result kept until a use
+ * costs its tokens at each call until then; the best of these bargains are taken first, the last of them in part. A string
+ * that several results hold counts for the one that is cheapest to keep.
  */
 export function clairvoyantRecall(
 	history: ReplayHistory,
@@ -26,8 +25,7 @@ export function clairvoyantRecall(
 			if (holder === undefined) inView += 1;
 			else {
 				const ofHolder = gains.get(holder) ?? new Map<number, number>();
-				ofHolder.set(call, (ofHolder.get(call) ?? 0) + 1);
-				gains.set(holder, ofHolder);
+				gains.set(holder, ofHolder.set(call, (ofHolder.get(call) ?? 0) + 1));
 			}
 		}
 	});
@@ -73,7 +71,7 @@ interface Bargain {
 	readonly strings: number;
 }
 
-/** What keeping a result on and on offers, each step the best there is from the one before (an upper hull). */
+/** The bargains of keeping a result longer and longer, each the best from the one before (an upper hull). */
 function bargainsOf(gains: ReadonlyMap<number, number>, tokensUntil: (call: number) => number): Bargain[] {
 	const corners = [{ tokens: 0, strings: 0 }];
 	let strings = 0;
@@ -113,31 +111,22 @@ function leastInput({ calls, messageTokens, results, firstResult, surroundingTok
 	return sum;
 }
 
-/** How many of the strings that were used were in view when they were. */
+/** How many of the strings that were used were in view at the time. */
 export interface RecallCount {
 	readonly used: number;
 	readonly inView: number;
-	/** Of those that were not: how many the placeholder of a masked result showed, in its digest. */
+	/** Not in view, but in the digest of a masked result. */
 	readonly inDigest: number;
-}
-
-/** Recall under a schedule: by identifiers, and by whole lines. */
-export interface Recall {
-	readonly identifiers: RecallCount;
-	readonly lines: RecallCount;
 }
 
 /**
  * Counts the identifiers and whole lines that assistant messages use and that stood only in tool results until then
- * (`findUses`), and those of them that the LLM call behind the message was still sent: in a result that was not masked
- * when the call was made. What is an item of a placeholder's digest is counted apart; a part of an item is not shown.
+ * (`findUses`), and those that the LLM call behind the message was still sent, in a result that was not masked. Items of a
+ * digest are counted apart; a part of an item does not count.
  */
-export function measureRecall(history: ReplayHistory, schedule: Schedule): Recall {
-	const uses = history.uses();
-	return {
-		identifiers: countInView(history, schedule, uses.identifiers),
-		lines: countInView(history, schedule, uses.lines),
-	};
+export function measureRecall(history: ReplayHistory, schedule: Schedule) {
+	const { identifiers, lines } = history.uses();
+	return { identifiers: countInView(history, schedule, identifiers), lines: countInView(history, schedule, lines) };
 }
 
 function countInView(

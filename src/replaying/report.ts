@@ -9,7 +9,7 @@ export interface UseTotals {
 	readonly bound: number;
 }
 
-/** What the figures of a policy are made of: sums, which add up over conversations as the figures do not. */
+/** The sums that the figures of a policy are made of: unlike the figures, they add up over conversations. */
 export interface PolicyTotals {
 	readonly conversations: number;
 	readonly calls: number;
@@ -18,7 +18,7 @@ export interface PolicyTotals {
 	readonly billed: number;
 	/** The same of masking nothing. */
 	readonly raw: { readonly inputTokens: number; readonly billed: number };
-	/** Billed by the cheapest schedule of the same window; `null` where there is none to hold the policy against. */
+	/** Billed by the cheapest schedule of the same window; `null` where there is none to compare with. */
 	readonly optimum: number | null;
 	/** The largest ratio of one conversation to masking nothing; `-Infinity` where none was billed. */
 	readonly worst: number;
@@ -33,33 +33,24 @@ export interface PolicyTotals {
 /** The totals of two sets of conversations together, under the same policy. */
 export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 	return {
-		conversations: a.conversations + b.conversations,
-		calls: a.calls + b.calls,
-		inputTokens: a.inputTokens + b.inputTokens,
-		cachedTokens: a.cachedTokens + b.cachedTokens,
-		billed: a.billed + b.billed,
-		raw: { inputTokens: a.raw.inputTokens + b.raw.inputTokens, billed: a.raw.billed + b.raw.billed },
+		...addNumbers(a, b),
+		raw: addNumbers(a.raw, b.raw),
 		optimum: a.optimum === null || b.optimum === null ? null : a.optimum + b.optimum,
 		worst: Math.max(a.worst, b.worst),
 		peakTokens: Math.max(a.peakTokens, b.peakTokens),
-		callsOverWindow: a.callsOverWindow + b.callsOverWindow,
-		callsOfKnownWindow: a.callsOfKnownWindow + b.callsOfKnownWindow,
-		maskedResults: a.maskedResults + b.maskedResults,
-		identifiers: addUses(a.identifiers, b.identifiers),
-		lines: addUses(a.lines, b.lines),
+		identifiers: addNumbers(a.identifiers, b.identifiers),
+		lines: addNumbers(a.lines, b.lines),
 	};
 }
 
-function addUses(a: UseTotals, b: UseTotals): UseTotals {
-	return {
-		used: a.used + b.used,
-		inView: a.inView + b.inView,
-		inDigest: a.inDigest + b.inDigest,
-		bound: a.bound + b.bound,
-	};
+/** Adds the numbers of two records; other members stay as they are in the first. */
+function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
+	const sum = ([key, value]: [string, unknown]) =>
+		[key, typeof value === "number" ? value + ((b as Record<string, number>)[key] as number) : value] as const;
+	return Object.fromEntries(Object.entries(a).map(sum)) as Totals;
 }
 
-/** The figures that totals come to. Ratios to what cost nothing are 1. */
+/** The figures of some totals. A ratio to 0 is 1. */
 export function figuresOf(policy: string, totals: PolicyTotals): PolicyFigures {
 	const { raw, optimum, worst } = totals;
 	return {
@@ -98,7 +89,7 @@ export interface RecallShares {
 	readonly lines: number | null;
 }
 
-/** What a policy would have cost and lost, over one conversation or several. Tokens are those of the counter. */
+/** The cost and the recall of a policy, over one conversation or several. Tokens are those of the counter. */
 export interface PolicyFigures {
 	/** As it was asked for: `window:8`, `balanced`, `./my.toml`. */
 	readonly policy: string;
@@ -144,19 +135,18 @@ export interface MaskingFigures {
 	readonly tokens_after: number;
 }
 
-/** What `palimpsest replay` found in one file. */
 export interface ReplayedFile extends MaskingFigures {
 	readonly file: string;
 	readonly policies: readonly PolicyFigures[];
 }
 
-/** What `palimpsest replay --json` prints. */
+/** The output of `palimpsest replay --json`. */
 export interface ReplayReport extends MaskingFigures {
 	readonly policies: readonly PolicyFigures[];
 	readonly files: readonly ReplayedFile[];
 }
 
-/** What the LLM calls of one conversation were sent under one policy, in order: what a plot over time is drawn from. */
+/** The input of each LLM call of one conversation under one policy, for a plot over time. */
 export interface ReplaySeries {
 	readonly file: string;
 	readonly policy: string;

@@ -1,6 +1,6 @@
 import type { Message } from "../conversation/transcript.ts";
 import { locateCallArguments, type PairedResult } from "../conversation/turns.ts";
-import { findIdentifiers } from "../masking/uses.ts";
+import { findIdentifiers } from "../masking/identifiers.ts";
 
 /** What is known of a call: what whoever made it was after. */
 export interface CallPurpose {

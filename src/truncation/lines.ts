@@ -1,4 +1,4 @@
-import { findIdentifiers } from "../masking/uses.ts";
+import { findIdentifiers } from "../masking/identifiers.ts";
 import { type FocusWords, wordsOfLine } from "./focus.ts";
 import { characterEdge } from "./head-tail.ts";
 

@@ -1,7 +1,7 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it, vi } from "vitest";
 import { createSubstringFinder, lostIdentifiers, textsOfMessages } from "../../src/compaction/lost-identifiers.ts";
-import { findIdentifiers } from "../../src/masking/uses.ts";
+import { findIdentifiers } from "../../src/masking/identifiers.ts";
 import { messageOf, resultOf, transcriptOf } from "../support/transcripts.ts";
 
 const lost = (texts: readonly string[], summary: string, limit?: number) =>

@@ -1,7 +1,8 @@
 import { resultText, type Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
 import { argumentsReader } from "../../src/masking/call-targets.ts";
-import { findIdentifiers, wholeLines } from "../../src/masking/uses.ts";
+import { findIdentifiers } from "../../src/masking/identifiers.ts";
+import { wholeLines } from "../../src/masking/uses.ts";
 
 const identifiersIn = (texts: readonly string[]) =>
 	new Set(texts.flatMap((text) => findIdentifiers(text).map((one) => one.text)));

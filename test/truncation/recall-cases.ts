@@ -1,6 +1,7 @@
 import { resultText, type Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { findIdentifiers, findUses, wholeLines } from "../../src/masking/uses.ts";
+import { findIdentifiers } from "../../src/masking/identifiers.ts";
+import { findUses, wholeLines } from "../../src/masking/uses.ts";
 import { callFocusReader } from "../../src/truncation/focus.ts";
 
 /** What is used of a result later, by kind. */

@@ -1,0 +1,161 @@
+/**
+ * Splits a shell script into pipelines, enough to tell which files it reads and writes: quotes, redirections and heredocs
+ * are read; control words (`if`, `for`) and substitutions stay words. Takes time in proportion to the script.
+ */
+export function readShellScript(script: string): Pipeline[] {
+	const pipelines: Pipeline[] = [];
+	let pipeline: SimpleCommand[] = [];
+	let words: string[] = [];
+	let redirections: Redirection[] = [];
+	/** What the next word is for: an argument, or the target of a redirection. */
+	let next: Redirection["kind"] | "word" = "word";
+	let heredocs: string[] = [];
+	/** The number right before a redirection: 2 for the errors. */
+	let descriptor = "";
+	let position = 0;
+	let commands = 0;
+
+	const endCommand = () => {
+		if (words.length > 0 || redirections.length > 0) {
+			pipeline.push({ words, redirections });
+			commands += 1;
+		}
+		words = [];
+		redirections = [];
+		next = "word";
+	};
+	const endPipeline = () => {
+		endCommand();
+		if (pipeline.length > 0) pipelines.push(pipeline);
+		pipeline = [];
+	};
+
+	while (position < script.length && commands < mostCommands) {
+		const character = script[position] as string;
+		if (character === "\n") {
+			position += 1;
+			const bodies = heredocs.map((delimiter) => {
+				const { body, end } = readHeredoc(script, position, delimiter);
+				position = end;
+				return { kind: "heredoc", text: body } as const;
+			});
+			heredocs = [];
+			// The command that the heredoc belongs to may have ended already: `cat <<EOF && next`.
+			if (words.length > 0 || redirections.length > 0) redirections = redirections.concat(bodies);
+			else if (bodies.length > 0) {
+				if (pipeline.length === 0) pipeline = [...(pipelines.pop() ?? [])];
+				const last = pipeline.pop() ?? { words: [], redirections: [] };
+				pipeline.push({ ...last, redirections: [...last.redirections, ...bodies] });
+			}
+			endPipeline();
+		} else if (character === " " || character === "\t" || character === "\r") position += 1;
+		else if (character === "\\" && script[position + 1] === "\n") position += 2;
+		else if (character === "#" && /^[\s;&|]?$/.test(script[position - 1] ?? "")) {
+			const end = script.indexOf("\n", position);
+			position = end === -1 ? script.length : end;
+		} else if (character === ";" || character === "(" || character === ")") {
+			position += 1;
+			endPipeline();
+		} else if (character === "|" || (character === "&" && script[position + 1] !== ">")) {
+			const doubled = script[position + 1] === character;
+			position += doubled ? 2 : 1;
+			if (character === "|" && !doubled) {
+				if (script[position] === "&") position += 1;
+				endCommand();
+			} else endPipeline();
+		} else if (character === "<" && script.startsWith("<<", position) && script[position + 2] !== "<") {
+			position += script[position + 2] === "-" ? 3 : 2;
+			while (script[position] === " ") position += 1;
+			const word = readWord(script, position);
+			position = Math.max(word.end, position + 1);
+			heredocs.push(word.text);
+		} else if (character === "<") {
+			position += script.startsWith("<<<", position) ? 3 : 1;
+			next = "read";
+		} else if (character === ">" || (character === "&" && script[position + 1] === ">")) {
+			position += character === "&" ? 2 : 1;
+			if (script[position] === ">" || script[position] === "|") position += 1;
+			if (script[position] === "&") {
+				// `2>&1`: to another descriptor, no file.
+				position = readWord(script, position + 1).end;
+			} else next = descriptor === "2" ? "write_errors" : "write";
+			descriptor = "";
+		} else {
+			const { text, end } = readWord(script, position);
+			position = Math.max(end, position + 1);
+			if (/^\d$/.test(text) && /[<>]/.test(script[position] ?? "")) {
+				descriptor = text;
+				continue;
+			}
+			if (next === "word") words.push(text);
+			else redirections.push({ kind: next, text });
+			next = "word";
+		}
+	}
+	endPipeline();
+	return pipelines;
+}
+
+/** Commands joined by `|`, the output of each going into the next. */
+export type Pipeline = readonly SimpleCommand[];
+
+/** A command with what it is given. */
+export interface SimpleCommand {
+	/** Program and arguments, without quotes. Variables and substitutions stay as they are. */
+	readonly words: readonly string[];
+	readonly redirections: readonly Redirection[];
+}
+
+interface Redirection {
+	readonly kind: "write" | "write_errors" | "read" | "heredoc";
+	/** The file; of a heredoc, its body. */
+	readonly text: string;
+}
+
+/** Most commands that are read of a script; longer scripts are generated. */
+const mostCommands = 2_000;
+
+function readHeredoc(script: string, start: number, delimiter: string): { body: string; end: number } {
+	let line = start;
+	while (line < script.length) {
+		const newline = script.indexOf("\n", line);
+		const end = newline === -1 ? script.length : newline;
+		if (end - line < delimiter.length + 64 && script.slice(line, end).trim() === delimiter) {
+			return { body: script.slice(start, line), end };
+		}
+		line = end + 1;
+	}
+	return { body: script.slice(start), end: script.length };
+}
+
+/** Reads a word, taking off its quotes, up to white space or an operator. */
+function readWord(script: string, start: number): { text: string; end: number } {
+	const pieces: string[] = [];
+	let position = start;
+	while (position < script.length) {
+		const character = script[position] as string;
+		if (character === "'") {
+			const end = script.indexOf("'", position + 1);
+			const close = end === -1 ? script.length : end;
+			pieces.push(script.slice(position + 1, close));
+			position = close + 1;
+		} else if (character === '"') {
+			let end = position + 1;
+			while (end < script.length && script[end] !== '"') end += script[end] === "\\" ? 2 : 1;
+			pieces.push(script.slice(position + 1, end).replace(/\\(["\\$`])/g, "$1"));
+			position = end + 1;
+		} else if (character === "\\") {
+			pieces.push(script[position + 1] ?? "");
+			position += 2;
+		} else if (/[\s;&|<>()]/.test(character)) break;
+		else {
+			const stop = /['"\\\s;&|<>()]/g;
+			stop.lastIndex = position;
+			const found = stop.exec(script);
+			const end = found ? found.index : script.length;
+			pieces.push(script.slice(position, end));
+			position = end;
+		}
+	}
+	return { text: pieces.join(""), end: Math.min(position, script.length) };
+}
