@@ -98,7 +98,7 @@ async function restoreInRounds<Subject>(
 }
 
 /** A conversation with its originals. */
-export interface Restored {
+interface Restored {
 	/** The very input if nothing was restored. */
 	readonly conversation: unknown;
 	/** The restored values, for writing them into the text of the conversation. */
