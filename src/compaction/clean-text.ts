@@ -1,32 +1,31 @@
+import { isJsonObject } from "../conversation/json.ts";
+
 /** Escape sequences of terminals (ECMA-48): colours, cursor movements, titles. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const escapeSequence = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]{0,500}(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
-/** Control characters but for tab and line feed, and the invisible ones that turn the direction of text. */
+/** Control characters except tab and line feed, and the invisible ones that turn the direction of text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const controlCharacter = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 
 /**
  * Makes a text well-formed and free of control characters: lone surrogates become U+FFFD (an API refuses them), line
- * ends become line feeds; escape sequences, marks that turn the text's direction and invisible tags go.
+ * ends become line feeds; escape sequences, direction marks and invisible tags are removed.
  */
 export function cleanText(text: string): string {
 	return text.toWellFormed().replace(/\r\n?/g, "\n").replace(escapeSequence, "").replace(controlCharacter, "");
 }
 
-/**
- * A word that does not occur in the text, so that nothing in the text can end or begin what it delimits. It depends on
- * the text alone.
- */
+/** A word that does not occur in the text, so that nothing in the text can end or begin what it delimits. */
 export function delimiterFor(text: string): string {
 	return wordNotIn(text, hashOf(text));
 }
 
-/** The first word from a number on, in a fixed order, that the text does not hold. */
+/** The first word, in a fixed order that begins at a number, that does not occur in the text. */
 export function wordNotIn(text: string, start: number): string {
 	for (let number = start; ; number = (number + 0x9e3779b1) >>> 0) {
 		const word = number.toString(36).padStart(7, "0");
-		// A text of n characters holds fewer than n such words, so one is soon found.
+		// A text of n characters holds fewer than n such words, so this ends soon.
 		if (!text.includes(word)) return word;
 	}
 }
@@ -42,20 +41,19 @@ function hashOf(text: string): number {
 
 /**
  * The special tokens by which chat templates mark roles, turns and calls: ChatML's and Llama's `<|…|>`, DeepSeek's
- * `<｜…｜>`, Gemma's, Mistral's and Llama 2's. A server that tokenises them inside a message would take its text for a
- * message of its own.
+ * `<｜…｜>`, Gemma's, Mistral's and Llama 2's. A server that tokenises them inside a message would start a new message.
  */
 const specialToken =
 	/<(?=[|｜][^<>\s|｜]{1,64}[|｜]>)|<(?=(?:start|end)_of_turn>|\/?s>|bos>|eos>|<\/?SYS>>)|\[(?=\/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT|TOOL_CONTENT)\])/g;
 
-/** Takes the effect of special tokens: a space behind the bracket leaves them readable, and plain text to a tokenizer. */
+/** Puts a space behind the bracket of each special token: still readable, but plain text for a tokenizer. */
 export function neutraliseSpecialTokens(text: string): string {
 	return text.replace(specialToken, (bracket) => `${bracket} `);
 }
 
-/** Ways in which models write calls, or the results of calls, into their text; each is read as such by some server. */
+/** The ways in which models write calls, or the results of calls, into their text. Some server reads each of them. */
 const markups: readonly RegExp[] = [
-	// Hermes, Qwen, Anthropic and their likes.
+	// Hermes, Qwen, Anthropic and similar.
 	/<\/?(?:[a-z]{1,20}:)?(?:tool_?calls?|tool_use|tool_(?:response|result|output)s?|function_?(?:calls?|results?)|invoke)(?![\w-])/i,
 	/<function=/i,
 	// Llama, Kimi, DeepSeek, MiniMax: special tokens that name tools.
@@ -68,7 +66,7 @@ const markups: readonly RegExp[] = [
 	/^[ \t]*Action:[^\n]*\n+[ \t]*Action Input:/im,
 ];
 
-/** Whether a text holds markup of a tool call, or is nothing but a tool call in JSON. */
+/** Whether a text holds markup of a tool call, or is nothing but tool calls in JSON. */
 export function hasToolCallMarkup(text: string): boolean {
 	return markups.some((markup) => markup.test(text)) || isToolCallJson(text);
 }
@@ -84,20 +82,21 @@ function isToolCallJson(text: string): boolean {
 		const value: unknown = JSON.parse(bare);
 		return Array.isArray(value) ? value.length > 0 && value.every(isToolCall) : isToolCall(value);
 	} catch {
-		// Calls one after the other, one a line, are no JSON together.
+		// One call a line, which together is no JSON.
 		const lines = bare.split("\n").filter((line) => line.trim() !== "");
-		return lines.length > 1 && lines.every((line) => isToolCallLine(line.trim()));
+		return lines.length > 1 && lines.every(isToolCallLine);
 	}
 }
 
 function isToolCallLine(line: string): boolean {
-	if (!line.startsWith("{")) return false;
 	try {
 		return isToolCall(JSON.parse(line));
 	} catch {
 		return false;
 	}
 }
+
+const listKeys = ["tool_calls", "toolCalls", "tool_uses", "function_call", "functionCall"];
 
 const argumentKeys = ["arguments", "parameters", "input", "args", "action_input", "tool_input", "params"];
 
@@ -106,11 +105,9 @@ const nameKeys = ["name", "function", "tool", "tool_name", "action", "recipient_
 const callTypes = new Set(["tool_use", "tool_call", "tool-call", "toolCall", "function_call", "function"]);
 
 function isToolCall(value: unknown): boolean {
-	if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-	const object = value as Readonly<Record<string, unknown>>;
-	const has = (key: string) => Object.hasOwn(object, key);
-	if (["tool_calls", "toolCalls", "tool_uses", "function_call", "functionCall"].some(has)) return true;
-	if (has("type") && callTypes.has(String(object.type))) return true;
-	if (has("function") && isToolCall(object.function)) return true;
-	return argumentKeys.some(has) && nameKeys.some((key) => has(key) && typeof object[key] === "string");
+	if (!isJsonObject(value)) return false;
+	const has = (key: string) => Object.hasOwn(value, key);
+	if (listKeys.some(has) || (has("type") && callTypes.has(String(value.type)))) return true;
+	if (has("function") && isToolCall(value.function)) return true;
+	return argumentKeys.some(has) && nameKeys.some((key) => has(key) && typeof value[key] === "string");
 }

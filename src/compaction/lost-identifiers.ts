@@ -3,31 +3,11 @@ import { findIdentifiers, type Identifier } from "../masking/identifiers.ts";
 
 /** An identifier of the range that the summary does not name. */
 export interface LostIdentifier extends Identifier {
-	/** In how many texts of the range it stands. */
+	/** The number of texts of the range that hold it. */
 	readonly texts: number;
 }
 
-/** What is compared. */
-export interface LostIdentifiersParameters {
-	/** The texts of the range, oldest first. */
-	readonly texts: readonly string[];
-	readonly summary: string;
-	/** Most identifiers that are listed. */
-	readonly limit?: number;
-}
-
-/** Which identifiers are lost: the first ones, and of how many. */
-export interface LostIdentifiers {
-	readonly lost: readonly LostIdentifier[];
-	/** How many different ones the range has. */
-	readonly found: number;
-	/** How many of them the summary lost, listed or not. */
-	readonly lostCount: number;
-}
-
-const defaultLimit = 20;
-
-/** Texts from which on an identifier counts as often as can be. */
+/** From this number of texts on, an identifier scores no higher. */
 const often = 8;
 
 /** Characters to which git and people shorten a hash. */
@@ -35,10 +15,17 @@ const shortHash = 7;
 
 /**
  * Lists the identifiers of a range that its summary lost: paths, addresses, hashes, error codes, names of functions and
- * classes, numbers that look like ids. Those that stand in many texts or in late ones come first, since they are the
- * likeliest to be needed again. A path is kept where the summary has its last two parts, a hash where it has the first seven characters as a word.
+ * classes, numbers that look like ids. Those in many texts or in late ones come first, because they are the likeliest to
+ * be needed again. A path counts as kept if the summary has its last two parts, a hash if its first seven characters
+ * stand there as a word. `found` and `lostCount` count different identifiers, whatever `limit` says.
  */
-export function lostIdentifiers({ texts, summary, limit = defaultLimit }: LostIdentifiersParameters): LostIdentifiers {
+export function lostIdentifiers(range: {
+	/** Oldest first. */
+	readonly texts: readonly string[];
+	readonly summary: string;
+	readonly limit?: number;
+}): { readonly lost: readonly LostIdentifier[]; readonly found: number; readonly lostCount: number } {
+	const { texts, summary, limit = 20 } = range;
 	const seen = new Map<string, { readonly identifier: Identifier; texts: number; last: number }>();
 	texts.forEach((text, index) => {
 		for (const identifier of findIdentifiers(text)) {
@@ -55,7 +42,7 @@ export function lostIdentifiers({ texts, summary, limit = defaultLimit }: LostId
 	const lost = [...seen.values()]
 		.filter(({ identifier }) => !keeps(identifier))
 		.map((one) => ({ ...one, score: Math.min(one.texts, often) / often + lateness(one.last) }))
-		.sort((a, b) => b.score - a.score || (a.identifier.text < b.identifier.text ? -1 : 1));
+		.sort((one, other) => other.score - one.score || (one.identifier.text < other.identifier.text ? -1 : 1));
 	return {
 		lost: lost.slice(0, limit).map((one) => ({ ...one.identifier, texts: one.texts })),
 		found: seen.size,
@@ -78,7 +65,7 @@ function keeper(summary: string): (identifier: Identifier) => boolean {
 	};
 }
 
-/** Whether a word stands in a text by itself, not as a part of a longer one. */
+/** Whether a text holds a word that is not part of a longer one. */
 function holdsWord(text: string, word: string): boolean {
 	for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
 		if (!/\w/.test(text.charAt(at - 1)) && !/\w/.test(text.charAt(at + word.length))) return true;
@@ -86,7 +73,7 @@ function holdsWord(text: string, word: string): boolean {
 	return false;
 }
 
-/** The texts of some messages that identifiers are looked for in: reasoning is left out. */
+/** The texts of messages in which to look for identifiers: without reasoning. */
 export function textsOfMessages(transcript: Transcript, messages: readonly number[]): string[] {
 	return messages.flatMap((index) => {
 		const message = transcript.messages[index];
@@ -96,29 +83,25 @@ export function textsOfMessages(transcript: Transcript, messages: readonly numbe
 	});
 }
 
-/** Characters (UTF-16 code units) by which it is told at a glance that a text does not hold another. */
-const glance = 6;
+/** Length in UTF-16 code units of the pieces that are compared before the text is searched. */
+const pieceLength = 6;
 
-/**
- * Tells which texts another one holds, for very many of them: most that it does not hold are told by a look at their
- * pieces, without a search of the text.
- */
+/** Finds out for very many texts whether another one holds them. Most misses show in a set of pieces, without a search. */
 export function createSubstringFinder(text: string): (part: string) => boolean {
-	/** By length: all pieces of that length. */
-	const pieces = new Map<number, ReadonlySet<string>>();
+	const piecesByLength = new Map<number, ReadonlySet<string>>();
 	const piecesOf = (length: number): ReadonlySet<string> => {
-		const known = pieces.get(length);
+		const known = piecesByLength.get(length);
 		if (known) return known;
 		const found = new Set<string>();
 		for (let end = length; end <= text.length; end += 1) found.add(text.slice(end - length, end));
-		pieces.set(length, found);
+		piecesByLength.set(length, found);
 		return found;
 	};
 	return (part) => {
-		const length = Math.min(glance, part.length);
+		const length = Math.min(pieceLength, part.length);
 		const known = piecesOf(length);
-		// From the end, since many names begin alike.
+		// From the end, because many names begin alike.
 		for (let end = part.length; end >= length; end -= 1) if (!known.has(part.slice(end - length, end))) return false;
-		return part.length <= glance || text.includes(part);
+		return part.length <= pieceLength || text.includes(part);
 	};
 }

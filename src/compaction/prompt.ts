@@ -3,15 +3,15 @@ import type { LocaleName } from "../policy/names.ts";
 import { delimiterFor } from "./clean-text.ts";
 import { pieceSeparator } from "./range.ts";
 
-/** Messages that follow up a cut answer. */
-export type AskForLess = readonly { readonly role: "user" | "assistant"; readonly content: string }[];
-
 /** Asks for a more concise answer after one that was cut off (docs/specs/robustness.md#cut-answers). */
 export const followUps: Readonly<Record<LocaleName, string>> = {
 	fr: "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.",
 	en: "[System] Your answer was cut off (max_tokens reached). Summarise your answer more concisely.",
 	zh: "[系统] 你的回答被截断（已达到 max_tokens）。请更简洁地概括你的回答。",
 };
+
+/** A conversation that asks for a shorter answer. */
+export type AskForLess = readonly { readonly role: "user" | "assistant"; readonly content: string }[];
 
 /**
  * The conversation that asks for a more concise answer (docs/specs/robustness.md#cut-answers): the prompt, the partial
@@ -20,7 +20,6 @@ export const followUps: Readonly<Record<LocaleName, string>> = {
  */
 export function askForLess(given: {
 	readonly prompt: string;
-	/** The answer as far as it came. */
 	readonly partial: string;
 	readonly locale: LocaleName;
 }): AskForLess {
@@ -34,47 +33,40 @@ export function askForLess(given: {
 	];
 }
 
-/** What a prompt is written from. */
-export interface HandoverPromptParameters {
-	/** The rendered messages, or the summaries of parts, in order. */
+/**
+ * Asks for a structured hand-over of at most `maxTokens`: task, decisions, files and identifiers, commands, open
+ * problems, next step. Two lines with a word that does not occur in the pieces enclose them, and the model is told before
+ * and after that they are data: anybody may have written the output of a tool.
+ */
+export function writeHandoverPrompt(given: {
+	/** The rendered messages, or the summaries of parts to join, in order. */
 	readonly pieces: readonly string[];
 	readonly locale: LocaleName;
-	/** Most tokens that the answer should take; the model is told so. */
 	readonly maxTokens: number;
-	/** Whether the pieces are messages, or summaries of parts that are to be made one. */
 	readonly of: "messages" | "summaries";
-}
-
-/**
- * Asks for a structured hand-over: task, decisions, files and identifiers, commands, open problems, next step. The text
- * stands between two lines with a word that does not occur in it, and the model is told, before it and behind it, that
- * it is data: what tools answered is written by anybody.
- */
-export function writeHandoverPrompt({ pieces, locale, maxTokens, of }: HandoverPromptParameters): string {
+}): string {
+	const { pieces, locale, maxTokens, of } = given;
 	const text = pieces.join(pieceSeparator);
 	const wording = handoverWordings[locale];
 	const values = { delimiter: delimiterFor(text), max_tokens: maxTokens };
-	const fill = (template: string) => fillTemplate(template, values);
 	return [
-		fill(of === "messages" ? wording.ask : wording.askToJoin),
+		fillTemplate(of === "messages" ? wording.ask : wording.askToJoin, values),
 		wording.sections.map((section) => `## ${section}`).join("\n"),
-		fill(wording.rules),
+		fillTemplate(wording.rules, values),
 		`<<<${values.delimiter}`,
 		text,
 		`${values.delimiter}>>>`,
-		fill(wording.reminder),
+		fillTemplate(wording.reminder, values),
 	].join("\n\n");
 }
 
 /** The words of the request for a hand-over in one language. Variables: {delimiter}, {max_tokens}. */
-export interface HandoverWording {
+interface HandoverWording {
 	readonly ask: string;
-	/** Instead of `ask` where the summaries of parts are to be made one. */
+	/** Used in place of `ask` for the summaries of parts. */
 	readonly askToJoin: string;
-	/** Headings of the hand-over. */
 	readonly sections: readonly string[];
 	readonly rules: string;
-	/** Behind the text. */
 	readonly reminder: string;
 }
 

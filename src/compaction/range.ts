@@ -11,41 +11,34 @@ import { cleanValue, writeMediaPlaceholder } from "../masking/placeholder.ts";
 import { truncateHeadTail } from "../truncation/head-tail.ts";
 import { cleanText, neutraliseSpecialTokens } from "./clean-text.ts";
 
-/** What picking a range depends on. */
-export interface PickRangeParameters {
-	readonly transcript: Transcript;
-	/** Newest messages (system messages aside) that stay, with their groups. */
-	readonly keepLastMessages: number;
-	/** Whether the first user message stays; where the format's API wants a user message first, it always does. */
-	readonly pinTask: boolean;
-	/** Whether a message is an earlier summary. A range of nothing else is not worth summarising again. */
-	readonly isSummary?: (message: number) => boolean;
-}
-
-/** The messages that a summary may take the place of. */
+/** The messages that a summary may replace. */
 export interface PickedRange {
 	/** Their indexes, ascending; whole groups only. */
 	readonly messages: readonly number[];
 	/** The same by group, oldest first. */
 	readonly groups: readonly MessageGroup[];
-	/** Tokens are saved from here on: the first of them, before which the summary is put. */
+	/** The first of them, in front of which the summary is put. */
 	readonly first: number;
 }
 
 /**
- * Picks what is summarised: all whole groups between the task and the last messages. A group stays whole or goes whole,
- * so that no call loses its result. What stands between and stays (a system message, what is no longer sent, a group
- * that reaches into the last messages) leaves a hole; apart from that the range is contiguous. Where user and assistant
- * are to speak in turn and a user message stands at both its ends, the assistant's last message in it stays between them.
- * `undefined` where there is nothing to summarise.
+ * Picks the messages to summarise: all whole groups between the task and the last messages, so that no call loses its
+ * result. A message between them that stays (a system message, one that is no longer sent, a group that reaches into the
+ * last messages) leaves a gap; apart from gaps the range is contiguous. If user and assistant must alternate and a user
+ * message stands before and after the range, the last assistant message stays. `undefined` if nothing can be summarised.
  */
-export function pickRange(parameters: PickRangeParameters): PickedRange | undefined {
-	const { transcript, keepLastMessages, pinTask, isSummary = () => false } = parameters;
+export function pickRange(given: {
+	readonly transcript: Transcript;
+	/** The newest messages (not counting system messages) that stay, with their groups. */
+	readonly keepLastMessages: number;
+	/** Whether the first user message stays. It always does if the API wants a user message first. */
+	readonly pinTask: boolean;
+	/** Whether a message is an earlier summary. A range of nothing else is not worth summarising again. */
+	readonly isSummary?: (message: number) => boolean;
+}): PickedRange | undefined {
+	const { transcript, keepLastMessages, pinTask, isSummary = () => false } = given;
 	const { messages, inTurn } = transcript;
-	const movable: number[] = [];
-	messages.forEach((message, index) => {
-		if (message.role !== "system" && message.sent !== false) movable.push(index);
-	});
+	const movable = messages.flatMap(({ role, sent }, index) => (role !== "system" && sent !== false ? [index] : []));
 	const stays = new Set(keepLastMessages <= 0 ? [] : movable.slice(-keepLastMessages));
 	const task = messages.findIndex((message) => message.role === "user" && message.sent !== false);
 	const isPinned = task !== -1 && (pinTask || transcript.opensWithUser);
@@ -61,7 +54,7 @@ export function pickRange(parameters: PickRangeParameters): PickedRange | undefi
 	return { messages: picked, groups, first };
 }
 
-/** The groups without the last ones, as far as the user would else speak twice, in front of them and behind. */
+/** Leaves the last groups out if the user would otherwise speak twice in a row: before the range and after it. */
 function untilTheirTurn(groups: readonly MessageGroup[], messages: readonly Message[]): readonly MessageGroup[] {
 	const first = groups[0]?.messages[0];
 	if (first === undefined) return groups;
@@ -69,71 +62,11 @@ function untilTheirTurn(groups: readonly MessageGroup[], messages: readonly Mess
 	const behind = messages.find(({ sent }, index) => index > first && !gone.has(index) && sent !== false);
 	if (messages[first - 1]?.role !== "user" || behind?.role !== "user") return groups;
 	const last = groups.findLastIndex((group) => messages[group.messages[0] ?? -1]?.role === "assistant");
-	// Where the user spoke twice before, nothing is lost by its doing so again.
+	// Without an assistant message, the user spoke twice in a row before, and may do so again.
 	return last === -1 ? groups : groups.slice(0, last);
 }
 
-/** A value read as plain JSON, or what is wrong with it. */
-export type PlainJson =
-	| { readonly kind: "json"; readonly value: unknown }
-	| { readonly kind: "refused"; readonly problem: string };
-
-/** How deep values may be nested, past any conversation's own nesting. */
-const deepest = 64;
-
-/**
- * A copy of somebody else's value, for us to keep: lists and objects anew. Fields that are `undefined` are left out, as
- * `JSON.stringify` does; whatever else JSON has no word for is refused, and what reading a property throws as well.
- */
-export function plainJson(value: unknown): PlainJson {
-	try {
-		return { kind: "json", value: copy(value, 0) };
-	} catch (error) {
-		const problem = error instanceof Refusal ? error.message : "a property that cannot be read";
-		return { kind: "refused", problem };
-	}
-}
-
-/** Ends the copying at once, since a value that holds itself has no end. */
-class Refusal extends Error {}
-
-function copy(value: unknown, depth: number): unknown {
-	if (depth > deepest) throw new Refusal(`values nested deeper than ${deepest} levels`);
-	switch (typeof value) {
-		case "string":
-		case "boolean":
-			return value;
-		case "number":
-			if (!Number.isFinite(value)) throw new Refusal("a number that is not finite");
-			return value;
-		case "object":
-			return value === null ? null : copyObject(value, depth);
-		default:
-			throw new Refusal(typeof value === "undefined" ? "undefined" : `a ${typeof value}`);
-	}
-}
-
-function copyObject(value: object, depth: number): unknown {
-	if (Array.isArray(value)) return Array.from(value as unknown[], (item) => copy(item, depth + 1));
-	const prototype: unknown = Object.getPrototypeOf(value);
-	if (prototype !== null && !isObjectPrototype(prototype)) throw new Refusal("an instance of a class");
-	const entries: [string, unknown][] = [];
-	for (const [key, item] of Object.entries(value)) {
-		if (key === "__proto__") throw new Refusal("a key that sets the prototype");
-		if (item !== undefined) entries.push([key, copy(item, depth + 1)]);
-	}
-	return Object.fromEntries(entries);
-}
-
-/** `Object.prototype`, be it that of another realm. */
-function isObjectPrototype(prototype: unknown): boolean {
-	return (
-		prototype === Object.prototype ||
-		(Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty"))
-	);
-}
-
-/** What rendering depends on. */
+/** The messages to render for a summary's prompt, and the limits. */
 export interface RenderRangeParameters {
 	readonly transcript: Transcript;
 	/** Indexes of the messages, ascending. */
@@ -141,55 +74,54 @@ export interface RenderRangeParameters {
 	/** Most tokens of the rendered text. */
 	readonly budget: number;
 	readonly countTokens: CountTokens;
-	/** Stands in the gap of what is shortened; variable {omitted_chars}. */
+	/** Stands in the gap of a shortened text; variable {omitted_chars}. */
 	readonly marker: string;
-	/** Characters up to which a tool result is shown whole where the budget allows. */
+	/** A tool result of at most so many characters is shown whole if the budget allows it. */
 	readonly resultChars?: number;
 	/** The text of a message that is an earlier summary. */
 	readonly summaryOf?: (message: number) => string | undefined;
 }
 
 /** A range of messages as the text that a model is to summarise. */
-export interface RenderedRange {
-	/** One for each message, in order; between them the text may be split. */
-	readonly pieces: readonly string[];
+interface RenderedRange extends Rendering {
 	/** The pieces, joined. */
 	readonly text: string;
 	readonly tokens: number;
-	/** Parts of messages that are shown shortened. */
-	readonly shortened: number;
-	/** Messages that are not shown at all, since the budget is too small. */
+	/** Messages that are not shown at all, because the budget is too small. */
 	readonly leftOut: number;
 }
 
-/** What is joined between two pieces. */
-export const pieceSeparator = "\n\n";
+interface Rendering {
+	/** One for each message, in order; between them the text may be split. */
+	readonly pieces: readonly string[];
+	/** Parts of messages that are shortened. */
+	readonly shortened: number;
+}
 
-const defaultResultChars = 2_000;
+export const pieceSeparator = "\n\n";
 
 /** How often limits are halved before messages are left out. */
 const halvings = 5;
 
-/** Share of `resultChars` of each kind: texts of people and models say more than what tools answer, arguments less. */
+/** Share of `resultChars` by kind: texts of people and models say more than results of tools, arguments less. */
 const shares = { text: 8, result: 1, call: 0.5 };
 
-/** Characters that are shown at least: below, the ends of a path or of a command line would go. */
+/** Fewest characters that are shown; with fewer, the ends of a path or of a command line would be lost. */
 const least = { text: 400, result: 120, call: 200 };
 
 interface RenderedMessage {
 	readonly message: number;
-	readonly role: string;
+	readonly heading: string;
 	readonly parts: readonly MessagePart[];
-	readonly summary: string | undefined;
 }
 
 /**
- * Renders messages for the prompt: who speaks, texts, calls, results shortened to head and tail, media named, reasoning
- * left out, an earlier summary as such. What is over the budget is shortened more and more, and at last messages are
- * left out, from the middle, where they are missed least. Never over the budget, though empty where that is tiny.
+ * Renders messages for the prompt: who speaks, texts, calls, results shortened to head and tail, names of media, no
+ * reasoning. If that is over the budget, parts are shortened more and more, and at last messages are left out from the
+ * middle, where they are missed least. The text is never over the budget, but may be empty.
  */
 export function renderRange(parameters: RenderRangeParameters): RenderedRange {
-	const { budget, countTokens, resultChars = defaultResultChars } = parameters;
+	const { budget, countTokens, resultChars = 2_000 } = parameters;
 	const messages = readMessages(parameters);
 	let last: Rendering = { pieces: [], shortened: 0 };
 	for (let halving = 0; halving <= halvings; halving += 1) {
@@ -212,22 +144,18 @@ function readMessages({ transcript, messages, summaryOf }: RenderRangeParameters
 		const message = transcript.messages[index];
 		if (!message) return [];
 		const summary = summaryOf?.(index);
-		const parts =
-			summary === undefined
-				? messageParts(message, pairs.get(index) ?? [])
-				: messageParts({ ...message, counted: [summary], calls: [], thinking: [] }, []);
-		return parts.length === 0 ? [] : [{ message: index, role: message.role, parts, summary }];
+		if (summary === undefined) {
+			const parts = messageParts(message, pairs.get(index) ?? []);
+			return parts.length === 0 ? [] : [{ message: index, heading: message.role, parts }];
+		}
+		const parts = messageParts({ ...message, counted: [summary], calls: [], thinking: [] }, []);
+		return parts.length === 0 ? [] : [{ message: index, heading: "summary of what came before", parts }];
 	});
-}
-
-interface Rendering {
-	readonly pieces: readonly string[];
-	readonly shortened: number;
 }
 
 function renderAll(messages: readonly RenderedMessage[], resultChars: number, marker: string): Rendering {
 	let shortened = 0;
-	const pieces = messages.map(({ message, role, parts, summary }) => {
+	const pieces = messages.map(({ message, heading, parts }) => {
 		const lines = parts.map(({ kind, label, text }) => {
 			const maxChars = Math.max(least[kind], Math.floor(resultChars * shares[kind]));
 			const half = Math.floor(maxChars / 2);
@@ -236,7 +164,6 @@ function renderAll(messages: readonly RenderedMessage[], resultChars: number, ma
 			if (kind === "text") return cut.text;
 			return kind === "call" ? `-> ${label} ${cut.text}`.trimEnd() : `<- ${label}\n${cut.text}`.trimEnd();
 		});
-		const heading = summary === undefined ? role : "summary of what came before";
 		return `[${message}] ${heading}:\n${lines.join("\n")}`;
 	});
 	return { pieces, shortened };
@@ -259,7 +186,7 @@ function leaveOut({ pieces, shortened }: Rendering, parameters: RenderRangeParam
 	let head = fitting(oldestFirst, (budget - gap) / 4);
 	const headTokens = weights.slice(0, head).reduce((sum, weight) => sum + weight, 0);
 	let tail = Math.min(pieces.length - head, fitting(oldestFirst.toReversed(), budget - gap - headTokens));
-	// Texts counted apart and together can differ by some tokens, so the outcome is counted, and gives way until it fits.
+	// Texts counted apart and together can differ by some tokens, so the result is counted, and shortened until it fits.
 	for (;;) {
 		const leftOut = pieces.length - head - tail;
 		const between = leftOut === 0 ? [] : [gapOf(leftOut)];
@@ -277,10 +204,10 @@ function gapOf(messages: number): string {
 	return `[... ${messages} messages ...]`;
 }
 
-/** A part of a message as a summary's prompt shows it. */
-export interface MessagePart {
+/** A part of a message in a summary's prompt. */
+interface MessagePart {
 	readonly kind: "text" | "call" | "result";
-	/** What stands before the text: the tool's name, and whether it failed; empty for a text. */
+	/** The tool's name, and whether it failed; empty for a text. */
 	readonly label: string;
 	/** Well-formed, without control characters or special tokens. */
 	readonly text: string;
@@ -289,8 +216,8 @@ export interface MessagePart {
 const order: Readonly<Record<MessagePart["kind"], number>> = { text: 0, call: 1, result: 2 };
 
 /**
- * The parts of a message: what it says, then its calls, then its results, since formats count them in orders of their
- * own. Reasoning is left out. `paired` are the results that it holds.
+ * The parts of a message, without reasoning: its texts, then its calls, then its results (`paired`), because formats
+ * count them in different orders.
  */
 export function messageParts(message: Message, paired: readonly PairedResult[]): MessagePart[] {
 	const parts: MessagePart[] = [];
@@ -300,11 +227,10 @@ export function messageParts(message: Message, paired: readonly PairedResult[]):
 	};
 	const { counted, calls } = message;
 	const thoughts = message.thinking.map((block) => block.text);
-	const places = locateCallArguments(message);
-	const callAt = new Map(places.map((place, call) => [place, call]));
+	const callAt = new Map(locateCallArguments(message).map((place, call) => [place, call]));
 	let nextCall = 0;
 	const addCallsBefore = (end: number) => {
-		// One that the format counts otherwise is shown by its name.
+		// Calls whose arguments cannot be located are shown by name only.
 		for (const skipped of calls.slice(nextCall, end)) add("call", nameOf(skipped.name), "");
 		nextCall = end;
 	};
@@ -342,16 +268,16 @@ function describeMedia(media: MediaNode): string {
 	return writeMediaPlaceholder(wording, { media, toolCallId: "", toolName: undefined });
 }
 
-/** Texts in order, none of which is to be split. */
+/** Texts in order, each of which stays whole. */
 export type Pieces = readonly string[];
 
-/** Splits pieces in two of about the same number of characters; `undefined` where there are fewer than two. */
+/** Splits pieces into two parts of about the same number of characters; `undefined` for fewer than two pieces. */
 export function splitInTwo(pieces: Pieces): readonly [Pieces, Pieces] | undefined {
 	if (pieces.length < 2) return undefined;
 	const half = pieces.reduce((sum, piece) => sum + piece.length, 0) / 2;
 	let end = 0;
 	let chars = 0;
-	// A piece belongs to the first half where more than half of it lies there.
+	// A piece belongs to the first part if more than half of it lies there.
 	while (end < pieces.length - 1 && chars + (pieces[end]?.length ?? 0) / 2 <= half) {
 		chars += pieces[end]?.length ?? 0;
 		end += 1;
@@ -360,10 +286,7 @@ export function splitInTwo(pieces: Pieces): readonly [Pieces, Pieces] | undefine
 	return [pieces.slice(0, end), pieces.slice(end)];
 }
 
-/**
- * Packs pieces, in order, into as few parts as go by filling one after the other: each within `budget`, by what `weigh`
- * gives. A piece that is over it by itself is a part of its own.
- */
+/** Fills parts of at most `budget`, by `weigh`, with pieces in order. A piece that is over it alone is its own part. */
 export function packPieces(pieces: Pieces, weigh: (piece: string) => number, budget: number): readonly Pieces[] {
 	const parts: string[][] = [];
 	let weight = 0;

@@ -9,25 +9,65 @@ import {
 	type Size,
 } from "../conversation/plan.ts";
 import type { Path, Transcript } from "../conversation/transcript.ts";
-import { plainJson } from "./range.ts";
+
+/** The messages that a strategy returned as edits, or the reason why they cannot be used. */
+export type Rewrite =
+	| {
+			readonly kind: "rewrite";
+			/**
+			 * In document order. A changed value is removed and the new one inserted in front of it; a value with an identity
+			 * is replaced.
+			 */
+			readonly plan: readonly Edit[];
+			/** Indexes of the messages all of whose values are removed, ascending. */
+			readonly removed: readonly number[];
+			/** Number of values of the list that stay untouched. */
+			readonly kept: number;
+	  }
+	| { readonly kind: "unchanged" }
+	| { readonly kind: "refused"; readonly detail: string };
+
+interface RewriteParameters {
+	readonly source: RewriteSource;
+	/** Whatever the strategy returned. */
+	readonly after: unknown;
+	/** Size of each message of the transcript. */
+	readonly sizes: readonly Size[];
+	/** Size of a value that the strategy wrote, as a message of the format. */
+	readonly sizeOf: (value: unknown) => Size;
+	/** The id by which other records refer to a record of a session. A record rewritten under its id stays in place. */
+	readonly identityOf?: (value: unknown) => string | undefined;
+}
+
+/** The conversation that a strategy was given. */
+interface RewriteSource {
+	readonly transcript: Transcript;
+	/** Path of the list of messages or records in the document. */
+	readonly base: Path;
+	/** The list, as it stands in the document. */
+	readonly messages: readonly unknown[];
+}
 
 /**
- * Turns the list that a strategy gave into edits of the conversation: values equal to those that were there, in their
- * order, stay untouched, to the byte; all others are taken out or put in.
+ * Turns the list that a strategy returned into edits of the conversation. Values equal to earlier ones, in the same
+ * order, stay untouched to the byte; all others are removed or inserted.
  */
-export function planRewrite(parameters: PlanRewriteParameters): Rewrite {
+export function planRewrite(parameters: RewriteParameters): Rewrite {
 	const { source, after } = parameters;
 	const refuse = (detail: string): Rewrite => ({ kind: "refused", detail });
 	if (after === null) return { kind: "unchanged" };
 	if (!Array.isArray(after)) return refuse("Expected a list of messages or null, got neither.");
 	if (after.length === 0 && source.messages.length > 0) return refuse("Expected at least one message, got none.");
 	const values: unknown[] = [];
-	// By index, so that holes of the list are met too.
+	// By index, so that holes of the list are seen too.
 	for (let index = 0; index < after.length; index += 1) {
-		const read = plainJson(after[index]);
-		if (read.kind === "refused") return refuse(`Expected plain JSON, got ${read.problem} in message ${index}.`);
-		if (!isJsonObject(read.value)) return refuse(`Expected each message to be an object; message ${index} is none.`);
-		values.push(read.value);
+		try {
+			values.push(copyPlainJson(after[index]));
+		} catch (error) {
+			const problem = error instanceof NotPlainJson ? error.message : "a property that cannot be read";
+			return refuse(`Expected plain JSON, got ${problem} in message ${index}.`);
+		}
+		if (!isJsonObject(values[index])) return refuse(`Expected each message to be an object; message ${index} is none.`);
 	}
 	const matches = matchValues(source.messages.map(compactJson), values.map(compactJson));
 	const kept = matches.reduce((count, match) => count + (match === -1 ? 0 : 1), 0);
@@ -35,19 +75,63 @@ export function planRewrite(parameters: PlanRewriteParameters): Rewrite {
 	return { kind: "rewrite", kept, ...rewriteEdits({ ...parameters, values, matches }) };
 }
 
-/** What was there and what is to be, with what of it is the same. */
-export interface Matched extends Pick<PlanRewriteParameters, "source" | "sizes" | "sizeOf" | "identityOf"> {
-	/** The values that are to be there. */
+/** Deepest nesting of a value from a strategy; no real conversation is nested as deeply. */
+const deepestValue = 64;
+
+class NotPlainJson extends Error {}
+
+/**
+ * Copies a value of a strategy. Fields that are `undefined` are left out, as `JSON.stringify` does.
+ *
+ * @throws NotPlainJson for everything else that JSON cannot hold; and whatever reading a property throws.
+ */
+function copyPlainJson(value: unknown, depth = 0): unknown {
+	if (depth > deepestValue) throw new NotPlainJson(`values nested deeper than ${deepestValue} levels`);
+	switch (typeof value) {
+		case "string":
+		case "boolean":
+			return value;
+		case "number":
+			if (!Number.isFinite(value)) throw new NotPlainJson("a number that is not finite");
+			return value;
+		case "object":
+			return value === null ? null : copyObject(value, depth);
+		default:
+			throw new NotPlainJson(typeof value === "undefined" ? "undefined" : `a ${typeof value}`);
+	}
+}
+
+function copyObject(value: object, depth: number): unknown {
+	if (Array.isArray(value)) return Array.from(value as unknown[], (item) => copyPlainJson(item, depth + 1));
+	const prototype: unknown = Object.getPrototypeOf(value);
+	if (prototype !== null && !isObjectPrototype(prototype)) throw new NotPlainJson("an instance of a class");
+	const entries: [string, unknown][] = [];
+	for (const [key, item] of Object.entries(value)) {
+		if (key === "__proto__") throw new NotPlainJson("a key that sets the prototype");
+		if (item !== undefined) entries.push([key, copyPlainJson(item, depth + 1)]);
+	}
+	return Object.fromEntries(entries);
+}
+
+/** `Object.prototype`, of this realm or another. */
+function isObjectPrototype(prototype: unknown): boolean {
+	return (
+		prototype === Object.prototype ||
+		(Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty"))
+	);
+}
+
+interface Matched extends Omit<RewriteParameters, "after"> {
+	/** The values that the strategy returned. */
 	readonly values: readonly unknown[];
-	/** For each of them the index of the value that it is, or -1. */
+	/** For each of them the index of the equal value in the source, or -1. */
 	readonly matches: Int32Array;
 }
 
-/** The edits that make of a list what it is to be, and the messages all of whose values go. */
-export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "rewrite" }>, "plan" | "removed"> {
+function rewriteEdits(matched: Matched) {
 	const { source, values, matches, sizes, sizeOf } = matched;
 	const { base, messages, transcript } = source;
-	const places = placesOf(source);
+	const { messagesAt, firstFrom } = messagesByValue(source);
 	const isKept = new Uint8Array(messages.length);
 	for (const match of matches) if (match !== -1) isKept[match] = 1;
 	const removed = transcript.messages.flatMap(({ paths }, index) =>
@@ -57,9 +141,9 @@ export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "r
 	const counted = new Set<number>();
 
 	const takeOut = (position: number): Pick<RemoveEdit, "path" | "message" | "before" | "unsent"> => {
-		const held = places.messagesAt[position] ?? [];
+		const held = messagesAt[position] ?? [];
 		const [message = -1] = held;
-		// A message of several values is counted with the first of them that goes.
+		// A message of several values is counted with the first of them that is removed.
 		let before = noSize;
 		for (const index of held) {
 			if (counted.has(index)) continue;
@@ -76,7 +160,7 @@ export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "r
 		return { kind: "replace", reason: "summary", ...takeOut(position), after: sizeOf(value), replacement: value };
 	};
 	const insert = (position: number, value: unknown): InsertEdit => {
-		const message = places.firstFrom[position] ?? transcript.messages.length;
+		const message = firstFrom[position] ?? transcript.messages.length;
 		const edit = { kind: "insert", reason: "summary", inserts: "message" } as const;
 		return { ...edit, path: [...base, position], message, before: noSize, after: sizeOf(value), value };
 	};
@@ -101,7 +185,7 @@ export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "r
 			index += 1;
 			continue;
 		}
-		// What is new goes one for one in front of what is taken out, so that each stands where its forerunner stood.
+		// New values go in front of removed ones, one by one, so that each takes the place of one.
 		if (comes) {
 			plan.push(insert(position, values[index]));
 			index += 1;
@@ -114,7 +198,7 @@ export function rewriteEdits(matched: Matched): Pick<Extract<Rewrite, { kind: "r
 	return { plan, removed };
 }
 
-/** For each new value that has the identity of one that goes, with none that stays between them, that one's index. */
+/** For each new value the index of the removed one with the same identity, if no kept value stands between them. */
 function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept: Uint8Array): Map<number, number> {
 	const forerunners = new Map<number, number>();
 	if (!identityOf) return forerunners;
@@ -123,7 +207,7 @@ function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept:
 		const identity = isKept[position] === 0 ? identityOf(value) : undefined;
 		if (identity !== undefined && !positions.has(identity)) positions.set(identity, position);
 	});
-	/** By value: the index of the next one that stays. */
+	/** By value: the index of the next kept one. */
 	const ends = new Int32Array(values.length);
 	let end = source.messages.length;
 	for (let index = values.length - 1; index >= 0; index -= 1) {
@@ -143,15 +227,8 @@ function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept:
 	return forerunners;
 }
 
-/** Which messages stand in which value of the list. */
-interface Places {
-	/** By value: indexes of the messages that hold it or stand in it. */
-	readonly messagesAt: readonly (readonly number[] | undefined)[];
-	/** By value: index of the first message from there on. */
-	readonly firstFrom: readonly number[];
-}
-
-function placesOf({ transcript, base, messages }: RewriteSource): Places {
+/** By value of the list: the indexes of the messages that stand in it, and of the first message from there on. */
+function messagesByValue({ transcript, base, messages }: RewriteSource) {
 	const messagesAt = new Array<number[] | undefined>(messages.length);
 	transcript.messages.forEach(({ paths }, message) => {
 		for (const path of paths) {
@@ -170,7 +247,7 @@ function placesOf({ transcript, base, messages }: RewriteSource): Places {
 	return { messagesAt, firstFrom };
 }
 
-/** How often what stands between matched values is matched again by itself. */
+/** Deepest recursion into the parts between matched values. */
 const deepest = 32;
 
 /** Part of a list of keys, from `start` to before `end`. */
@@ -180,10 +257,9 @@ interface Part {
 }
 
 /**
- * Finds which values of a list are still there in another, in the same order: for each value afterwards the index of the
- * equal one before, or -1. Values are given by keys, which are equal where they are. What both lists begin and end with
- * is matched first, then what occurs once in both (patience diff), and the same again between these. Takes time in
- * proportion to the lists, times at most 32 and a logarithm.
+ * Matches two lists of keys in order: for each key of `after` the index of the equal one in `before`, or -1. Common
+ * beginnings and ends match first, then keys that occur once in both lists (patience diff), then the parts between these
+ * in the same way. The time grows with the lists, times at most 32 and a logarithm.
  */
 export function matchValues(before: readonly string[], after: readonly string[]): Int32Array {
 	const matches = new Int32Array(after.length).fill(-1);
@@ -217,7 +293,7 @@ export function matchValues(before: readonly string[], after: readonly string[])
 		match({ start: oldStart, end: oldEnd }, { start, end }, depth + 1);
 	}
 
-	/** The values that occur once in both parts, as far as their order is the same. */
+	/** The longest run of keys that occur once in both parts, in the same order. */
 	function anchorsIn(old: Part, current: Part): readonly Anchor[] {
 		const oldIndexes = indexesOfUnique(before, old);
 		const pairs: Anchor[] = [];
@@ -228,7 +304,7 @@ export function matchValues(before: readonly string[], after: readonly string[])
 		return longestIncreasing(pairs.toSorted((a, b) => a[1] - b[1]));
 	}
 
-	/** Each value goes with the next equal one that is left. */
+	/** Matches each key with the next equal one. */
 	function matchGreedily(old: Part, current: Part): void {
 		const occurrences = new Map<string, number[]>();
 		for (let index = old.end - 1; index >= old.start; index -= 1) {
@@ -252,7 +328,7 @@ export function matchValues(before: readonly string[], after: readonly string[])
 /** Index before, index afterwards. */
 type Anchor = readonly [number, number];
 
-/** The index of each key that occurs once in a part; -1 of one that occurs more often. */
+/** The index of each key that occurs once in a part; -1 for a key that occurs more often. */
 function indexesOfUnique(keys: readonly string[], { start, end }: Part): Map<string, number> {
 	const indexes = new Map<string, number>();
 	for (let index = start; index < end; index += 1) {
@@ -282,46 +358,4 @@ function longestIncreasing(pairs: readonly Anchor[]): readonly Anchor[] {
 		found.push(pairs[position] as Anchor);
 	}
 	return found.reverse();
-}
-
-/** A strategy's outcome as edits; none where it changed nothing; or why it cannot be used. */
-export type Rewrite =
-	| {
-			readonly kind: "rewrite";
-			/**
-			 * In the order of their places. A value that is changed is taken out and the new one put in front of it, or
-			 * replaced where it has an identity.
-			 */
-			readonly plan: readonly Edit[];
-			/** Indexes of the messages all of whose values are taken out, ascending. */
-			readonly removed: readonly number[];
-			/** Values of the list that stay untouched. */
-			readonly kept: number;
-	  }
-	| { readonly kind: "unchanged" }
-	| { readonly kind: "refused"; readonly detail: string };
-
-/** What a strategy's outcome is planned from. */
-export interface PlanRewriteParameters {
-	readonly source: RewriteSource;
-	/** What the strategy gave: anything. */
-	readonly after: unknown;
-	/** Size of each message of the transcript. */
-	readonly sizes: readonly Size[];
-	/** Size of a value that the strategy wrote, as a message of the format. */
-	readonly sizeOf: (value: unknown) => Size;
-	/**
-	 * By what others name a record of a session; `undefined` for a value that nothing names. A record that is written anew
-	 * under its name stays in its place, so that those behind it are still tied to it.
-	 */
-	readonly identityOf?: (value: unknown) => string | undefined;
-}
-
-/** The conversation that a strategy was given. */
-export interface RewriteSource {
-	readonly transcript: Transcript;
-	/** Path of the list of messages or records in the document. */
-	readonly base: Path;
-	/** The list, as it stands in the document. */
-	readonly messages: readonly unknown[];
 }

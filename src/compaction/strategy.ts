@@ -2,10 +2,7 @@ import type { LocaleName } from "../policy/names.ts";
 
 /** The conversation that a strategy makes smaller (docs/specs/compaction-strategies.md#strategy-interface). */
 export interface CompactionContext {
-	/**
-	 * The messages, or the records of a session, in their own wire format, oldest first. It is a copy of the strategy's
-	 * own: changing it changes nothing.
-	 */
+	/** The messages, or the records of a session, in their wire format, oldest first. A copy that may be changed. */
 	readonly history: readonly unknown[];
 	/** Name of the wire format, such as `openai-chat` or `anthropic-messages`. */
 	readonly format: string;
@@ -13,21 +10,21 @@ export interface CompactionContext {
 	readonly token_count: number;
 	/** The model's context window in tokens. */
 	readonly max_context_size: number;
-	/** Tokens of it that are kept free for the answer. Compaction is due at `token_count + reserved >= max`. */
+	/** Tokens kept free for the answer. Compaction is due at `token_count + reserved >= max`. */
 	readonly reserved_context_size: number;
-	/** Asks a model; `undefined` where there is none to ask. */
+	/** `undefined` if there is no model to ask. */
 	readonly llm: StrategyLlm | undefined;
-	/** Aborted when the outcome is no longer wanted. */
+	/** Aborted when the result is no longer wanted. */
 	readonly signal: AbortSignal | undefined;
 }
 
-/** A model that a strategy may ask. Retries, time limits and progress are taken care of. */
+/** A model that a strategy may ask, with retries and time limits. */
 export interface StrategyLlm {
 	/** As reports name it. */
 	readonly name: string;
 	/**
-	 * Answers a prompt with a text, which is untrusted; `maxTokens` is the most that the answer may take. An answer that
-	 * was cut off there is asked for again, more concisely.
+	 * Answers a prompt with an untrusted text of at most `maxTokens`. If the answer was cut off there, the model is asked
+	 * for a more concise one.
 	 *
 	 * @throws PalimpsestError with the codes of a model that could not be asked: `rate_limit` … `unknown`.
 	 */
@@ -47,30 +44,28 @@ export interface StrategyLlm {
  * }
  * ```
  *
- * The outcome is verified before anybody sees it, and refused where it breaks the conversation; then the original stands.
- * It may leave messages out, put others in their place and shorten what tools answered, as long as
+ * The result is verified, and refused if it breaks the conversation; the original then stays. A strategy may leave
+ * messages out, replace them and shorten results of tools, as long as
  *
- * - each result keeps its call and each call its results, under the ids and names that they had;
+ * - each result keeps its call and each call its results, with their ids and names;
  * - messages that stay keep their order, and system messages stay as they are;
- * - what is new is a message of the user's, the assistant's or a tool's, as the format writes it: plain JSON, no new
- *   calls, nothing between a call and its results;
+ * - new messages are the user's, the assistant's or a tool's, in the format's plain JSON, without new calls and not
+ *   between a call and its results;
  * - the whole does not become larger.
  */
 export interface CompactionStrategy {
-	/** Gives the messages that are to take the place of `history`, or `null` for no change. */
+	/** Returns the messages that replace `history`, or `null` for no change. */
 	readonly compact: (context: CompactionContext) => Promise<readonly unknown[] | null> | readonly unknown[] | null;
 }
 
-/** A line for the log of the server or the command. It should tell names and sizes, never conversation text. */
-export type StrategyLog = (level: "debug" | "info" | "warning" | "error", message: string) => void;
-
-/** What the constructor of an external strategy is given. */
+/** The argument of an external strategy's constructor. */
 export interface StrategyDependencies {
-	/** Asks a model; `undefined` where there is none to ask. The context of each call holds one too. */
+	/** `undefined` if there is no model to ask. The context of each call has one too. */
 	readonly llm: StrategyLlm | undefined;
-	/** Tokens of a text, as the model of the call counts them, else o200k tokens. */
+	/** Counts as the model of the call does, else o200k tokens. */
 	readonly countTokens: (text: string) => number;
-	/** The policy's language, for texts that are put into the conversation. */
+	/** The policy's language, for texts in the conversation. */
 	readonly locale: LocaleName;
-	readonly log: StrategyLog;
+	/** Writes to the log of the server or the command: names and sizes, never conversation text. */
+	readonly log: (level: "debug" | "info" | "warning" | "error", message: string) => void;
 }

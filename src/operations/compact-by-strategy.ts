@@ -25,9 +25,9 @@ import { modelOfCall, tokenMeter } from "./count.ts";
 import type { Log } from "./edit-record.ts";
 
 /**
- * Lets a strategy of the user's own rewrite the messages, and makes edits of the difference.
+ * Has an external strategy rewrite the messages, and turns the difference into edits.
  *
- * @throws PalimpsestError `strategy_failed` where it throws or returns something else than messages.
+ * @throws PalimpsestError `strategy_failed` if the strategy throws or does not return messages.
  */
 export async function planExternal(
 	request: CompactRequest & { readonly strategy: Extract<StrategyOfCall, { kind: "external" }> },
@@ -37,15 +37,14 @@ export async function planExternal(
 	const { source, measurement } = opened;
 	const { located, format, transcript } = source;
 	const after = await run(strategy, name, contextOf(request, opened));
-	const { messages } = located;
 	const { links } = format;
-	// A record that is written anew under its own id stays in the place where others are tied to it.
+	// A record that is rewritten under its id stays in place, because other records refer to it.
 	const identityOf = (value: unknown) => {
 		const id = links && valueAt(value, links.id);
 		return typeof id === "string" ? id : undefined;
 	};
 	const rewrite = planRewrite({
-		source: { transcript, base: located.base, messages },
+		source: { transcript, base: located.base, messages: located.messages },
 		after,
 		sizes: measurement.messages,
 		sizeOf: (value) => sizeOfValue(value, opened),
@@ -65,7 +64,7 @@ function contextOf(request: CompactRequest, opened: OpenedCompaction): Compactio
 	const { answer, policy, signal, onProgress } = request;
 	const { source, measurement, scale, contextWindow, reserveTokens } = opened;
 	return {
-		// By way of JSON, so that what the strategy does to it changes nothing here.
+		// A deep copy, which the strategy may change.
 		history: JSON.parse(compactJson(source.located.messages)),
 		format: source.format.name,
 		token_count: scaleTokens(measurement.total, scale).high,
@@ -79,7 +78,7 @@ function contextOf(request: CompactRequest, opened: OpenedCompaction): Compactio
 async function run(strategy: CompactionStrategy, name: string, context: CompactionContext): Promise<unknown> {
 	context.signal?.throwIfAborted();
 	try {
-		// A strategy need not heed the signal.
+		// A strategy may ignore the signal.
 		return await unlessAborted(strategy.compact(context), context.signal);
 	} catch (error) {
 		context.signal?.throwIfAborted();
@@ -94,20 +93,20 @@ function failed(name: string, detail: string, cause?: unknown): PalimpsestError 
 	return new PalimpsestError("strategy_failed", message, cause === undefined ? undefined : { cause });
 }
 
-/** Size of a value that a strategy wrote, as a message where it is one by itself. */
+/** Size of a value that a strategy wrote: as a message, if it is a complete one. */
 function sizeOfValue(value: unknown, { source, meter }: OpenedCompaction): Size {
 	const { messages } = source.format.read(locateMessages([value]));
 	if (messages.length === 0) return sizeOf(compactJson(value), meter.countTokens);
 	return measure({ ...source.transcript, messages, surroundings: [] }, meter).total;
 }
 
-/** Makes a strategy that the configuration names by `module#Export` or `module:Class`. */
+/** Creates a strategy that the configuration names by `module#Export` or `module:Class`. */
 export type LoadStrategy = (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
 
 /**
- * The strategy of a call: the one that it names, else the policy's; an external one is made with what it needs.
+ * The strategy that a call names, or else the policy's, loaded if it is external.
  *
- * @throws PalimpsestError `invalid_policy` where an external strategy cannot be loaded.
+ * @throws PalimpsestError `invalid_policy` if an external strategy cannot be loaded.
  */
 export async function strategyOfCall(what: {
 	readonly named: BuiltInStrategy | undefined;
@@ -135,8 +134,8 @@ export async function strategyOfCall(what: {
 	return { kind: "external", name: strategy, strategy: await load(strategy, dependencies) };
 }
 
-/** The model that an external strategy may ask; `undefined` where none can be asked. */
-export function strategyLlm(what: {
+/** The model that an external strategy may ask; `undefined` if there is none. */
+function strategyLlm(what: {
 	readonly answer: SummarySource;
 	readonly policy: Policy;
 	readonly signal?: AbortSignal | undefined;
@@ -145,21 +144,17 @@ export function strategyLlm(what: {
 	const { answer, policy, signal, onProgress } = what;
 	if (answer.kind !== "summariser") return undefined;
 	const { summariser } = answer;
-	const { max_summary_tokens: usual } = policy.compaction;
 	return {
 		name: summariser.name,
-		async complete(prompt, { maxTokens = usual } = {}) {
+		async complete(prompt, { maxTokens = policy.compaction.max_summary_tokens } = {}) {
 			const { text } = await summariser.summarise({ prompt, maxTokens, locale: policy.locale, signal, onProgress });
 			return text;
 		},
 	};
 }
 
-/** Waits for a work until the signal is aborted; then rejects with its reason and leaves the work to itself. */
-export async function unlessAborted<Value>(
-	work: Promise<Value> | Value,
-	signal: AbortSignal | undefined,
-): Promise<Value> {
+/** Waits for work until the signal is aborted; then rejects with the signal's reason and ignores the work. */
+async function unlessAborted<Value>(work: Promise<Value> | Value, signal: AbortSignal | undefined): Promise<Value> {
 	if (!signal) return work;
 	let stop = () => {};
 	const aborted = new Promise<never>((_, reject) => {

@@ -3,7 +3,7 @@ import { writeHandoverPrompt } from "../compaction/prompt.ts";
 import { type PickedRange, pickRange, renderRange } from "../compaction/range.ts";
 import { checkSummary, frameSummary, planSummary, summaryOfMessage } from "../compaction/summary.ts";
 import { compactJson } from "../conversation/json.ts";
-import { type CountTokens, scaleTokens, type TokenMeter } from "../conversation/measure.ts";
+import { scaleTokens, type TokenMeter } from "../conversation/measure.ts";
 import { noSize, type ReplaceEdit, type Size, startSum } from "../conversation/plan.ts";
 import { type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
@@ -14,8 +14,9 @@ import type { LocaleName } from "../policy/names.ts";
 import type { MaskPolicy, Policy } from "../policy/schema.ts";
 import { locales } from "../policy/wordings.ts";
 import { summariseInParts } from "../summariser/in-parts.ts";
-import type { SummaryProgress } from "../summariser/summariser.ts";
+import type { Summariser } from "../summariser/summariser.ts";
 import type {
+	CallerRequest,
 	CompactRequest,
 	OpenedCompaction,
 	PlannedCompaction,
@@ -24,13 +25,13 @@ import type {
 } from "./compaction-request.ts";
 
 /**
- * Plans the hiding of old tool results (docs/specs/compaction-strategies.md#tool-result-hiding): those of the last
- * `keep_tool_groups` tool turns stay, a placeholder replaces all others, errors too. Returns no edits if nothing that is sent is left to hide.
+ * Plans to hide old tool results (docs/specs/compaction-strategies.md#tool-result-hiding): placeholders replace all but
+ * those of the last `keep_tool_groups` tool turns, errors included. Returns no edits if nothing is left to hide.
  */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
 	const { transcript, meter } = opened;
 	const { countTokens } = meter;
-	// The document's rule is the plain window, whatever the policy says of masking.
+	// The specification uses the plain window, whatever the policy says about masking.
 	const mask: MaskPolicy = {
 		...policy.mask,
 		enabled: true,
@@ -44,31 +45,32 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 	};
 	const replaying = { meter: { countTokens, messageOverhead: 0 }, prices: policy.prices };
 	const { edits } = planMask({ ...opened, policy: mask, media: policy.media, countTokens, replaying });
-	// Hiding a message that is no longer sent would only put the summary off.
+	// Hiding a message that is no longer sent would only delay the summary.
 	return edits.filter(({ message }) => transcript.messages[message]?.sent !== false);
 }
 
 /**
- * Plans a summary in the place of all but the task and the last messages
+ * Plans a summary in place of all but the task and the last messages
  * (docs/specs/compaction-strategies.md#llm-summary), or asks the caller for one.
  *
  * @throws as `obtainSummary` and `rangeOfToken` do.
  */
 export async function planSummarised(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
-	const { policy, answer, archive, signal, onProgress } = request;
+	const { policy, answer, archive } = request;
 	const { source, meter, measurement, scale } = opened;
-	const range = rangeOf(request, opened);
+	const { document, transcript, located, format } = source;
+	const { messages: sizes } = measurement;
+	const range = rangeOf(request, source);
 	if (!range) return { kind: "unchanged" };
 	const before = startSum();
-	for (const index of range.messages) before.add(measurement.messages[index] ?? noSize);
-	const { tokens: rangeTokens } = before.total();
+	for (const index of range.messages) before.add(sizes[index] ?? noSize);
+	const ranged = { ...opened, range, rangeTokens: before.total().tokens };
 
 	if (answer.kind === "none") return { kind: "guard" };
-	if (answer.kind !== "given" && isTooShortToSummarise(rangeTokens, policy.locale, meter)) return { kind: "unchanged" };
-	if (answer.kind === "caller") return { kind: "request", request: callerRequest(request, opened, range, rangeTokens) };
-	const { transcript } = source;
-	const asked = { source: answer, transcript, range, rangeTokens, policy, meter, signal, onProgress };
-	const { text, by, parts, usage } = await obtainSummary(asked);
+	const least = summaryOverhead(policy.locale, meter) + leastSummary;
+	if (answer.kind !== "given" && ranged.rangeTokens <= least) return { kind: "unchanged" };
+	if (answer.kind === "caller") return { kind: "request", request: callerRequest(policy, ranged) };
+	const { text, by, parts, usage } = await obtainSummary(request, answer, ranged);
 
 	const original = archive && rangeJson(source, range);
 	const takenOut =
@@ -76,8 +78,6 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 			? ({ kind: "group", text: original, ref: archive.refOf(original) } as const)
 			: undefined;
 	const framed = frameSummary({ summary: text, locale: policy.locale, ref: takenOut?.ref });
-	const { document, located, format } = source;
-	const { messages: sizes } = measurement;
 	const where = { document, transcript, base: located.base, writer: format.write };
 	const edits = planSummary({ ...where, range, sizes, text: framed, meter, takenOut });
 	const { lost, found, lostCount } = lostIdentifiers({
@@ -98,32 +98,24 @@ export async function planSummarised(request: CompactRequest, opened: OpenedComp
 	return { kind: "edits", edits, result: "summarised", summary };
 }
 
-function rangeOf({ policy, answer }: CompactRequest, { source }: OpenedCompaction): PickedRange | undefined {
+function rangeOf({ policy, answer }: CompactRequest, source: ReadConversation): PickedRange | undefined {
 	if (answer.kind === "given" && answer.token !== undefined) return rangeOfToken(source, answer.token);
 	const { transcript } = source;
 	return pickRange({
 		transcript,
 		keepLastMessages: policy.compaction.keep_last_messages,
 		pinTask: policy.guard.pin_task,
-		isSummary: (index) => {
-			const message = transcript.messages[index];
-			return message !== undefined && summaryOfMessage(message) !== undefined;
-		},
+		isSummary: (index) => summaryAt(transcript, index) !== undefined,
 	});
 }
 
-function callerRequest(
-	{ policy }: CompactRequest,
-	{ source, meter, scale }: OpenedCompaction,
-	range: PickedRange,
-	rangeTokens: number,
-) {
-	const { transcript } = source;
-	const { caller_prompt_tokens: promptTokens, max_summary_tokens } = policy.compaction;
-	const shown = showRange({ transcript, range, policy, promptTokens, countTokens: meter.countTokens });
+function callerRequest(policy: Policy, ranged: Ranged): CallerRequest {
+	const { source, range, rangeTokens, scale } = ranged;
+	const { caller_prompt_tokens, max_summary_tokens } = policy.compaction;
+	const { pieces, writePrompt } = showRange(ranged, policy, caller_prompt_tokens);
 	return {
 		summary_token: summaryToken(source, range),
-		prompt: shown.writePrompt(shown.pieces),
+		prompt: writePrompt(pieces),
 		max_summary_tokens,
 		messages: {
 			first: range.first,
@@ -134,36 +126,16 @@ function callerRequest(
 	};
 }
 
-/** A summary as it may be put in. */
-export interface ObtainedSummary {
-	readonly text: string;
-	readonly by: string;
-	readonly parts: number;
-	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number } | undefined;
-}
-
-/** What a summary is asked for. */
-export interface SummaryParameters {
-	readonly source: Extract<SummarySource, { kind: "summariser" | "given" }>;
-	readonly transcript: Transcript;
-	readonly range: PickedRange;
-	/** Tokens of the range. */
-	readonly rangeTokens: number;
-	readonly policy: Policy;
-	readonly meter: TokenMeter;
-	readonly signal?: AbortSignal | undefined;
-	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
-}
-
 /**
  * Gets the summary of a range, from a model or as the caller gave it, and checks it.
  *
- * @throws SummariserError where the model could not be asked; PalimpsestError `summary_refused` where what came may not
- * stand in a conversation.
+ * @throws SummariserError if the model could not be asked; PalimpsestError `summary_refused` if the summary may not be
+ * put into a conversation.
  */
-export async function obtainSummary(parameters: SummaryParameters): Promise<ObtainedSummary> {
-	const { rangeTokens, policy, meter } = parameters;
-	const answer = await askFor(parameters);
+async function obtainSummary(request: CompactRequest, source: AskedSource, ranged: Ranged) {
+	const { policy } = request;
+	const { meter, rangeTokens } = ranged;
+	const answer = source.kind === "given" ? givenSummary(source) : await askModel(request, source.summariser, ranged);
 	const checked = checkSummary({
 		text: answer.text,
 		replacedTokens: rangeTokens,
@@ -177,93 +149,75 @@ export async function obtainSummary(parameters: SummaryParameters): Promise<Obta
 	);
 }
 
-async function askFor(parameters: SummaryParameters): Promise<ObtainedSummary> {
-	const { source, transcript, range, policy, meter, signal, onProgress } = parameters;
-	if (source.kind === "given") return { text: source.summary, by: "caller", parts: 1 };
-	const { summariser } = source;
-	const { prompt_tokens: promptTokens, max_summary_tokens: maxTokens } = policy.compaction;
-	const { countTokens } = meter;
-	const shown = showRange({ transcript, range, policy, promptTokens, countTokens });
-	const asked = { summariser, ...shown, maxTokens, countTokens, signal, onProgress };
-	const { text, parts, usage } = await summariseInParts(asked);
-	return { text, by: summariser.name, parts, usage };
+type AskedSource = Extract<SummarySource, { kind: "summariser" | "given" }>;
+
+/** A conversation with the range to summarise and its tokens, unscaled. */
+type Ranged = OpenedCompaction & { readonly range: PickedRange; readonly rangeTokens: number };
+
+function givenSummary({ summary }: Extract<AskedSource, { kind: "given" }>) {
+	return { text: summary, by: "caller", parts: 1, usage: undefined };
 }
 
-/** A range as a model is shown it. */
-export interface ShownRange {
-	/** One text for each message; between them the prompt may be split. */
-	readonly pieces: readonly string[];
-	readonly writePrompt: (pieces: readonly string[]) => string;
-	readonly writeJoinPrompt: (summaries: readonly string[]) => string;
-	/** Stands in the gap of what is shortened. */
-	readonly marker: string;
+async function askModel({ policy, signal, onProgress }: CompactRequest, summariser: Summariser, ranged: Ranged) {
+	const { prompt_tokens, max_summary_tokens: maxTokens } = policy.compaction;
+	const shown = showRange(ranged, policy, prompt_tokens);
+	const { countTokens } = ranged.meter;
+	const answer = await summariseInParts({ summariser, ...shown, maxTokens, countTokens, signal, onProgress });
+	return { text: answer.text, by: summariser.name, parts: answer.parts, usage: answer.usage };
 }
 
-/** Renders a range for its prompt, within `promptTokens` tokens of the call's encoding. */
-export function showRange(what: {
-	readonly transcript: Transcript;
-	readonly range: PickedRange;
-	readonly policy: Policy;
-	readonly promptTokens: number;
-	readonly countTokens: CountTokens;
-}): ShownRange {
-	const { transcript, range, policy, promptTokens, countTokens } = what;
+/** Renders a range for its prompt, in pieces between which it may be split, within `promptTokens` unscaled tokens. */
+function showRange({ source, range, meter }: Ranged, policy: Policy, promptTokens: number) {
+	const { transcript } = source;
 	const { locale } = policy;
 	const marker = locales[locale].truncation_marker;
 	const { pieces } = renderRange({
 		transcript,
 		messages: range.messages,
 		budget: promptTokens,
-		countTokens,
+		countTokens: meter.countTokens,
 		marker,
-		summaryOf: (index) => {
-			const message = transcript.messages[index];
-			return message && summaryOfMessage(message)?.summary;
-		},
+		summaryOf: (index) => summaryAt(transcript, index)?.summary,
 	});
 	const maxTokens = policy.compaction.max_summary_tokens;
-	return {
-		pieces,
-		marker,
-		writePrompt: (some) => writeHandoverPrompt({ pieces: some, locale, maxTokens, of: "messages" }),
-		writeJoinPrompt: (some) => writeHandoverPrompt({ pieces: some, locale, maxTokens, of: "summaries" }),
-	};
+	const write = (of: "messages" | "summaries") => (some: readonly string[]) =>
+		writeHandoverPrompt({ pieces: some, locale, maxTokens, of });
+	return { pieces, marker, writePrompt: write("messages"), writeJoinPrompt: write("summaries") };
 }
 
-/** Longest reference in a frame, so that what a frame costs is known before there is one. */
+function summaryAt({ messages }: Transcript, index: number) {
+	const message = messages[index];
+	return message && summaryOfMessage(message);
+}
+
+/** The longest reference in a frame, so that the size of a frame is known before its reference. */
 const anyRef = "0".repeat(20);
 
-/** Tokens that are put in beside a summary: its frame and its message's overhead. */
-export function summaryOverhead(locale: LocaleName, { countTokens, messageOverhead }: TokenMeter): number {
+/** Tokens that are inserted beside a summary: its frame and its message's overhead. */
+function summaryOverhead(locale: LocaleName, { countTokens, messageOverhead }: TokenMeter): number {
 	return countTokens(frameSummary({ summary: "", locale, ref: anyRef })) + messageOverhead;
 }
 
-/** A hand-over with a few words under each of its six headings takes as many tokens. */
+/** Tokens of a hand-over with a few words under each of its six headings. A shorter range is not worth a summary. */
 const leastSummary = 50;
 
-/** Whether so few tokens stand in a range that a summary would not be shorter: then nobody is asked for one. */
-export function isTooShortToSummarise(rangeTokens: number, locale: LocaleName, meter: TokenMeter): boolean {
-	return rangeTokens <= summaryOverhead(locale, meter) + leastSummary;
-}
-
-/** Characters of the digest: an accident is out of the question, and nobody gains by a forged one. */
+/** Characters of the digest: long enough against accidents, and a forged one gains nothing. */
 const digestLength = 12;
 
 const grammar = /^(\d{1,9})-(\d{1,9})-([0-9a-f]{12})$/;
 
-/** Names a range for the caller who is to summarise it: first and last message, and a digest of what they say. */
-export function summaryToken(source: ReadConversation, range: PickedRange): string {
+/** Names a range for the caller who summarises it: first and last message, and a digest of the messages. */
+function summaryToken(source: ReadConversation, range: PickedRange): string {
 	const digest = sha256Of(rangeJson(source, range)).slice(0, digestLength);
 	return `${range.first}-${range.messages.at(-1)}-${digest}`;
 }
 
 /**
- * The range that a token names, in the conversation as it is now: it may have grown at its end since.
+ * The range that a token names, in a conversation that may have grown at its end since.
  *
- * @throws PalimpsestError `invalid_argument` for what is no token, `stale_edit` where those messages are not there any
- * more.
+ * @throws PalimpsestError `invalid_argument` for a malformed token, `stale_edit` if the messages are no longer there.
  */
-export function rangeOfToken(source: ReadConversation, token: string): PickedRange {
+function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	const [, first, last] = grammar.exec(token) ?? [];
 	if (first === undefined || last === undefined) {
 		throw new PalimpsestError(
@@ -284,11 +238,11 @@ export function rangeOfToken(source: ReadConversation, token: string): PickedRan
 	);
 }
 
-/** The JSON of a range of messages, as they stand in the document: the form in which it is archived. */
-export function rangeJson({ document, located, transcript }: ReadConversation, { messages }: PickedRange): string {
+/** The JSON of a range of messages as they stand in the document, for the archive. */
+function rangeJson({ document, located, transcript }: ReadConversation, { messages }: PickedRange): string {
 	const paths = messages.flatMap((index) => transcript.messages[index]?.paths ?? []);
 	const depth = located.base.length;
-	// Records of one message may stand among those of the next.
+	// The records of a message may be mixed with those of the next.
 	const inPlace = paths.toSorted((one, other) => Number(one[depth]) - Number(other[depth]));
 	return compactJson(inPlace.map((path) => valueAt(document, path)));
 }

@@ -2,11 +2,10 @@ import type { CompactionStrategy } from "../compaction/strategy.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import type { Summariser, SummaryProgress } from "../summariser/summariser.ts";
+import type { Summariser, SummaryAnswer, SummaryProgress } from "../summariser/summariser.ts";
 import { planExternal } from "./compact-by-strategy.ts";
 import { planHiding, planSummarised } from "./compact-by-summary.ts";
 import {
-	askOnce,
 	type CompactionResult,
 	type CompactOutcome,
 	type CompactReport,
@@ -26,12 +25,29 @@ import { guardConversation } from "./guard.ts";
  * `archive_unavailable`, unless the policy says otherwise.
  *
  * @throws SummariserError if a model could not be asked. PalimpsestError `not_a_conversation`,
- * `context_window_unknown` if the guard takes a summary's place, `invalid_argument`, `summary_refused`, `stale_edit` for a summary of
- * messages that are not there any more, `thinking_bound`, `strategy_failed`.
+ * `context_window_unknown` if the guard runs instead of a summary, `invalid_argument`, `summary_refused`, `stale_edit` for
+ * a summary of messages that are no longer there, `thinking_bound`, `strategy_failed`.
  */
 export function compactConversation(request: CompactRequest): Promise<CompactOutcome> {
-	// The second attempt, without the archive, must not pay for the same summary again.
 	return retryWithoutArchive({ ...request, answer: askOnce(request.answer) }, compactOnce);
+}
+
+/** Caches answers of the model, so that the attempt without the archive does not pay for the same summary again. */
+function askOnce(source: SummarySource): SummarySource {
+	if (source.kind !== "summariser") return source;
+	const { summariser } = source;
+	const answers = new Map<string, SummaryAnswer>();
+	return {
+		kind: "summariser",
+		summariser: {
+			...summariser,
+			async summarise(request) {
+				const answer = answers.get(request.prompt) ?? (await summariser.summarise(request));
+				answers.set(request.prompt, answer);
+				return answer;
+			},
+		},
+	};
 }
 
 async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
@@ -66,7 +82,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
  */
 async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
 	const { strategy, answer, policy } = request;
-	// A caller who brings a summary was asked for one.
+	// The caller was asked for this summary in an earlier call.
 	if (answer.kind === "given") return planSummarised(request, opened);
 	if (strategy.kind === "external") return planExternal({ ...request, strategy }, opened);
 	if (strategy.name !== "llm-summary") {
@@ -77,17 +93,11 @@ async function planCompaction(request: CompactRequest, opened: OpenedCompaction)
 }
 
 function resultOf(planned: Exclude<PlannedCompaction, { kind: "guard" }>): CompactionResult {
-	switch (planned.kind) {
-		case "edits":
-			return planned.result;
-		case "request":
-			return "summary_requested";
-		case "unchanged":
-			return "unchanged";
-	}
+	if (planned.kind === "edits") return planned.result;
+	return planned.kind === "request" ? "summary_requested" : "unchanged";
 }
 
-/** Runs the guard's ladder in place of a summary that nobody can be asked for. */
+/** Runs the guard, because nobody can be asked for a summary. */
 async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
 	const { contextWindow, reserveTokens } = opened;
 	if (contextWindow === undefined) {
@@ -103,7 +113,6 @@ async function guardInstead(request: CompactRequest, opened: OpenedCompaction): 
 	return { ...outcome, report: { ...report, notes, ...decision, context_window: contextWindow } };
 }
 
-/** The part of the report that says how the compaction was decided. */
 function decisionOf(
 	{ strategy }: CompactRequest,
 	{ trigger, contextWindow, reserveTokens }: OpenedCompaction,
@@ -118,26 +127,32 @@ function decisionOf(
 	};
 }
 
-/** How a program compacts. */
+/** Options of the library for a compaction. */
 export interface CompactionOptions {
 	/** By name, or an object of your own; by default the policy's. */
 	readonly strategy?: BuiltInStrategy | CompactionStrategy | undefined;
-	/** Who is asked for a summary, such as `createOpenAiCompatible` makes one. */
+	/** Writes the summary; `createOpenAiCompatible` makes one. */
 	readonly summariser?: Summariser | undefined;
-	/** Ends calls of models at any moment; the conversation stays as it was. */
+	/** Ends calls of models; the conversation stays as it was. */
 	readonly signal?: AbortSignal | undefined;
 	/** Told of each step of a model call and of each retry. */
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
+/** The options with a summary that the caller was asked for. */
+type OptionsWithSummary = CompactionOptions & {
+	readonly summary?: string | undefined;
+	readonly summaryToken?: string | undefined;
+};
+
 /**
- * The strategy of a program's call and where its summary comes from.
+ * The strategy of a library call and the source of its summary.
  *
- * @throws PalimpsestError `invalid_argument` for a summary's token without a summary, `invalid_policy` where the policy
- * names an external strategy: a program passes the object.
+ * @throws PalimpsestError `invalid_argument` for a summary's token without a summary, `invalid_policy` if the policy
+ * names an external strategy, which a program must pass as an object.
  */
 export function compactionOfOptions(
-	options: CompactionOptions & { readonly summary?: string | undefined; readonly summaryToken?: string | undefined },
+	options: OptionsWithSummary,
 	policy: Policy,
 ): Pick<CompactRequest, "strategy" | "answer"> {
 	return { strategy: strategyOf(options, policy), answer: answerOf(options, policy) };
@@ -157,11 +172,7 @@ function nameOf(strategy: CompactionStrategy): string {
 	return name === "Object" || name === "" ? "own" : name;
 }
 
-function answerOf(
-	options: CompactionOptions & { readonly summary?: string | undefined; readonly summaryToken?: string | undefined },
-	policy: Policy,
-): SummarySource {
-	const { summary, summaryToken: token, summariser } = options;
+function answerOf({ summary, summaryToken: token, summariser }: OptionsWithSummary, policy: Policy): SummarySource {
 	if (summary !== undefined) return { kind: "given", summary, token };
 	if (token !== undefined) {
 		throw new PalimpsestError("invalid_argument", "Expected a summary's token only together with the summary.");

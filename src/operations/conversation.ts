@@ -1,4 +1,3 @@
-import type { Archive } from "../archive/archive.ts";
 import { refusePlaceholders } from "../archive/store.ts";
 import { applyPlan } from "../conversation/apply.ts";
 import type { CountTokens, Measurement, TokenMeter } from "../conversation/measure.ts";
@@ -38,29 +37,29 @@ export interface ConversationRequest extends KeepsOriginals {
 	readonly policy: Policy;
 	/** Model whose window and tokenizer count. */
 	readonly model?: string | undefined;
-	/** Tool schemas that are sent along, where the conversation does not hold them itself. Counted, never changed. */
+	/** Tool schemas that are sent along, if the conversation does not hold them. Counted, never changed. */
 	readonly tools?: unknown;
-	/** How values are spelled in the text that the conversation was read from, so that it can be restored to the byte. */
+	/** The spelling of values in the text of the conversation, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	readonly log?: Log;
 }
 
 /** A conversation with a report of the changes. */
 export interface Outcome<ReportType> {
-	/** The conversation in the wrapping in which it came; the very input if nothing changed. */
+	/** In the wrapping in which it came; the very input if nothing changed. */
 	readonly conversation: unknown;
 	/** The changes, oldest first; paths refer to the input. */
 	readonly edits: readonly EditRecord[];
 	readonly report: ReportType;
-	/** Set if the result would have broken a promise; `conversation` is then the input and `edits` is empty. */
+	/** Set if the operation failed; `conversation` is then the input and `edits` is empty. */
 	readonly error?: PalimpsestError;
 }
 
 /** Report of an operation that changes a conversation. */
 export interface ChangeReport extends Report, CountingReport {
-	/** Present if an edit stands before reasoning blocks that are bound to their prefix. */
+	/** Present if an edit precedes reasoning blocks that are bound to their prefix. */
 	readonly thinking?: ThinkingReport;
-	/** The groups of messages that were dropped, and where each is archived; only with an archive. */
+	/** The dropped groups of messages with their references; only with an archive. */
 	readonly dropped_groups?: readonly ArchivedGroup[];
 }
 
@@ -70,7 +69,7 @@ export type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
 /**
  * Reads a conversation and prepares to count and edit it.
  *
- * @throws PalimpsestError `not_a_conversation`; `invalid_argument` for tools where the conversation holds some.
+ * @throws PalimpsestError `not_a_conversation`; `invalid_argument` for tools if the conversation has its own.
  */
 export async function openConversation(request: ConversationRequest) {
 	const { conversation, policy, archive } = request;
@@ -89,36 +88,50 @@ export async function openConversation(request: ConversationRequest) {
 	};
 }
 
-/** A plan for an opened conversation. */
-export interface PlannedChange {
-	readonly plan: Plan;
-	/** Sizes before the plan. */
-	readonly measurement: Measurement;
-	readonly estimate: TokenEstimate;
-	/** When each edit was first made; by default now. */
-	readonly momentOf?: MomentOf | undefined;
-	/** Whether whole messages may be written anew, as by a strategy of the user's own. */
-	readonly rewrites?: boolean;
-	/** Notes for the report, beside those on the conversation and on the counting. */
-	readonly notes?: readonly string[];
-}
-
 /**
- * Completes a plan, applies and verifies it, archives the originals, and reports. `done` is the plan as it was carried
- * out: empty if a promise would have been broken or the archive failed.
+ * Completes a plan, applies and verifies it, archives the originals, and reports. `done` is the plan that was carried out:
+ * empty if `kept` is false, because a promise would have been broken or the archive failed.
  *
  * @throws PalimpsestError `thinking_bound`.
  */
-export async function concludePlan(request: ConversationRequest, opened: OpenedConversation, planned: PlannedChange) {
-	const { conversation, policy, log } = request;
-	const { source, transcript, meter, wording } = opened;
-	const { measurement, estimate, notes = [] } = planned;
+export async function concludePlan(
+	request: ConversationRequest,
+	opened: OpenedConversation,
+	planned: {
+		readonly plan: Plan;
+		/** Sizes before the plan. */
+		readonly measurement: Measurement;
+		readonly estimate: TokenEstimate;
+		/** When each edit was first made; by default now. */
+		readonly momentOf?: MomentOf | undefined;
+		/** Whether whole messages may be rewritten, as by an external strategy. */
+		readonly rewrites?: boolean;
+		/** Additional notes for the report. */
+		readonly notes?: readonly string[];
+	},
+) {
+	const { conversation, policy, log, archive, spellingsOf } = request;
+	const { source, transcript, meter, wording, isPlaceholder } = opened;
+	const { measurement, estimate, rewrites, notes = [] } = planned;
 	const { scale } = estimate;
 	const { plan, thinking } = completePlan({ source, policy, countTokens: meter.countTokens, ...planned });
-	const settled = await carryOut({ ...opened, ...request, plan, rewrites: planned.rewrites });
-	const kept = settled.kind === "kept_promises";
-	const done = kept ? plan : [];
-	const groups = kept ? settled.groups : [];
+	let { document, error } = applyAndVerify({ source, plan, meter, rewrites });
+	let groups: readonly ArchivedGroup[] = [];
+	if (archive && plan.length > 0 && !error) {
+		try {
+			groups = await archiveOriginals({
+				archive: refusePlaceholders(archive, isPlaceholder),
+				source,
+				plan,
+				spellingsOf,
+			});
+		} catch (failure) {
+			if (!(failure instanceof PalimpsestError)) throw failure;
+			({ document } = source);
+			error = failure;
+		}
+	}
+	const done = error ? [] : plan;
 	const refOfGroup = new Map(groups.flatMap(({ ref, messages }) => messages.map((message) => [message, ref] as const)));
 	if (log) for (const event of planEvents(done, { unknownTool: wording.unknownTool, scale })) log(event);
 	const basis = reportOf(transcript, measurement, done, scale);
@@ -130,17 +143,12 @@ export async function concludePlan(request: ConversationRequest, opened: OpenedC
 		...(groups.length > 0 ? { dropped_groups: groups } : {}),
 	};
 	const outcome: Outcome<ChangeReport> = {
-		conversation: settled.document,
+		conversation: document,
 		edits: done.map((edit) => editRecord(edit, { document: conversation, scale, refOfGroup })),
 		report,
-		...(kept ? {} : { error: settled.error }),
+		...(error ? { error } : {}),
 	};
-	return { done, kept, outcome };
-}
-
-interface MayFail {
-	readonly report: { readonly notes: readonly string[] };
-	readonly error?: PalimpsestError;
+	return { done, kept: error === undefined, outcome };
 }
 
 /**
@@ -149,7 +157,7 @@ interface MayFail {
  */
 export async function retryWithoutArchive<
 	Request extends Pick<ConversationRequest, "policy" | "archive">,
-	Result extends MayFail,
+	Result extends { readonly report: { readonly notes: readonly string[] }; readonly error?: PalimpsestError },
 >(request: Request, operation: (request: Request) => Promise<Result>): Promise<Result> {
 	const mayRetry = request.policy.on_archive_failure === "mask_without_recall";
 	let failure: PalimpsestError;
@@ -158,7 +166,7 @@ export async function retryWithoutArchive<
 		if (!mayRetry || result.error?.code !== "archive_unavailable") return result;
 		failure = result.error;
 	} catch (error) {
-		// Naming an original fails like storing it if the rules of redaction cannot be loaded.
+		// A reference depends on the redacted text, so it too fails if the rules of redaction cannot be loaded.
 		if (!mayRetry || !(error instanceof PalimpsestError) || error.code !== "archive_unavailable") throw error;
 		failure = error;
 	}
@@ -168,10 +176,10 @@ export async function retryWithoutArchive<
 }
 
 /**
- * Adds the edits that follow from a plan: reasoning blocks to take out by the policy, and new links of records whose
+ * Adds the edits that follow from a plan: removals of reasoning blocks by the policy, and new links of records whose
  * predecessor is dropped.
  *
- * @throws PalimpsestError `thinking_bound` where the policy refuses edits before bound reasoning blocks.
+ * @throws PalimpsestError `thinking_bound` if the policy refuses edits before bound reasoning blocks.
  */
 export function completePlan(what: {
 	readonly source: ReadConversation;
@@ -181,7 +189,7 @@ export function completePlan(what: {
 	readonly momentOf?: MomentOf | undefined;
 }) {
 	const { source, plan, policy, countTokens, momentOf } = what;
-	// Where edits are refused, none was made in an earlier call.
+	// If edits are refused, no earlier call made one.
 	const affected = affectedThinking(source.transcript, plan, policy.thinking === "refuse" ? madeNow : momentOf);
 	if (policy.thinking === "refuse" && affected.length > 0) {
 		throw new PalimpsestError(
@@ -201,53 +209,25 @@ export function completePlan(what: {
 	};
 }
 
-type CarriedOut =
-	| (Extract<Settled, { kind: "kept_promises" }> & { readonly groups: readonly ArchivedGroup[] })
-	| Extract<Settled, { kind: "broken_promise" }>
-	| { readonly kind: "not_archived"; readonly document: unknown; readonly error: PalimpsestError };
-
-/** Applies a plan, verifies the result, and archives the originals before anybody sees the result. */
-async function carryOut(
-	planned: PlannedEdits & {
-		readonly archive?: Archive | undefined;
-		/** Recognises texts that must never be archived as originals. */
-		readonly isPlaceholder: (text: string) => boolean;
-		readonly spellingsOf?: SpellingsOf | undefined;
-	},
-): Promise<CarriedOut> {
-	const { source, plan, isPlaceholder, spellingsOf } = planned;
-	const settled = applyAndVerify(planned);
-	if (settled.kind === "broken_promise") return settled;
-	if (!planned.archive || plan.length === 0) return { ...settled, groups: [] };
-	const archive = refusePlaceholders(planned.archive, isPlaceholder);
-	try {
-		return { ...settled, groups: await archiveOriginals({ archive, source, plan, spellingsOf }) };
-	} catch (error) {
-		if (!(error instanceof PalimpsestError)) throw error;
-		return { kind: "not_archived", document: source.document, error };
-	}
-}
-
-type Settled =
-	| { readonly kind: "kept_promises"; readonly document: unknown }
-	| { readonly kind: "broken_promise"; readonly document: unknown; readonly error: PalimpsestError };
-
 interface PlannedEdits {
 	readonly source: ReadConversation;
 	readonly plan: Plan;
 	readonly meter: TokenMeter;
-	/** Whether whole messages may be written anew; the conversation may then not grow by this meter. */
+	/** Whether whole messages may be rewritten; the conversation may then not grow by this meter. */
 	readonly rewrites?: boolean | undefined;
 }
 
 /**
- * Applies a plan, reads the written document as a whole and verifies it. If a promise would be broken, returns the document
- * that came in, with a `broken_promise` error that names the promises and the places.
+ * Applies a plan, reads the result again and verifies it. If a promise would be broken, returns the original document with
+ * an error that names the promises and the paths.
  */
-export function applyAndVerify(planned: PlannedEdits): Settled {
+export function applyAndVerify(planned: PlannedEdits): {
+	readonly document: unknown;
+	readonly error?: PalimpsestError;
+} {
 	const { source, plan, rewrites } = planned;
 	const { document } = source;
-	if (plan.length === 0) return { kind: "kept_promises", document };
+	if (plan.length === 0) return { document };
 	let edited: unknown;
 	let violations: readonly Violation[];
 	try {
@@ -255,16 +235,16 @@ export function applyAndVerify(planned: PlannedEdits): Settled {
 		violations = check(planned, edited);
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
-		return { kind: "broken_promise", document, error: new PalimpsestError("broken_promise", message, { cause }) };
+		return { document, error: new PalimpsestError("broken_promise", message, { cause }) };
 	}
-	if (violations.length === 0) return { kind: "kept_promises", document: edited };
+	if (violations.length === 0) return { document: edited };
 	const shown = violations.slice(0, 5).map(({ promise, detail }) => `${promise} (${detail})`);
 	const more = violations.length > shown.length ? ` and ${violations.length - shown.length} more` : "";
 	const broken = `have broken ${shown.join(", ")}${more}, so the conversation was left as it was.`;
 	const error = rewrites
 		? new PalimpsestError("strategy_failed", `What the compaction strategy returned would ${broken}`)
 		: new PalimpsestError("broken_promise", `The result would ${broken} Please report this.`);
-	return { kind: "broken_promise", document, error };
+	return { document, error };
 }
 
 function check({ source, plan, meter, rewrites }: PlannedEdits, edited: unknown): readonly Violation[] {
@@ -285,32 +265,29 @@ function check({ source, plan, meter, rewrites }: PlannedEdits, edited: unknown)
 }
 
 /** Longest list of reasoning blocks in a report. */
-const shownBlocks = 20;
+const mostShown = 20;
 
-/** Reasoning blocks that stand behind an edit and are bound to what stands before them. */
-export interface ThinkingReport {
+/** Reasoning blocks after an edit that are bound to the messages before them. */
+interface ThinkingReport {
 	readonly count: number;
 	/** JSON Pointers of the first of them, into the input. */
 	readonly paths: readonly string[];
-	/** How many of them were taken out. */
+	/** How many of them were removed. */
 	readonly stripped: number;
-	/** JSON Pointers of the first that the policy wanted out but that had to stay. */
+	/** JSON Pointers of the first that the policy wanted removed but that had to stay. */
 	readonly left: readonly string[];
-	/** What was done with them, or what can be done. */
+	/** The result, or the possible remedy. */
 	readonly advice: string;
 }
 
-/** Claude's own way out, for what stays: the API then leaves out what no longer fits. */
-const dropBlock = 'have the API leave them out (`thinking.block_binding.prefix_mismatch_behavior: "drop_block"`)';
-
-/** Reports on the blocks behind an edit; `left` are those that could not be taken out, `undefined` if none was to be. */
+/** `left` are the blocks that could not be removed; `undefined` if none was to be removed. */
 function thinkingReport(
 	affected: readonly AffectedThinking[],
 	left: readonly AffectedThinking[] | undefined,
 ): ThinkingReport | undefined {
 	if (affected.length === 0) return undefined;
 	const pathsOf = (blocks: readonly AffectedThinking[]) =>
-		blocks.slice(0, shownBlocks).map(({ block }) => jsonPointer(block.path));
+		blocks.slice(0, mostShown).map(({ block }) => jsonPointer(block.path));
 	return {
 		count: affected.length,
 		paths: pathsOf(affected),
@@ -319,6 +296,9 @@ function thinkingReport(
 		advice: adviceOn(left),
 	};
 }
+
+/** Claude's API can itself leave out the blocks that no longer fit. */
+const dropBlock = 'have the API leave them out (`thinking.block_binding.prefix_mismatch_behavior: "drop_block"`)';
 
 function adviceOn(left: readonly AffectedThinking[] | undefined): string {
 	if (!left) {

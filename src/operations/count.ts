@@ -1,6 +1,5 @@
 import { isJsonObject } from "../conversation/json.ts";
-import { scaleTokens, type TokenMeter } from "../conversation/measure.ts";
-import type { Transcript } from "../conversation/transcript.ts";
+import { type CountTokens, scaleTokens, type TokenMeter } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, requestBody } from "../formats/detect.ts";
 import { asCountedText, stringAt } from "../formats/json-values.ts";
@@ -11,34 +10,30 @@ import { type CountMethod, estimateTokens, type TokenEstimate } from "../tokens/
 import { leastTokens, mostTokens } from "../tokens/merge.ts";
 import { requestOverhead } from "../tokens/request.ts";
 
-/** The tokens of a text. */
+/** The tokens of a text, from `low` to `high`. */
 export interface TextCount extends CountingReport {
-	/** By the best guess where the model's own are not counted. */
+	/** The best guess if the model's own tokens cannot be counted. */
 	readonly tokens: number;
-	/** At least. */
 	readonly low: number;
-	/** At most. */
 	readonly high: number;
-	/** What a reader of the numbers should know, in English sentences. */
+	/** On the numbers, in English sentences. */
 	readonly notes: readonly string[];
-}
-
-/** A text to count. */
-export interface CountRequest {
-	readonly text: string;
-	readonly policy: Policy;
-	/** Model whose tokenizer counts; by default the policy's. */
-	readonly model?: string | undefined;
-	/** Encoding to count in, in place of the policy's and of the model's. */
-	readonly encoding?: EncodingName | undefined;
 }
 
 /**
  * Counts the tokens of a text as ordinary text, without the overhead of a message.
  *
- * @throws PalimpsestError `invalid_argument` where `text` is no string, or `encoding` none that is counted here.
+ * @throws PalimpsestError `invalid_argument` if `text` is no string, or `encoding` is not known.
  */
-export async function countText({ text, policy, model, encoding }: CountRequest): Promise<TextCount> {
+export async function countText(request: {
+	readonly text: string;
+	readonly policy: Policy;
+	/** Model whose tokenizer counts; by default the policy's. */
+	readonly model?: string | undefined;
+	/** By default the policy's, else the model's. */
+	readonly encoding?: EncodingName | undefined;
+}): Promise<TextCount> {
+	const { text, policy, model, encoding } = request;
 	if (typeof text !== "string") {
 		throw new PalimpsestError("invalid_argument", `Expected \`text\` to be a string; got ${typeof text}.`);
 	}
@@ -51,12 +46,11 @@ export async function countText({ text, policy, model, encoding }: CountRequest)
 	return { tokens: likely, low, high, ...countingReport(estimate), notes: estimate.notes };
 }
 
-/** How the numbers of tokens in a report came about. */
+/** How the tokens in a report were counted. */
 export interface CountingReport {
-	/** The encoding that was counted in. */
 	readonly encoding: string;
 	readonly method: CountMethod;
-	/** What each counted token was multiplied by; 1 where they are the model's own. */
+	/** The multiplier of each counted token; 1 if the encoding is the model's own. */
 	readonly factor: number;
 }
 
@@ -64,31 +58,48 @@ export function countingReport({ encoding, method, scale }: TokenEstimate): Coun
 	return { encoding, method, factor: scale.factor };
 }
 
-/** The model that a call is about: as named by the caller, else in the request body, else in the policy. */
+/** The model of a call: as the caller names it, else the request body, else the policy. */
 export function modelOfCall(named: string | undefined, document: unknown, policy: Policy): string | undefined {
 	const body = requestBody(document);
-	// Bedrock's Converse names it otherwise.
+	// Bedrock's Converse has `modelId`.
 	const inBody = isJsonObject(body) ? (stringAt(body, "model") ?? stringAt(body, "modelId")) : undefined;
 	return named ?? inBody ?? policy.guard.model ?? undefined;
 }
 
-/** A conversation as it is sent: with the tool schemas beside it, and with what its provider adds. */
-export interface SentConversation {
-	readonly transcript: Transcript;
-	/** What the provider documents that it adds, in tokens of the model. */
-	readonly requestOverhead: (countTokens: TokenMeter["countTokens"]) => number;
+/** Where records of sessions name the model: Claude Code and pi, Copilot CLI, Codex, opencode. */
+const modelPaths = [
+	["message", "model"],
+	["data", "model"],
+	["payload", "model"],
+	["info", "modelID"],
+] as const;
+
+/** The model that the records of a session named last. */
+export function modelOfSession({ located: { messages } }: ReadConversation): string | undefined {
+	for (let index = messages.length - 1; index >= 0; index -= 1) {
+		const record = messages[index];
+		if (!isJsonObject(record)) continue;
+		const named = modelPaths.map(([part, key]) => {
+			const holder = record[part];
+			return isJsonObject(holder) ? stringAt(holder, key) : undefined;
+		});
+		// Claude Code puts a name in angle brackets into answers that it wrote itself.
+		const model = [stringAt(record, "model"), ...named].find((one) => one !== undefined && !one.startsWith("<"));
+		if (model !== undefined) return model;
+	}
+	return undefined;
 }
 
 /**
- * Adds what a request carries beside the messages. `tools` are schemas that were passed along, where the conversation
- * holds none itself.
+ * Adds the tool schemas that were passed along to a transcript. `requestOverhead` is what the provider adds to a request,
+ * as documented, in tokens of the model.
  *
- * @throws PalimpsestError `invalid_argument` where tools stand in both.
+ * @throws PalimpsestError `invalid_argument` if tools are passed along and the conversation has its own.
  */
 export function asSent(
 	{ transcript, located }: ReadConversation,
 	{ model, tools: passed }: { readonly model: string | undefined; readonly tools?: unknown },
-): SentConversation {
+) {
 	const own = toolsOf(located.document);
 	if (passed !== undefined && own !== undefined) {
 		throw new PalimpsestError("invalid_argument", "Expected `tools` only where the conversation itself holds none.");
@@ -99,7 +110,7 @@ export function asSent(
 			passed === undefined
 				? transcript
 				: { ...transcript, surroundings: [...transcript.surroundings, asCountedText(passed)] },
-		requestOverhead(countTokens) {
+		requestOverhead(countTokens: CountTokens): number {
 			if (model === undefined || tools === undefined) return 0;
 			return requestOverhead({ model, tools, toolTokens: countTokens(asCountedText(tools)), countTokens });
 		},
@@ -113,30 +124,28 @@ function toolsOf(body: unknown): unknown {
 	return tools ?? (isJsonObject(toolConfig) ? toolConfig.tools : undefined) ?? undefined;
 }
 
-/** How a call counts. */
-export interface CallMeter {
-	/** Counts in the encoding of `estimate`, unscaled. */
-	readonly meter: TokenMeter;
-	/** What the model makes of these numbers. */
-	readonly estimate: TokenEstimate;
-}
-
-/** The meter for a call: in the policy's encoding, else in the model's own or the one nearest to it, else in o200k_base. */
-export async function tokenMeter(policy: Policy, model: string | undefined): Promise<CallMeter> {
+/**
+ * The meter of a call, which counts in the policy's encoding, else in the model's own or the nearest to it, else in
+ * o200k_base, and the estimate that converts its numbers into tokens of the model.
+ */
+export async function tokenMeter(
+	policy: Policy,
+	model: string | undefined,
+): Promise<{ readonly meter: TokenMeter; readonly estimate: TokenEstimate }> {
 	const estimate = await estimateTokens(model, policy.tokens.encoding ?? undefined);
 	const countTokens = await loadCounter(estimate.encoding);
 	return { meter: sameMeter(estimate.encoding, countTokens, policy), estimate };
 }
 
-/** Meters that count the most and the least tokens that a text can have in any encoding; without counting it. */
+/** Meters that bound the tokens that a text can have in any encoding, without counting them. */
 export function boundingMeters(policy: Policy): { readonly most: TokenMeter; readonly least: TokenMeter } {
 	return { most: sameMeter("most", mostTokens, policy), least: sameMeter("least", leastTokens, policy) };
 }
 
 const meters = new Map<string, TokenMeter>();
 
-/** The same object for the same way of counting, since sizes are remembered by it. */
-function sameMeter(name: EncodingName | "most" | "least", countTokens: TokenMeter["countTokens"], policy: Policy) {
+/** Returns the same object for the same way of counting, because sizes are cached by it. */
+function sameMeter(name: EncodingName | "most" | "least", countTokens: CountTokens, policy: Policy) {
 	const messageOverhead = policy.tokens.message_overhead;
 	const key = `${name}+${messageOverhead}`;
 	const known = meters.get(key);

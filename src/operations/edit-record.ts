@@ -1,57 +1,53 @@
 import { likelyTokens, scaleTokens, type TokenScale } from "../conversation/measure.ts";
-import { type Edit, type EditReason, type Plan, takesMessageOut, totalsOf } from "../conversation/plan.ts";
+import { type Edit, type EditReason, type Plan, type Size, takesMessageOut, totalsOf } from "../conversation/plan.ts";
 import { itemBeside, jsonPointer, valueAt } from "../conversation/transcript.ts";
 import { sha256Of } from "../json-text/value.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import type { LogLevel } from "../policy/names.ts";
 
-/** An edit in the form in which it leaves the engine: plain JSON. All paths refer to the document as it came in. */
+/** An edit as plain JSON. Paths refer to the input. */
 export interface EditRecord {
 	readonly kind: "replace" | "remove" | "insert";
-	/** JSON Pointer (RFC 6901) of the value that is replaced or removed, or in front of which one is inserted. */
+	/** JSON Pointer (RFC 6901) of the value that is replaced or removed, or in front of which a value is inserted. */
 	readonly path: string;
 	/**
-	 * `thinking`: a reasoning block taken out; `relink`: a record tied to the nearest one that stays; `summary`: part of a
-	 * compaction; `append`: a message put behind the last.
+	 * `thinking`: a removed reasoning block; `relink`: a record linked to the nearest remaining one; `summary`: part of a
+	 * compaction; `append`: a message added at the end.
 	 */
 	readonly reason: EditReason;
-	/** Index of the message in the input; absent where the value stands in a record that is no message. */
+	/** Index of the message in the input; absent for a value in a record that is no message. */
 	readonly message?: number;
 	/**
-	 * SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. On `insert`
-	 * behind the last item, of that one.
+	 * SHA-256 (hex) of the value at `path` before: of a string's UTF-8, of any other value's compact JSON. On `insert` at the
+	 * end of a list, of its last item.
 	 */
 	readonly sha256_before: string;
 	readonly before: { readonly chars: number; readonly tokens: number };
 	readonly after: { readonly chars: number; readonly tokens: number };
 	readonly tool_call_id?: string;
 	readonly tool_name?: string;
-	/** Where what is taken out is archived: the result, or the group of messages that it belongs to. */
+	/** Reference of the archived result, or of the archived group of messages. */
 	readonly ref?: string;
-	/** What stands at `path` afterwards; only on `replace`. */
+	/** The new value at `path`; only on `replace`. */
 	readonly replacement?: unknown;
-	/** What is put there; only on `insert`. */
+	/** The inserted value; only on `insert`. */
 	readonly value?: unknown;
 }
 
-/** What the records of a plan have in common. */
-export interface RecordParameters {
-	readonly document: unknown;
-	readonly scale: TokenScale;
-	/** References of dropped groups by the index of a message in them. */
-	readonly refOfGroup: ReadonlyMap<number, string>;
-}
-
-/** The record of an edit of a document, its sizes in the model's tokens. */
-export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordParameters): EditRecord {
+/** The record of an edit, its sizes in the model's tokens. `refOfGroup`: references of dropped groups by message. */
+export function editRecord(
+	edit: Edit,
+	plan: { readonly document: unknown; readonly scale: TokenScale; readonly refOfGroup: ReadonlyMap<number, string> },
+): EditRecord {
+	const { document, scale, refOfGroup } = plan;
 	const { kind, reason, message, before, after, result } = edit;
 	const ref = edit.takenOut?.ref ?? (takesMessageOut(edit) ? refOfGroup.get(message) : undefined);
-	const standing = edit.kind === "insert" ? itemBeside(document, edit.path) : valueAt(document, edit.path);
+	const earlier = edit.kind === "insert" ? itemBeside(document, edit.path) : valueAt(document, edit.path);
 	const record: Writable<EditRecord> = {
 		kind,
 		path: jsonPointer(edit.path),
 		reason,
-		sha256_before: sha256Of(standing),
+		sha256_before: sha256Of(earlier),
 		before: { chars: before.chars, tokens: likelyTokens(before, scale) },
 		after: { chars: after.chars, tokens: likelyTokens(after, scale) },
 	};
@@ -66,7 +62,7 @@ export function editRecord(edit: Edit, { document, scale, refOfGroup }: RecordPa
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** A copy of a JSON value, so that changing a record changes no conversation; the value itself if it is nested too deep. */
+/** Copies a value, so that a changed record does not change the conversation; returns one that is nested too deeply. */
 function copyOf(value: unknown): unknown {
 	if (typeof value !== "object") return value;
 	try {
@@ -85,6 +81,7 @@ export function planEvents(
 	{ unknownTool, scale }: { readonly unknownTool: string; readonly scale: TokenScale },
 ): LogEvent[] {
 	const { truncated, dropped, summarised, masked } = totalsOf(plan);
+	const tokensOf = (size: Size) => scaleTokens(size, scale).tokens;
 	const events = truncated.edits.map(({ result, before, after }): LogEvent => {
 		const tool = result?.toolName === undefined ? unknownTool : cleanValue(result.toolName);
 		return {
@@ -94,8 +91,7 @@ export function planEvents(
 		};
 	});
 	if (dropped.messages > 0) {
-		const { messages } = dropped;
-		const { tokens } = scaleTokens(dropped.before, scale);
+		const [messages, tokens] = [dropped.messages, tokensOf(dropped.before)];
 		events.push({
 			level: "warning",
 			message: `Context guard: dropped ${messages} old messages (estimated ${tokens} tokens)`,
@@ -103,9 +99,7 @@ export function planEvents(
 		});
 	}
 	if (summarised.messages > 0) {
-		const { messages } = summarised;
-		const before = scaleTokens(summarised.before, scale).tokens;
-		const after = scaleTokens(summarised.after, scale).tokens;
+		const [messages, before, after] = [summarised.messages, tokensOf(summarised.before), tokensOf(summarised.after)];
 		events.push({
 			level: "warning",
 			message: `Compaction: ${messages} old messages gave way (${before} → ${after} tokens)`,
@@ -123,12 +117,12 @@ export function planEvents(
 	return events;
 }
 
-/** Something worth a line in the log. It tells names and sizes, never conversation text. */
+/** A line of the log: names and sizes, never conversation text. */
 export interface LogEvent {
 	readonly level: LogLevel;
 	readonly message: string;
 	readonly data: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** Takes log events; the shell decides where they go. */
+/** Receives log events. */
 export type Log = (event: LogEvent) => void;

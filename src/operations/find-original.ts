@@ -1,7 +1,9 @@
 import type { Archive, Found } from "../archive/archive.ts";
 import { equalsJson } from "../conversation/apply.ts";
+import { isJsonObject } from "../conversation/json.ts";
 import { type Path, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
+import { stringAt } from "../formats/json-values.ts";
 import type { ValueEdit } from "../json-text/edit.ts";
 import { cleanValue, placeholderReader, type ReadPlaceholder } from "../masking/placeholder.ts";
 import { presets, trimMarker } from "../policy/presets.ts";
@@ -18,8 +20,8 @@ import {
 import { stripEscapes } from "../truncation/lines.ts";
 import { textLibraries } from "./text-libraries.ts";
 
-/** A text of a result that may stand for an original. */
-export interface Standing {
+/** A text of a result that may be a placeholder or a truncated original. */
+interface ResultText {
 	readonly text: string;
 	readonly path: Path;
 	/** Path of the record or message that it stands in. */
@@ -28,11 +30,10 @@ export interface Standing {
 }
 
 /**
- * The original that a text stands for. `name` is what the text names it by: a reference, or the id of its call. `ambiguous`
- * is what looks like ours and need not be, and what may stand for several originals; `unnamed` is cut or masked and names no
- * reference.
+ * The original of a text. `name` is a reference or the id of the call. `ambiguous`: a tool may have printed the text, or it
+ * fits several originals. `unnamed`: the text is truncated or masked and names no reference.
  */
-export type FoundOriginal =
+type FoundOriginal =
 	| { readonly kind: "none" }
 	| { readonly kind: "missing" | "ambiguous" | "unnamed"; readonly name: string }
 	| {
@@ -44,102 +45,103 @@ export type FoundOriginal =
 	  };
 
 /**
- * Finds originals in an archive by the references of placeholders and markers; where a caller asks for it, those that
- * name none by the id of their call. Another conversation may have used the same id, so that this may find its text.
+ * Finds originals in an archive by the references of placeholders and markers, and with `byCallId` also by the ids of
+ * calls. Another conversation may have used the same id, so that its text may be found.
  */
 export function createOriginalFinder(what: {
 	readonly archive: Archive;
 	readonly policy: Policy;
 	readonly document: unknown;
 	readonly byCallId: boolean;
-}): (standing: Standing) => Promise<FoundOriginal> {
+}): (result: ResultText) => Promise<FoundOriginal> {
 	const { archive, policy, document, byCallId } = what;
 	const readPlaceholder = placeholderReaderOf(policy);
 	const findMarkers = markerFinder(markersOf(policy));
 	const findNotices = noticeFinder([...archivedNotices, ...plainNotices]);
 	const looksCut = cutRecogniser(policy);
 
-	return async (standing) => {
-		const { text } = standing;
+	return async (result) => {
+		const { text } = result;
 		const placeholder = readPlaceholder(text);
-		if (placeholder) return originalOfPlaceholder(placeholder, standing);
+		if (placeholder) return originalOfPlaceholder(placeholder, result);
 		const content = cutContentOf(text);
-		const left: FoundOriginal[] = [];
-		// What was cut twice holds the marker of the first cut too, which fits no more.
+		const rejected: FoundOriginal[] = [];
+		// A text that was truncated twice also holds the marker of the first time, which no longer fits.
 		for (const marker of findMarkers(content ?? text)) {
 			const fits = (whole: string) => isCutFrom(marker, content === undefined ? whole : (contentOf(whole) ?? ""));
-			const found = await originalOfMarker(marker, fits, standing);
+			const found = await originalOfMarker(marker, fits, result);
 			if (found.kind === "found") return found;
-			left.push(found);
+			rejected.push(found);
 		}
 		for (const notice of findNotices(text)) {
-			const found = await originalOfNotice(notice, standing);
+			const found = await originalOfNotice(notice, result);
 			if (found.kind === "found") return found;
-			left.push(found);
+			rejected.push(found);
 		}
-		const told = left.find(({ kind }) => kind === "missing") ?? left.find(({ kind }) => kind === "ambiguous");
-		if (told) return told;
-		return looksCut(content ?? text) ? { kind: "unnamed", name: nameOf(standing) } : { kind: "none" };
+		const reported =
+			rejected.find(({ kind }) => kind === "missing") ?? rejected.find(({ kind }) => kind === "ambiguous");
+		if (reported) return reported;
+		return looksCut(content ?? text) ? { kind: "unnamed", name: nameOf(result) } : { kind: "none" };
 	};
 
-	/** A tool may print what looks like a placeholder, so that all that it tells has to fit the result that it stands in. */
-	async function originalOfPlaceholder(read: ReadPlaceholder, standing: Standing): Promise<FoundOriginal> {
+	/** A tool may print a text that looks like a placeholder, so all of its values must fit the result. */
+	async function originalOfPlaceholder(read: ReadPlaceholder, result: ResultText): Promise<FoundOriginal> {
 		const { ref, originalChars, toolCallId } = read;
-		const name = ref ?? nameOf(standing);
-		if (toolCallId !== undefined && toolCallId !== cleanValue(standing.callId ?? ""))
-			return { kind: "ambiguous", name };
+		const name = ref ?? nameOf(result);
+		if (toolCallId !== undefined && toolCallId !== cleanValue(result.callId ?? "")) return { kind: "ambiguous", name };
 		if (ref === undefined) {
-			return byCallId ? byCall(standing, (one) => hasCharacters(one, originalChars)) : { kind: "unnamed", name };
+			return byCallId ? byCall(result, (one) => hasCharacters(one, originalChars)) : { kind: "unnamed", name };
 		}
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name };
-		const isItsOwn = hasCharacters(found, originalChars) && (await answersCall(ref, standing));
-		return isItsOwn ? put(found, standing, "ref") : { kind: "ambiguous", name };
+		const isItsOwn = hasCharacters(found, originalChars) && (await answersCall(ref, result));
+		return isItsOwn ? restored(found, result, "ref") : { kind: "ambiguous", name };
 	}
 
 	async function originalOfMarker(
 		{ ref }: FoundMarker,
 		fits: (whole: string) => boolean,
-		standing: Standing,
+		result: ResultText,
 	): Promise<FoundOriginal> {
 		if (ref === undefined) {
-			const found = byCallId ? await byCall(standing, ({ text }) => fits(text)) : undefined;
-			// Any tool may print what looks like a marker without a reference.
+			const found = byCallId ? await byCall(result, ({ text }) => fits(text)) : undefined;
+			// Any tool may print a text that looks like a marker without a reference.
 			return found === undefined || found.kind === "missing" ? { kind: "none" } : found;
 		}
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
-		const isOfCall = standing.callId !== undefined && (await answersCall(ref, standing));
-		// What was redacted does not begin and end as it did.
-		const isItsOwn = fits(found.text) ? isOfCall || isOfNoCall(found) : isOfCall && found.redactions > 0;
-		if (isItsOwn) return put(found, standing, "ref");
-		// The marker of another call, in other text, is a quotation.
+		const isOfCall = result.callId !== undefined && (await answersCall(ref, result));
+		// A redacted text may begin and end differently.
+		// `truncate` archives texts without a call.
+		const isItsOwn = fits(found.text) ? isOfCall || found.toolCallId === undefined : isOfCall && found.redactions > 0;
+		if (isItsOwn) return restored(found, result, "ref");
+		// The marker of another call in another text is a quotation.
 		return isOfCall || fits(found.text) ? { kind: "ambiguous", name: ref } : { kind: "none" };
 	}
 
-	async function originalOfNotice(notice: FoundNotice, standing: Standing): Promise<FoundOriginal> {
+	async function originalOfNotice(notice: FoundNotice, result: ResultText): Promise<FoundOriginal> {
 		const { ref, isAtTop, totalChars } = notice;
 		if (ref === undefined) {
 			const isTried = byCallId && isAtTop && totalChars !== undefined;
-			const found = isTried ? await byCall(standing, ({ text }) => isLongAs(notice, text)) : undefined;
+			const found = isTried ? await byCall(result, ({ text }) => isLongAs(notice, text)) : undefined;
 			return found === undefined || found.kind === "missing" ? { kind: "none" } : found;
 		}
 		const found = await getIfThere(archive, ref);
 		if (!found) return { kind: "missing", name: ref };
 		if (!isLongAs(notice, found.text)) return { kind: "none" };
-		if (await answersCall(ref, standing)) return put(found, standing, "ref");
-		// Further down it is a quotation.
+		if (await answersCall(ref, result)) return restored(found, result, "ref");
+		// A notice further down is a quotation.
 		return isAtTop ? { kind: "ambiguous", name: ref } : { kind: "none" };
 	}
 
-	/** Whether an original was taken from a result of that call; of a result without an id nobody can tell. */
-	async function answersCall(ref: string, { callId }: Standing): Promise<boolean> {
+	/** Whether an original belongs to the call of a result; assumed for a result without an id. */
+	async function answersCall(ref: string, { callId }: ResultText): Promise<boolean> {
 		return callId === undefined || (await archive.find(callId)).some((listing) => listing.ref === ref);
 	}
 
-	async function byCall(standing: Standing, fits: (found: Found) => boolean): Promise<FoundOriginal> {
-		const { callId } = standing;
-		const name = nameOf(standing);
+	async function byCall(result: ResultText, fits: (found: Found) => boolean): Promise<FoundOriginal> {
+		const { callId } = result;
+		const name = nameOf(result);
 		if (callId === undefined) return { kind: "missing", name };
 		const listings = (await archive.find(callId)).filter(({ kind }) => kind === "result" || kind === "media");
 		const originals: Found[] = [];
@@ -149,38 +151,32 @@ export function createOriginalFinder(what: {
 		}
 		const [only, another] = originals;
 		if (!only) return { kind: "missing", name };
-		return another ? { kind: "ambiguous", name } : put(only, standing, "call");
+		return another ? { kind: "ambiguous", name } : restored(only, result, "call");
 	}
 
-	async function put(found: Found, standing: Standing, by: "ref" | "call"): Promise<FoundOriginal> {
+	async function restored(found: Found, result: ResultText, by: "ref" | "call"): Promise<FoundOriginal> {
 		const done = { kind: "found", name: found.ref, by } as const;
-		const fitting: FittingPlaces[] = [];
+		const fitting: { places: Places; edits: ValueEdit[]; isRedacted: boolean }[] = [];
 		let isRedacted = found.redactions > 0;
 		for (const { ref } of (await archive.find(placesKey(found.ref))).toReversed()) {
 			const stored = await getIfThere(archive, ref);
 			const places = stored && parsePlaces(stored.text);
-			const paths = places && pathsOfPlaces(places.places, document, standing.record);
+			const paths = places && pathsOfPlaces(places.places, document, result.record);
 			const edits = places && paths && editsOf(places, paths, found.text);
 			if (stored && edits) fitting.push({ places, edits, isRedacted: stored.redactions > 0 });
-			// What redaction has left of places may fit nowhere any more; what then comes back is less than what was there.
+			// Redacted values may fit nowhere; the result then comes back without them.
 			else if (stored && stored.redactions > 0) isRedacted = true;
 		}
 		const [best] = fitting.sort(
-			(a, b) => likeness(b.places, standing) - likeness(a.places, standing) || orderOf(b.places) - orderOf(a.places),
+			(a, b) => likeness(b.places, result) - likeness(a.places, result) || orderOf(b.places) - orderOf(a.places),
 		);
 		if (best) return { ...done, edits: best.edits, isRedacted: found.redactions > 0 || best.isRedacted };
 		if (found.kind === "media") return { kind: "missing", name: found.ref };
-		return { ...done, edits: [{ kind: "replace", path: standing.path, replacement: found.text }], isRedacted };
+		return { ...done, edits: [{ kind: "replace", path: result.path, replacement: found.text }], isRedacted };
 	}
 }
 
-interface FittingPlaces {
-	readonly places: Places;
-	readonly edits: readonly ValueEdit[];
-	readonly isRedacted: boolean;
-}
-
-/** The edits that bring places back; `undefined` where redaction has left of one what is no JSON. */
+/** The edits that restore replaced values; `undefined` if redaction has made one of them invalid JSON. */
 function editsOf({ places }: Places, paths: readonly Path[], text: string): ValueEdit[] | undefined {
 	try {
 		return places.map(({ was }, index): ValueEdit => {
@@ -192,14 +188,14 @@ function editsOf({ places }: Places, paths: readonly Path[], text: string): Valu
 	}
 }
 
-/** How much speaks for these being the places of this very result; of two spellings of one text the later is likelier. */
-function likeness({ record, tool_call_id }: Places, standing: Standing): number {
-	return (record === standing.record.at(-1) ? 2 : 0) + (tool_call_id === standing.callId ? 1 : 0);
+/** How likely replaced values belong to a result. */
+function likeness({ record, tool_call_id }: Places, result: ResultText): number {
+	return (record === result.record.at(-1) ? 2 : 0) + (tool_call_id === result.callId ? 1 : 0);
 }
 
-/** Whether a placeholder that tells so many characters can stand for an original: calls share ids. */
+/** Whether an original has the number of characters that a placeholder gives. */
 function hasCharacters({ text, redactions }: Found, characters: number | undefined): boolean {
-	// What redaction took counts no more; the texts of a list stand a line apart, which no placeholder counts.
+	// Redaction changes the number; a placeholder does not count the line feeds between the texts of a list.
 	if (characters === undefined || redactions > 0) return true;
 	const apart = text.length - characters;
 	return apart >= 0 && apart < text.split("\n").length;
@@ -210,49 +206,46 @@ function isCutFrom({ head, tail }: FoundMarker, text: string): boolean {
 }
 
 function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
-	// The notice for little room does not tell.
+	// The shortest notice gives no number.
 	if (totalChars === undefined) return true;
 	return text.length === totalChars || stripEscapes(text, textLibraries.stripAnsi).length === totalChars;
 }
 
-/** What is kept under a reference; `undefined` where nothing is. */
+/** The original under a reference; `undefined` if there is none. */
 export async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {
 	try {
-		// A conversation may name thousands that have expired, and of each that is missing `get` would look for the nearest.
+		// Asks `has` first: for each missing reference, `get` searches for the nearest one, and thousands may have expired.
 		return (await archive.has(ref)) ? await archive.get(ref) : undefined;
 	} catch (error) {
-		const isMissing = error instanceof PalimpsestError && error.code !== "archive_unavailable";
-		if (isMissing) return undefined;
+		if (error instanceof PalimpsestError && error.code !== "archive_unavailable") return undefined;
 		throw error;
 	}
 }
 
-/** How a report names a result. */
-function nameOf({ callId }: Standing): string {
+/** The name of a result in a report. */
+function nameOf({ callId }: ResultText): string {
 	return callId === undefined ? "a result without an id" : cleanValue(callId);
 }
 
-/** The `content` of a JSON object of which that alone was cut; `undefined` for any other text. */
+/** The `content` of a JSON object in which only that was truncated; `undefined` for any other text. */
 function cutContentOf(text: string): string | undefined {
 	return /"_truncated"\s*:\s*true/.test(text) ? contentOf(text) : undefined;
 }
 
 function contentOf(text: string): string | undefined {
+	const value = parseJson(text);
+	return isJsonObject(value) ? stringAt(value, "content") : undefined;
+}
+
+function parseJson(text: string): unknown {
 	try {
-		const value: unknown = JSON.parse(text);
-		const content = typeof value === "object" && value !== null && "content" in value ? value.content : undefined;
-		return typeof content === "string" ? content : undefined;
+		return JSON.parse(text);
 	} catch {
 		return undefined;
 	}
 }
 
-/** Whether an original was kept without its call, as `truncate` keeps texts. */
-function isOfNoCall({ toolCallId }: Found): boolean {
-	return toolCallId === undefined;
-}
-
-/** Markers of ours without and with a reference: those of every locale and preset, whichever cut the text. */
+/** The markers of every locale and preset, without and with a reference. */
 const plainMarkers = [...Object.values(locales).map(({ truncation_marker }) => truncation_marker), trimMarker.plain];
 
 const archivedMarkers = [
@@ -265,23 +258,20 @@ function markersOf(policy: Policy): string[] {
 	return [...new Set([...archivedMarkers, ...plainMarkers, own.guardMarker, own.truncateMarker])];
 }
 
-const archivedNotices: readonly string[] = Object.values(locales).flatMap(({ archived: { notices } }) => [
-	notices.notice,
-	notices.whole,
-	notices.short,
-	notices.html,
-]);
+const noticesOf = ({ notice, whole, short, html }: Record<"notice" | "whole" | "short" | "html", string>) => [
+	notice,
+	whole,
+	short,
+	html,
+];
 
-const plainNotices: readonly string[] = Object.values(locales).flatMap(({ notices }) => [
-	notices.notice,
-	notices.whole,
-	notices.short,
-	notices.html,
-]);
+const archivedNotices = Object.values(locales).flatMap(({ archived }) => noticesOf(archived.notices));
+
+const plainNotices = Object.values(locales).flatMap(({ notices }) => noticesOf(notices));
 
 /**
- * Recognises texts that were cut and do not say where the whole is. Claude Code cuts with the words of our English marker,
- * and a marker of the policy's own may be no more than three dots: these count only where this policy or a preset puts them.
+ * Recognises truncated texts without a reference. Claude Code truncates with the words of our English marker, and the
+ * policy's marker may be just three dots, so these count only in the position where this policy or a preset puts them.
  */
 function cutRecogniser(policy: Policy): (text: string) => boolean {
 	const { guardMarker, truncateMarker } = wordings(policy);
@@ -299,7 +289,7 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 		[...placed].some((marker) => isPlaced(text, marker));
 }
 
-/** How much of head and tail cutting keeps by a policy, and by each preset. */
+/** The characters of head and tail that a policy and each preset keep. */
 function keptEnds(policy: Policy): readonly { readonly headChars: number; readonly tailChars: number }[] {
 	return [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
 		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
@@ -307,72 +297,66 @@ function keptEnds(policy: Policy): readonly { readonly headChars: number; readon
 	]);
 }
 
-/** Recognises the placeholders of a policy and of every locale, whichever wrote them in an earlier call. */
+/** Recognises the placeholders of a policy and of every locale. */
 export function placeholdersOf(policy: Policy): (text: string) => boolean {
 	const read = placeholderReaderOf(policy);
 	return (text) => read(text) !== undefined;
 }
 
-/** Reads the placeholders of a policy and of every locale, with the reference that they give. */
-export function placeholderReaderOf(policy: Policy): ReadPlaceholderText {
+/** Reads the placeholders of a policy and of every locale. */
+export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlaceholder | undefined {
 	const { placeholder } = wordings(policy);
 	const known = readers.get(placeholder);
 	if (known) return known;
-	const read = readerOf(placeholder);
+	const read = placeholderReader([...new Set([placeholder, ...placeholderTemplates])]);
 	if (readers.size >= mostReaders) readers.clear();
 	readers.set(placeholder, read);
 	return read;
 }
 
-type ReadPlaceholderText = (text: string) => ReadPlaceholder | undefined;
-
-// Made for a policy's wording once, since its patterns take longer to make than a short conversation takes to mask.
-const readers = new Map<string, ReadPlaceholderText>();
+// Cached by wording, because making the patterns takes longer than masking a short conversation.
+const readers = new Map<string, (text: string) => ReadPlaceholder | undefined>();
 
 const mostReaders = 16;
 
-function readerOf(ownPlaceholder: string): ReadPlaceholderText {
-	// With a reference first: a name or an id might hold what looks like one.
-	const templates = Object.values(locales).flatMap(({ archived, recall_hint, ...plain }) => [
-		archived.placeholder,
-		archived.digest_placeholder,
-		archived.media_placeholder,
-		archived.placeholder + recall_hint,
-		archived.digest_placeholder + recall_hint,
-		archived.media_placeholder + recall_hint,
+/** Those with a reference come first, because a name or an id could look like one. */
+const placeholderTemplates = Object.values(locales).flatMap(({ archived, recall_hint, ...plain }) => {
+	const withReference = [archived.placeholder, archived.digest_placeholder, archived.media_placeholder];
+	return [
+		...withReference,
+		...withReference.map((template) => template + recall_hint),
 		plain.placeholder,
 		plain.digest_placeholder,
 		plain.media_placeholder,
-	]);
-	return placeholderReader([...new Set([ownPlaceholder, ...templates])]);
-}
+	];
+});
 
 /**
- * The values that masking or truncating one result replaced, kept beside the result's text where that alone would not
- * bring back the very bytes: a list of several parts, an image, a second copy, another spelling.
+ * The values that masking or truncating one result replaced. Archived beside the result's text if that alone could not
+ * restore the very bytes: of a list of several parts, an image, a second copy, another spelling.
  */
 export interface Places {
-	/** Index of the record that holds the result, as it was then: of two results with one text it tells which. */
+	/** Index of the record that held the result, to tell results with the same text apart. */
 	readonly record: number;
 	readonly tool_call_id?: string | undefined;
 	readonly places: readonly Place[];
-	/** Of the places that differ in spelling alone, the one with the highest number was kept last; absent: 0. */
+	/** Of places that differ only in spelling, the highest number is the latest; absent: 0. */
 	readonly order?: number;
 }
 
 /** One replaced value. */
 export interface Place {
-	/** The record that it stands in, counted from the one that holds the result. */
+	/** Its record, counted from the one that holds the result. */
 	readonly offset: number;
 	/** JSON Pointer (RFC 6901) within the record. */
 	readonly path: string;
-	/** What was put there. */
+	/** The value that was put there. */
 	readonly is: unknown;
-	/** The JSON that stood there, as it was spelled; absent where the archived text itself is that. */
+	/** The JSON that stood there, in its spelling; absent if it is the archived text. */
 	readonly was?: string;
 }
 
-/** The name under which the places of an original are found; no tool call has such an id in practice. */
+/** The call id under which the places of an original are archived; no tool call has such an id. */
 export function placesKey(ref: string): string {
 	return `places:${ref}`;
 }
@@ -381,25 +365,20 @@ export function orderOf(places: Places | undefined): number {
 	return Number.isSafeInteger(places?.order) ? (places?.order ?? 0) : 0;
 }
 
-/** Places as text, to compare them but for their order, or but for their order and what stood there. */
-export function placesBut({ order: _, ...rest }: Places, what: "order" | "spelling"): string {
+/** Places as text, for a comparison without their order, or without their order and spellings. */
+export function placesWithout(what: "order" | "spelling", { order: _, ...rest }: Places): string {
 	if (what === "order") return JSON.stringify(rest);
 	return JSON.stringify({ ...rest, places: rest.places.map(({ was: _spelling, ...place }) => place) });
 }
 
-/** Reads archived places; `undefined` for any other text. */
+/** Parses archived places; `undefined` for any other text. */
 export function parsePlaces(text: string): Places | undefined {
-	try {
-		const read: unknown = JSON.parse(text);
-		const isPlaces = typeof read === "object" && read !== null && "places" in read && Array.isArray(read.places);
-		return isPlaces ? (read as Places) : undefined;
-	} catch {
-		return undefined;
-	}
+	const read = parseJson(text);
+	return isJsonObject(read) && Array.isArray(read.places) ? (read as unknown as Places) : undefined;
 }
 
-/** The paths of the places in a document, where each still holds what was put there; `undefined` where one does not. */
-export function pathsOfPlaces(places: readonly Place[], document: unknown, record: Path): Path[] | undefined {
+/** The paths of places in a document; `undefined` unless each still holds the value that was put there. */
+function pathsOfPlaces(places: readonly Place[], document: unknown, record: Path): Path[] | undefined {
 	const base = record.slice(0, -1);
 	const paths: Path[] = [];
 	for (const place of places) {

@@ -1,6 +1,6 @@
 import { followUps } from "../compaction/prompt.ts";
 import { sizeOf, type TokenMeter } from "../conversation/measure.ts";
-import { type InsertEdit, type Size, startSum } from "../conversation/plan.ts";
+import { type InsertEdit, noSize, type Size, startSum } from "../conversation/plan.ts";
 import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
@@ -8,76 +8,54 @@ import { type ReadConversation, readLastResponse } from "../formats/detect.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 
-/** What was done about the last answer. */
+/** The follow-up of the last answer. */
 export interface FollowUpReport {
-	/** Whether a request for a more concise answer was appended, behind the answer as far as it came. */
+	/** Whether the partial answer and a request for a more concise one were appended. */
 	readonly appended: boolean;
-	/** Why it was not: the answer was not cut, a call of it can be run all the same, or the guard is turned off. */
+	/** The reason if not: the answer was not cut, a call of it can be run all the same, or the guard is turned off. */
 	readonly why?: "not_cut" | "has_usable_call" | "guard_off";
-	/** Calls of the answer whose arguments are not whole. They are never passed on. */
+	/** Calls of the answer whose arguments are incomplete. They are never passed on. */
 	readonly broken_calls: number;
 }
 
-/** The follow-up of a last answer: what is appended, its size, and what is reported; none where no answer was given. */
-export interface FollowUp {
-	readonly edits: readonly InsertEdit[];
-	readonly size: Size;
-	readonly report: FollowUpReport | undefined;
-}
-
 /**
- * Follows up an answer that was cut off (docs/specs/robustness.md#cut-answers).
+ * Follows up the last answer, if there is one and it was cut off (docs/specs/robustness.md#cut-answers). `size` is that of
+ * the appended messages.
  *
- * @throws PalimpsestError `invalid_argument` for what is no answer, and for a recorded session.
+ * @throws PalimpsestError `invalid_argument` for a malformed answer, and for a recorded session.
  */
 export function followUpOf(
 	lastResponse: unknown,
 	{ source, policy, meter }: { readonly source: ReadConversation; readonly policy: Policy; readonly meter: TokenMeter },
-): FollowUp {
-	const size = startSum();
-	if (lastResponse === undefined) return { edits: [], size: size.total(), report: undefined };
+): { readonly edits: readonly InsertEdit[]; readonly size: Size; readonly report: FollowUpReport | undefined } {
+	if (lastResponse === undefined) return { edits: [], size: noSize, report: undefined };
 	const response = readLastResponse(lastResponse);
 	const planned = planFollowUp({ source, response, locale: policy.locale, meter });
 	const { broken_calls } = planned;
-	if (planned.kind === "none") {
-		return { edits: [], size: size.total(), report: { appended: false, why: planned.why, broken_calls } };
+	if (planned.kind === "none" || !policy.guard.enabled) {
+		const why = planned.kind === "none" ? planned.why : "guard_off";
+		return { edits: [], size: noSize, report: { appended: false, why, broken_calls } };
 	}
-	if (!policy.guard.enabled) {
-		return { edits: [], size: size.total(), report: { appended: false, why: "guard_off", broken_calls } };
-	}
+	const size = startSum();
 	for (const { after } of planned.edits) size.add(after);
 	return { edits: planned.edits, size: size.total(), report: { appended: true, broken_calls } };
 }
 
-/** What is done about the answer to the last call. Broken calls are counted, never passed on. */
-export type FollowUpPlan = NoFollowUp | AppendedFollowUp;
-
-/** Nothing is to be done: the answer was not cut, or it was and a call of it can be run all the same. */
-export interface NoFollowUp {
-	readonly kind: "none";
-	readonly why: "not_cut" | "has_usable_call";
-	/** Calls whose arguments are not whole. */
-	readonly broken_calls: number;
-}
-
-/** The answer was cut before anything came of it: a more concise one is asked for. */
-export interface AppendedFollowUp {
-	readonly kind: "append";
-	/** In this order: the answer as far as it came, where it says something that is not there yet, and the request. */
-	readonly edits: readonly InsertEdit[];
-	/** Calls whose arguments are not whole, left out. */
-	readonly broken_calls: number;
-}
+/** Calls whose arguments are incomplete are counted, never passed on. */
+export type FollowUpPlan =
+	/** The answer was not cut, or a call of it can be run all the same. */
+	| { readonly kind: "none"; readonly why: "not_cut" | "has_usable_call"; readonly broken_calls: number }
+	/** The partial answer, unless it is empty or already there, then the request for a more concise one. */
+	| { readonly kind: "append"; readonly edits: readonly InsertEdit[]; readonly broken_calls: number };
 
 /**
  * Plans the follow-up of a cut answer (docs/specs/robustness.md#cut-answers): the partial answer as an assistant
  * message, then a user message that asks for a more concise one. Reasoning and calls of the answer are not appended; a
- * call without a result would make the request invalid.
+ * call without a result would make the request invalid. `source` is the conversation as it was sent in the last call,
+ * with or without the answer.
  *
- * `source` is the conversation as it was sent in the last call, with or without the text that came back.
- *
- * @throws PalimpsestError `invalid_argument` where the conversation is a recorded session, or where the answer was
- * cut and the conversation already ends with calls that have no results.
+ * @throws PalimpsestError `invalid_argument` for a recorded session, and for a cut answer to a conversation that already
+ * ends with calls without results.
  */
 export function planFollowUp(given: {
 	readonly source: ReadConversation;
@@ -111,17 +89,15 @@ export function planFollowUp(given: {
 	return { kind: "append", edits, broken_calls };
 }
 
-/** A text to be put at the end of a conversation. */
-interface TextAtEnd {
+/** Writes a text at the end of a conversation, behind a message of the role `behind`. */
+function writeAtEnd(given: {
 	readonly role: "user" | "assistant";
 	readonly text: string;
-	/** The role of the message that stands before it; `undefined` where there is none. */
 	readonly behind: string | undefined;
 	readonly source: ReadConversation;
 	readonly meter: TokenMeter;
-}
-
-function writeAtEnd({ role, text, behind, source, meter }: TextAtEnd): InsertEdit {
+}): InsertEdit {
+	const { role, text, behind, source, meter } = given;
 	const { located, transcript, format } = source;
 	const { part, message } = format.write;
 	const size = sizeOf(text, meter.countTokens);
@@ -129,7 +105,7 @@ function writeAtEnd({ role, text, behind, source, meter }: TextAtEnd): InsertEdi
 	const end = located.messages.length - 1;
 	const list = part && [...located.base, end, ...part.list];
 	const parts = list && valueAt(source.document, list);
-	// Where the API wants the roles in turn, a second message of one role is refused.
+	// An API that wants user and assistant in turn refuses a second message of the same role.
 	if (part && list && Array.isArray(parts) && behind === role) {
 		const path = [...list, parts.length];
 		const at = { path, message: transcript.messages.length - 1, inserts: "part" } as const;
@@ -146,10 +122,7 @@ function writeAtEnd({ role, text, behind, source, meter }: TextAtEnd): InsertEdi
 	};
 }
 
-/**
- * Whether a conversation ends with calls that wait for their results: those of its last message, or of one that only
- * messages with results follow.
- */
+/** Whether calls of the last message, or of one that only messages with results follow, have no results. */
 function hasUnansweredCalls({ messages }: Transcript): boolean {
 	let results = 0;
 	const answered = new Set<string | undefined>();
@@ -157,7 +130,7 @@ function hasUnansweredCalls({ messages }: Transcript): boolean {
 		results += message.results.length;
 		for (const { callId } of message.results) answered.add(callId);
 		if (message.calls.length > 0) {
-			// Calls without ids are paired by their number.
+			// Calls without ids are paired with results by number.
 			const hasIds = message.calls.every((call) => call.id !== undefined);
 			return hasIds ? !message.calls.every((call) => answered.has(call.id)) : results < message.calls.length;
 		}
@@ -166,7 +139,7 @@ function hasUnansweredCalls({ messages }: Transcript): boolean {
 	return false;
 }
 
-/** Whether an assistant message says a text and nothing else; its reasoning aside, and white space around the text. */
+/** Whether an assistant message is nothing but a text, apart from reasoning and white space around the text. */
 function saysNothingBut(message: Message, text: string): boolean {
 	if (message.role !== "assistant" || message.calls.length > 0) return false;
 	const thoughts = message.thinking.map((block) => block.text);
@@ -176,6 +149,6 @@ function saysNothingBut(message: Message, text: string): boolean {
 		return thought === -1;
 	});
 	const isText = (one: string) => withoutThinkTag(one).trim() === text.trim();
-	// Formats count a speaker's name and what endpoints put beside the content as texts of their own.
+	// Formats count the speaker's name and additional fields as separate texts.
 	return isText(said.join("")) || said.some(isText);
 }

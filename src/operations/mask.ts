@@ -12,13 +12,13 @@ import {
 } from "./conversation.ts";
 
 /** A conversation to mask. */
-export type MaskRequest = Omit<ConversationRequest, "model" | "tools">;
+type MaskRequest = Omit<ConversationRequest, "model" | "tools">;
 
 /** Report of a masking. */
 export interface MaskReport extends ChangeReport {
-	/** Results outside the window that were left as they are, by reason. */
+	/** Number of results outside the window that stay, by reason. */
 	readonly kept: Readonly<Record<KeptReason, number>>;
-	/** Cost and saving of the edits where the provider caches prompts. */
+	/** Cost and saving of the edits if the provider caches prompts. */
 	readonly economics: Economics;
 }
 

@@ -14,12 +14,20 @@ import { groupMessages, pairResults } from "../conversation/turns.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Originals } from "../policy/wordings.ts";
-import { getIfThere, orderOf, type Place, type Places, parsePlaces, placesBut, placesKey } from "./find-original.ts";
+import {
+	getIfThere,
+	orderOf,
+	type Place,
+	type Places,
+	parsePlaces,
+	placesKey,
+	placesWithout,
+} from "./find-original.ts";
 
-/** How values are spelled in the text of a conversation, where that is not compact JSON. */
+/** The spellings of values in the text of a conversation that are not compact JSON. */
 export type SpellingsOf = (paths: readonly Path[]) => ReadonlyMap<Path, string>;
 
-/** A group of messages that was dropped, and where it can be read again. */
+/** A group of dropped messages with its reference in the archive. */
 export interface ArchivedGroup {
 	readonly ref: string;
 	/** Indexes of its messages in the input. */
@@ -27,8 +35,8 @@ export interface ArchivedGroup {
 }
 
 /**
- * Archives what a plan takes out, before it is applied: the texts of results, images as JSON, dropped groups and what
- * a summary stands for as the JSON of their messages, and where a text alone could not bring back the very bytes, the places that it stood in.
+ * Archives the originals of a plan before it is applied: texts of results, images as JSON, messages that are dropped or
+ * summarised as JSON, and replaced values if a text alone could not restore the very bytes.
  *
  * @throws PalimpsestError `archive_unavailable`; then nothing may be taken out.
  */
@@ -39,7 +47,7 @@ export async function archiveOriginals(what: {
 	readonly spellingsOf?: SpellingsOf | undefined;
 }): Promise<readonly ArchivedGroup[]> {
 	const { archive, source, plan } = what;
-	const spellings = what.spellingsOf?.(plan.filter(isTakenOut).map(({ path }) => path)) ?? new Map<Path, string>();
+	const spellings = what.spellingsOf?.(plan.filter(shortensResult).map(({ path }) => path)) ?? new Map<Path, string>();
 	const originals: Original[] = [];
 	const results = byResult(plan, source);
 	const needing = results.filter(({ main, edits }) => needsPlaces(main, edits, source, spellings));
@@ -56,7 +64,7 @@ export async function archiveOriginals(what: {
 			if (copy !== main && isMain(copy))
 				originals.push({ kind: copy.takenOut.kind, text: copy.takenOut.text, ...call });
 		}
-		// Where the same text stood elsewhere in another spelling, that would be taken for this one's.
+		// Earlier places of the same text, in another spelling, would be taken for this one's.
 		const earlier = before.get(ref) ?? [];
 		if (!needed.has(ref) && earlier.length === 0) continue;
 		const places: Places = {
@@ -80,14 +88,13 @@ type TakenFromResult = TakenOut & { readonly kind: "result" | "media" };
 
 type MainEdit = Edit & { readonly kind: "replace"; readonly takenOut: TakenFromResult };
 
-/** A text that is taken out of a result. */
 interface ResultEdits {
 	readonly main: MainEdit;
-	/** The main edit and those of the copies that a record keeps beside it. */
+	/** With the edits of the copies that the record keeps. */
 	readonly edits: readonly Edit[];
 }
 
-function isTakenOut(edit: Edit): boolean {
+function shortensResult(edit: Edit): boolean {
 	return edit.reason === "mask" || edit.reason === "truncate";
 }
 
@@ -96,12 +103,12 @@ function isMain(edit: Edit): edit is MainEdit {
 }
 
 /**
- * What is taken out of each result, with the edits of the copies that its record keeps. They are told by where they
- * stand: a guard may cut a text and mask its copy, and a copy that is cut short looks like none when it is read again.
+ * The edits by result, with those of the copies that its record keeps. Copies are recognised by their paths, because a
+ * guard may truncate a text and mask its copy, and a truncated copy no longer looks like one.
  */
 function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	const found: ResultEdits[] = [];
-	const editsOf = new Map(plan.filter(isTakenOut).map((edit) => [jsonPointer(edit.path), edit]));
+	const editsOf = new Map(plan.filter(shortensResult).map((edit) => [jsonPointer(edit.path), edit]));
 	const editsAt = (paths: readonly Path[]) => paths.flatMap((path) => editsOf.get(jsonPointer(path)) ?? []);
 	for (const message of new Set(plan.map((edit) => edit.message))) {
 		for (const result of transcript.messages[message]?.results ?? []) {
@@ -114,13 +121,13 @@ function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 			for (const main of mains) found.push({ main, edits: main === last ? [main, ...ofCopies] : [main] });
 		}
 	}
-	// No reference may name what is not kept, whatever a format says of the places of its results.
+	// Every reference must be archived, even if the format does not list the path of its result.
 	const settled = new Set(found.flatMap(({ edits }) => edits));
 	found.push(...plan.filter(isMain).flatMap((main) => (settled.has(main) ? [] : { main, edits: [main] })));
 	return found;
 }
 
-/** The places that are kept already, by the reference of their text. */
+/** The archived places, by the reference of their text. */
 async function placesBefore(
 	archive: Archive,
 	refs: Iterable<string>,
@@ -131,7 +138,7 @@ async function placesBefore(
 	return new Map(found);
 }
 
-/** Reads places once each: many results may have one text. */
+/** Reads all places once, because many results may have the same text. */
 function placesReader(archive: Archive): (ref: string) => Promise<Places | undefined> {
 	const known = new Map<string, Promise<Places | undefined>>();
 	return (ref) => {
@@ -142,8 +149,8 @@ function placesReader(archive: Archive): (ref: string) => Promise<Places | undef
 }
 
 /**
- * Numbers places so that they are later than the ones that differ from them in spelling alone: the same session may be
- * masked as one program writes it, then as another does, then as the first does again.
+ * Numbers places so that they come after those that differ only in spelling: a session may be masked as one program
+ * writes it, then as another does, then as the first does again.
  */
 async function makeLatest(what: {
 	readonly places: Places;
@@ -154,17 +161,19 @@ async function makeLatest(what: {
 	const { places, earlier, refOf, read } = what;
 	const own = refOf(JSON.stringify(places));
 	if (earlier.every(({ ref }) => ref === own)) return places;
-	const where = placesBut(places, "spelling");
+	const where = placesWithout("spelling", places);
 	let latest: Places | undefined;
 	for (const { ref } of earlier) {
 		const one = await read(ref);
-		if (one && placesBut(one, "spelling") === where && orderOf(one) >= orderOf(latest)) latest = one;
+		if (one && placesWithout("spelling", one) === where && orderOf(one) >= orderOf(latest)) latest = one;
 	}
 	if (!latest) return places;
-	return placesBut(latest, "order") === placesBut(places, "order") ? latest : { ...places, order: orderOf(latest) + 1 };
+	return placesWithout("order", latest) === placesWithout("order", places)
+		? latest
+		: { ...places, order: orderOf(latest) + 1 };
 }
 
-/** Whether the text alone would not bring back what stood there, byte for byte. */
+/** Whether the text alone would not restore the very bytes. */
 function needsPlaces(
 	main: MainEdit,
 	edits: readonly Edit[],
@@ -173,7 +182,7 @@ function needsPlaces(
 ): boolean {
 	if (edits.length > 1 || main.takenOut.kind === "media" || edits.some(({ path }) => spellings.has(path))) return true;
 	const before = valueAt(document, main.path);
-	// A list of one text part is brought back by its text.
+	// The text restores a list of one text part.
 	return typeof before !== "string" && !(Array.isArray(before) && before.length === 1);
 }
 
@@ -199,26 +208,26 @@ function placesOf(
 	});
 }
 
-/** How the engine names originals of a document that go into an archive; `undefined` without one. */
+/** How planning names the originals of a document; `undefined` without an archive. */
 export function archivingOf(archive: Archive | undefined, document: unknown): Archiving | undefined {
 	if (!archive) return undefined;
 	return { refOf: archive.refOf, jsonAt: (path) => compactJson(valueAt(document, path)) };
 }
 
-/** A dropped group as it is archived. */
-export interface DroppedGroup {
-	/** The JSON of its values: a list of messages or records, as they stood in the document. */
+/** A dropped group in the archive. */
+interface DroppedGroup {
+	/** The JSON list of its messages or records, as they stood in the document. */
 	readonly text: string;
 	readonly messages: readonly number[];
-	/** The group under each tool call that it holds, so that it is found by any of their ids. */
+	/** The group under the id of each of its tool calls. */
 	readonly originals: readonly Original[];
 }
 
 /**
- * The groups that a plan drops, or that a summary stands for, oldest first. Of a group that goes in part, as a strategy
- * of the user's own may write a result anew, what goes is archived message by message.
+ * The groups that a plan drops or a summary replaces, oldest first. An external strategy may remove only part of a group,
+ * which is then archived message by message.
  */
-export function droppedGroups(source: ReadConversation, plan: Plan): DroppedGroup[] {
+function droppedGroups(source: ReadConversation, plan: Plan): DroppedGroup[] {
 	const gone = goneMessages(source, plan);
 	if (gone.size === 0) return [];
 	const { transcript } = source;
@@ -251,6 +260,7 @@ function archived({ document, transcript }: ReadConversation, messages: readonly
 	const members = messages.flatMap((index) => transcript.messages[index] ?? []);
 	const text = compactJson(members.flatMap(({ paths }) => paths.map((path) => valueAt(document, path))));
 	const calls = callsOf(members.flatMap((message) => message.calls));
+	// Results without their calls are found by the ids that they answer.
 	const named = calls.length > 0 ? calls : resultsOf(members.flatMap((message) => message.results));
 	const original = { kind: "group", text } as const;
 	return { text, messages, originals: named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one })) };
@@ -262,20 +272,19 @@ function callsOf(calls: readonly ToolCall[]): Named[] {
 	return calls.flatMap(({ id, name }) => (id === undefined ? [] : [{ toolCallId: id, toolName: name }]));
 }
 
-/** What goes without its call is found by what it answers. */
 function resultsOf(results: readonly ToolResult[]): Named[] {
 	return results.flatMap(({ callId }) => (callId === undefined ? [] : [{ toolCallId: callId }]));
 }
 
-/** What a request does with originals. */
+/** The archive of a request. */
 export interface KeepsOriginals {
-	/** Where what is taken out is kept; without one nothing is, and placeholders name no reference. */
+	/** Keeps the originals; without it placeholders name no reference. */
 	readonly archive?: Archive | undefined;
-	/** Whether the agent that reads the conversation is offered `recall_original`; by default it is not. */
+	/** Whether the agent is offered `recall_original`; by default not. */
 	readonly recall?: "offered" | undefined;
 }
 
-/** What becomes of the originals of a request. */
+/** What happens to the originals of a request. */
 export function originalsOf({ archive, recall, policy }: KeepsOriginals & { readonly policy: Policy }): Originals {
 	if (!archive) return "not_archived";
 	return recall === "offered" && policy.archive.recall_hint ? "recallable" : "archived";

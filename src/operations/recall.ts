@@ -9,22 +9,22 @@ import type { Policy } from "../policy/schema.ts";
 import { tokenMeter } from "./count.ts";
 import { placeholderReaderOf } from "./find-original.ts";
 
-/** What is known of an original. */
+/** The description of an original. */
 export interface RecalledListing {
 	readonly ref: string;
 	/** `result`, `text`, `arguments`: a text. `group`: the JSON of a list of messages. `media`: the JSON of a part. */
 	readonly kind: OriginalKind;
 	readonly tool_call_id?: string;
 	readonly tool_name?: string;
-	/** Characters (UTF-16 code units) of all of it. */
+	/** UTF-16 code units of the whole original. */
 	readonly chars: number;
 	/** ISO 8601, UTC. */
 	readonly archived_at: string;
-	/** Places replaced before it was stored; the rest is as it was. */
+	/** Replacements made before it was stored. */
 	readonly redactions: number;
 }
 
-/** How to ask for what was left out: the arguments of the next call. */
+/** The arguments of the next call, which asks for the rest. */
 export interface NextPart {
 	readonly ref: string;
 	readonly lines?: string;
@@ -39,30 +39,30 @@ export interface RecalledPart extends RecalledListing {
 	readonly text: string;
 	readonly tokens: number;
 	readonly total: SelectedPart["total"];
-	/** Lines from 1 on with both ends, characters from 0 on without the end; null where nothing is shown. */
+	/** Lines count from 1, with both ends; characters from 0, without the end. Null if nothing is shown. */
 	readonly shown: SelectedPart["shown"];
-	/** Only for `grep`: lines that match, and those of them shown. */
+	/** Only for `grep`: matching lines, and those of them shown. */
 	readonly matches?: { readonly found: number; readonly shown: number };
 	/** Characters that were asked for and are not shown. */
 	readonly left_out_chars: number;
-	/** Null where all that was asked for is shown. */
+	/** Null if all that was asked for is shown. */
 	readonly next: NextPart | null;
 }
 
-/** What a recall found. */
+/** The result of a recall. */
 export type Recalled =
 	| { readonly kind: "part"; readonly part: RecalledPart }
 	| { readonly kind: "image"; readonly listing: RecalledListing; readonly image: ImageOfPart }
 	| { readonly kind: "several"; readonly originals: readonly RecalledListing[]; readonly leftOut: number };
 
-/** Which original to recall, and what of it. */
-export interface RecallRequest extends PartRequest {
+/** The original to recall, and the part of it. */
+interface RecallRequest extends PartRequest {
 	readonly archive: Archive;
 	readonly policy: Policy;
-	/** As it stands in a placeholder. Where it is given, it alone decides. */
+	/** As in a placeholder. Takes precedence over `toolCallId`. */
 	readonly ref?: string | undefined;
 	readonly toolCallId?: string | undefined;
-	/** Whether a small image that is asked for whole comes as an image. */
+	/** Whether to return a small image as an image if all of it is asked for. */
 	readonly showsImages?: boolean | undefined;
 }
 
@@ -70,8 +70,7 @@ export interface RecallRequest extends PartRequest {
 const mostListed = 50;
 
 /**
- * Recalls an archived original, or the part of it that is asked for. Of several originals under one tool call it lists
- * all, oldest first, instead of guessing.
+ * Recalls an archived original, or a part of it. If a tool call has several originals, lists them, oldest first.
  *
  * @throws PalimpsestError `invalid_argument`; `original_not_found`; `ambiguous_reference`; `archive_unavailable`.
  */
@@ -94,9 +93,9 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	}
 	const wanted = ref === undefined ? (named[0]?.ref ?? "") : writtenRef(ref, policy);
 	const { listing, value } = await archive.read(wanted, select);
-	// These belong to restoring and are no original of anything.
+	// These are records for restoring, not originals.
 	if (listing.kind === "places") throw nothingKept();
-	// One text may have answered many calls; the one that was asked by is meant.
+	// Several calls may have the same result; describe the call that was asked for.
 	const described = describe(named[0] ?? listing);
 
 	const asksForAll = Object.values(part).every((value) => value === undefined);
@@ -117,7 +116,7 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	};
 }
 
-/** What is kept for a call, each text once. */
+/** The originals of a call, each text once. */
 async function originalsOf(archive: Archive, toolCallId: string): Promise<Listing[]> {
 	const listings = (await archive.find(toolCallId)).filter(({ kind }) => kind !== "places");
 	const originals = [...new Map(listings.map((listing) => [listing.ref, listing])).values()];
@@ -133,10 +132,10 @@ function nothingKept(): PalimpsestError {
 }
 
 /**
- * The reference in what a model may copy with it: a whole placeholder, or some text around `ref=…`, `réf=…` or
- * `original://…`. Names and ids in a placeholder come from tools, so that of a whole one only our own field counts.
+ * The reference in a text that a model copied: a whole placeholder, or text around `ref=…`, `réf=…` or `original://…`.
+ * Names and ids in a placeholder come from tools, so only its own field counts.
  *
- * @throws PalimpsestError `ambiguous_reference` where several stand in it and nothing tells which is meant.
+ * @throws PalimpsestError `ambiguous_reference` if the text holds several.
  */
 function writtenRef(given: string, policy: Policy): string {
 	if (typeof given !== "string") return given;
@@ -155,7 +154,7 @@ function writtenRef(given: string, policy: Policy): string {
 
 const introducedRef = /(?:r[eé]f\s*=|original:\/\/)\s*([a-z0-9-]*)/giu;
 
-/** One that was copied as it stands, whatever stands behind it. */
+/** A reference as it stands in a placeholder, whatever text follows. */
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 
 function describe(listing: Listing): RecalledListing {

@@ -4,10 +4,10 @@ import type { Prices } from "../policy/schema.ts";
 import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
 
 /**
- * What a model's provider charges in US dollars, as the bundled catalogue has it (no network). Where it lists no price of
- * its own for reading from the cache or writing to it, that costs what input costs.
+ * The prices of a model in US dollars, from the bundled catalogue. Without a price for reading from the cache or writing
+ * to it, the price of input applies.
  *
- * @throws PalimpsestError `invalid_argument` where the catalogue has no prices for the model.
+ * @throws PalimpsestError `invalid_argument` if the catalogue has no prices for the model.
  */
 export async function ratesOfModel(model: string): Promise<Rates> {
 	const listed = (await findInCatalogue(model))?.prices;
@@ -26,7 +26,7 @@ export async function ratesOfModel(model: string): Promise<Rates> {
 	};
 }
 
-/** The price in a call with so much input. */
+/** The price in a call with `input` tokens. */
 function at(price: CataloguedPrice, input = 0): number {
 	if (typeof price === "number") return price;
 	return price.tiers.reduce((found, tier) => (input > tier.start && tier.start >= found.start ? tier : found), {
@@ -35,16 +35,16 @@ function at(price: CataloguedPrice, input = 0): number {
 	}).price;
 }
 
-/** What the input of LLM calls is billed at. Output is not counted: masking does not change it. */
+/** The prices of the input of LLM calls. Masking does not change the output. */
 export interface Rates {
-	/** What policies decide by: the ratios, or a model's prices below any size from which they rise. */
+	/** For the decisions of policies: the ratios, or the lowest tier of a model's prices. */
 	readonly prices: Prices;
 	readonly unit: "input_tokens" | "us_dollars";
-	/** What a call costs, in the unit. */
+	/** The cost of a call, in the unit. */
 	readonly costOf: (call: CallTokens) => number;
 }
 
-/** Rates in prices of one input token, as a policy has them; of one token where an input token costs nothing. */
+/** Rates relative to the price of an input token, as in a policy, or absolute if an input token costs nothing. */
 export function ratesOfPrices(prices: Prices): Rates {
 	const { cache_read, cache_write } = prices;
 	const one = prices.input > 0 ? prices.input : 1;
@@ -58,8 +58,8 @@ export function ratesOfPrices(prices: Prices): Rates {
 const highest = 1_000_000;
 
 /**
- * Prices from `READ,WRITE`, such as `0.1,1.25`: what reading a token from the provider's cache and writing it there cost,
- * each as a multiple of the input price.
+ * Parses prices from `READ,WRITE`, such as `0.1,1.25`: those of reading a token from the provider's cache and of writing it
+ * there, as multiples of the input price.
  *
  * @throws PalimpsestError `invalid_argument`.
  */

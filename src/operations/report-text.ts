@@ -1,20 +1,19 @@
-import type { ContextReport, PresetOutcome } from "./report.ts";
+import type { PresetOutcome } from "./preset-outcomes.ts";
+import type { ContextReport } from "./report.ts";
 
-/** How a report is written. */
+/** The style of a report as text. */
 export interface ContextTextStyle {
-	/** Characters of a line at most; below 40 it is taken for 40. */
+	/** Most characters of a line; at least 40. */
 	readonly columns: number;
 	readonly bars: BarStyle;
 }
 
-const narrowest = 40;
-
 /** Tools that are listed; the others are added up. */
 const mostTools = 12;
 
-/** A context report as text: what fills the window, the biggest results, and what each preset would do. */
+/** A context report as text: the content of the window, the biggest results, and the effect of each preset. */
 export function contextText(report: ContextReport, style: ContextTextStyle): string {
-	const how = { ...style, columns: Math.max(narrowest, style.columns) };
+	const how = { ...style, columns: Math.max(40, style.columns) };
 	const { tokens, by_role, biggest_results } = report;
 	const largestRole = by_role[0]?.tokens ?? 0;
 	const blocks = [
@@ -106,7 +105,7 @@ function presetTable({ presets, tokens }: ContextReport, style: ContextTextStyle
 			],
 			part: one.tokens_after / tokens,
 		})),
-		// The cost of rewriting is in the column after it, too.
+		// The column after "rewritten" includes its cost.
 		spare: [4, 7, 6, 8],
 		...style,
 	});
@@ -134,7 +133,7 @@ const unknown = "unknown";
 
 const yesOrNo = (value: boolean): string => (value ? "yes" : "no");
 
-/** A whole number, a space before each three digits. */
+/** A whole number, its digits in groups of three. */
 function whole(value: number): string {
 	return String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, " ");
 }
@@ -143,12 +142,12 @@ function counted(count: number, what: string): string {
 	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** Of nothing, nothing is a share. */
+/** A percentage; a dash if the whole is 0. */
 function share(part: number): string {
 	return Number.isFinite(part) ? `${(100 * part).toFixed(1)} %` : "–";
 }
 
-/** Names and ids may hold what a terminal would take for a command. */
+/** Removes control characters, because names and ids could carry commands for a terminal. */
 function onOneLine(text: string): string {
 	return text
 		.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, " ")
@@ -156,36 +155,25 @@ function onOneLine(text: string): string {
 		.slice(0, 80);
 }
 
-/** A table as text. */
-export interface TextTable {
-	/** Headings of the columns; the first is what the table is about. */
+/** A table as text. The first column is text, the others are numbers. */
+interface TextTable extends ContextTextStyle {
 	readonly headings: readonly string[];
-	readonly rows: readonly TextRow[];
-	/** Characters of a line at most. */
-	readonly columns: number;
-	readonly bars: BarStyle;
-	/** The last column is text, which is cut to the room that is left; numbers stand to the right. */
+	/** A row with a part from 0 to 1 ends with a bar. */
+	readonly rows: readonly { readonly cells: readonly string[]; readonly part?: number }[];
+	/** Whether the last column is text too, which is cut to the remaining room. */
 	readonly endsWithText?: boolean;
-	/** Columns that may be left out where lines would be too long, the first of them first. */
+	/** Columns to leave out, in this order, if lines are too long. */
 	readonly spare?: readonly number[];
-}
-
-/** A row of a table. */
-export interface TextRow {
-	readonly cells: readonly string[];
-	/** From 0 to 1: the bar behind it. */
-	readonly part?: number;
 }
 
 const gap = "  ";
 
 const longestName = 32;
 
-/** Shorter bars say nothing; longer ones do not say more. */
+/** Lengths of a bar in characters. */
 const bar = { shortest: 4, longest: 40 };
 
-/** Writes a table, a line each row. */
-export function textTable(table: TextTable): string {
+function textTable(table: TextTable): string {
 	const { headings, rows, columns, bars, endsWithText = false, spare = [] } = table;
 	const lines = [headings, ...rows.map(({ cells }) => cells)].map(([name = "", ...cells]) => [
 		endOf(name, longestName),
@@ -221,12 +209,12 @@ function withoutColumn(table: TextTable, column: number): TextTable {
 	};
 }
 
-/** Names of tools and paths end with what tells them apart. */
+/** Cuts at the beginning, because names of tools and paths differ at their ends. */
 function endOf(text: string, longest: number): string {
 	return text.length <= longest ? text : `…${text.slice(1 - longest)}`;
 }
 
-/** Cuts what stands in the last column to the room that is left for it. */
+/** Cuts the last column to the remaining room. */
 function cutLast(lines: readonly string[], { last, columns }: { readonly last: number; readonly columns: number }) {
 	return lines.map((line) => {
 		const start = line.length - last;
@@ -234,16 +222,12 @@ function cutLast(lines: readonly string[], { last, columns }: { readonly last: n
 	});
 }
 
-/** How bars are drawn: with Unicode blocks, an eighth of a character fine; with number signs; or not at all. */
-export type BarStyle = "blocks" | "ascii" | "none";
+/** Bars of Unicode blocks, exact to an eighth of a character; of number signs; or no bars. */
+type BarStyle = "blocks" | "ascii" | "none";
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/**
- * A bar, as long as its part of `width` characters. What is above 0 shows at least a little.
- *
- * @param part from 0 to 1; what is outside is cut
- */
+/** A bar for a part, from 0 to 1, of `width` characters. A part above 0 shows at least a little. */
 export function textBar(part: number, { width, style }: { readonly width: number; readonly style: BarStyle }): string {
 	const share = Math.min(1, Math.max(0, Number.isNaN(part) ? 0 : part));
 	if (style === "none" || share === 0) return "";

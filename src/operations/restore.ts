@@ -1,7 +1,7 @@
 import type { Archive } from "../archive/archive.ts";
 import { summaryOfMessage } from "../compaction/summary.ts";
 import { applyPlan } from "../conversation/apply.ts";
-import type { Plan } from "../conversation/plan.ts";
+import { type Edit, noSize } from "../conversation/plan.ts";
 import { jsonPointer, type Path } from "../conversation/transcript.ts";
 import { readConversation } from "../formats/detect.ts";
 import { type ValueEdit, writeValues } from "../json-text/edit.ts";
@@ -9,55 +9,76 @@ import { readTextDocument } from "../json-text/read.ts";
 import type { Policy } from "../policy/schema.ts";
 import { createOriginalFinder } from "./find-original.ts";
 
+/** Report of a restoring. */
+export interface RestoreReport {
+	/** Restored results, images and truncated texts. */
+	readonly restored: number;
+	/** How many of these were found only by the id of their call. */
+	readonly restored_by_call_id: number;
+	/** The names in placeholders and markers whose original is not in the archive. */
+	readonly missing: readonly string[];
+	/** Those that do not fit the result that they stand in, so that a tool may have printed them, or fit several originals. */
+	readonly ambiguous: readonly string[];
+	/** Ids of the calls of those that name no reference. */
+	readonly without_reference: readonly string[];
+	/** References of the messages that summaries replaced. Messages are not restored. */
+	readonly summaries: readonly string[];
+	/** Restored originals that were redacted, so that they differ from the first text. */
+	readonly redacted: readonly string[];
+}
+
+interface RestoreOptions {
+	readonly archive: Archive;
+	readonly policy: Policy;
+	/** Whether placeholders without a reference are looked up by the id of their call; by default they stay. */
+	readonly byCallId?: boolean | undefined;
+}
+
 /**
- * Puts archived originals back into the JSON text of a conversation, round after round until nothing more is found. What
- * comes back is spelled as it was, so that the text is again what it was to the byte.
+ * Restores archived originals in the JSON text of a conversation, in rounds until nothing more is found. Values get their
+ * earlier spelling, so that the text is again the same to the byte. `name` is that of the text, for errors.
  *
  * @throws PalimpsestError `invalid_json`, `not_a_conversation`, `archive_unavailable`.
  */
-export async function restoreText(what: {
+export async function restoreText({
+	text,
+	name,
+	...options
+}: RestoreOptions & { readonly text: string; readonly name: string }): Promise<{
 	readonly text: string;
-	readonly archive: Archive;
-	readonly policy: Policy;
-	/** Whether what names no reference is looked up by the id of its call. */
-	readonly byCallId?: boolean | undefined;
-	/** Whose text it is, for errors. */
-	readonly name: string;
-}): Promise<{ readonly text: string; readonly report: RestoreReport }> {
-	const { archive, policy, byCallId, name } = what;
-	const { last, report } = await restoreInRounds(what.text, async (text) => {
-		const document = readTextDocument(text, name);
-		const restored = await restoreConversation({ conversation: document.value, archive, policy, byCallId });
+	readonly report: RestoreReport;
+}> {
+	const { last, report } = await restoreInRounds(text, async (current) => {
+		const document = readTextDocument(current, name);
+		const restored = await restoreConversation({ ...options, conversation: document.value });
 		return { next: writeValues(document, restored.edits), report: restored.report };
 	});
 	return { text: last, report };
 }
 
 /**
- * Puts archived originals back into a conversation, until nothing more is found.
+ * Restores archived originals in a conversation, in rounds until nothing more is found.
  *
  * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
  */
-export async function restoreWhole(what: {
+export async function restoreWhole({
+	conversation: first,
+	...options
+}: RestoreOptions & { readonly conversation: unknown }): Promise<{
 	readonly conversation: unknown;
-	readonly archive: Archive;
-	readonly policy: Policy;
-	/** Whether what names no reference is looked up by the id of its call. */
-	readonly byCallId?: boolean | undefined;
-}): Promise<{ readonly conversation: unknown; readonly report: RestoreReport }> {
-	const { archive, policy, byCallId } = what;
-	const { last, report } = await restoreInRounds(what.conversation, async (conversation) => {
-		const restored = await restoreConversation({ conversation, archive, policy, byCallId });
+	readonly report: RestoreReport;
+}> {
+	const { last, report } = await restoreInRounds(first, async (conversation) => {
+		const restored = await restoreConversation({ ...options, conversation });
 		return { next: restored.conversation, report: restored.report };
 	});
 	return { conversation: last, report };
 }
 
-/** What was cut, then masked, takes a round each; a text deeper than this leads in a circle. */
+/** A text that was truncated, then masked, takes two rounds. A circle of references takes more than these. */
 const mostRounds = 8;
 
-/** Restores round after round until nothing more is found, and sums up. */
-export async function restoreInRounds<Subject>(
+async function restoreInRounds<Subject>(
 	first: Subject,
 	restoreOnce: (subject: Subject) => Promise<{ readonly next: Subject; readonly report: RestoreReport }>,
 ): Promise<{ readonly last: Subject; readonly report: RestoreReport }> {
@@ -76,50 +97,24 @@ export async function restoreInRounds<Subject>(
 	}
 }
 
-/** What a restoring did. */
-export interface RestoreReport {
-	/** Results, images and cut texts that stand again as they were. */
-	readonly restored: number;
-	/** How many of these were found by the id of their call alone. */
-	readonly restored_by_call_id: number;
-	/** Placeholders and markers whose original is not in the archive, by what they name it. */
-	readonly missing: readonly string[];
-	/**
-	 * Those that need not be ours: what they tell does not fit the result that they stand in, so that a tool may have
-	 * printed them. Also those for which the archive holds several originals and nothing tells which.
-	 */
-	readonly ambiguous: readonly string[];
-	/** Those that name no reference, by the id of their call. */
-	readonly without_reference: readonly string[];
-	/** Summaries, by the reference of the messages that they stand for. Messages are not put back. */
-	readonly summaries: readonly string[];
-	/** Restored ones whose stored text had been redacted: these are not what they were byte for byte. */
-	readonly redacted: readonly string[];
-}
-
-/** A conversation with its originals put back. */
-export interface Restored {
-	/** The very input where nothing was restored. */
+/** A conversation with its originals. */
+interface Restored {
+	/** The very input if nothing was restored. */
 	readonly conversation: unknown;
-	/** What was put back, for writing it into the text that the conversation was read from. */
+	/** The restored values, for writing them into the text of the conversation. */
 	readonly edits: readonly ValueEdit[];
 	readonly report: RestoreReport;
 }
 
 /**
- * Puts archived originals back in the place of placeholders and of cut texts, in one round: what was cut first and masked
- * later takes two.
+ * Restores archived originals in place of placeholders and truncated texts, in one round.
  *
  * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
  */
-export async function restoreConversation(what: {
-	readonly conversation: unknown;
-	readonly archive: Archive;
-	readonly policy: Policy;
-	/** Whether what names no reference is looked up by the id of its call; by default it is left as it is. */
-	readonly byCallId?: boolean | undefined;
-}): Promise<Restored> {
-	const { conversation, archive, policy, byCallId = false } = what;
+export async function restoreConversation(
+	given: RestoreOptions & { readonly conversation: unknown },
+): Promise<Restored> {
+	const { conversation, archive, policy, byCallId = false } = given;
 	const { document, located, transcript } = readConversation(conversation);
 	const find = createOriginalFinder({ archive, policy, document, byCallId });
 	const edits: ValueEdit[] = [];
@@ -147,7 +142,7 @@ export async function restoreConversation(what: {
 					names[found.kind].add(found.name);
 					continue;
 				}
-				// What overlaps with another's places has its turn in the next round.
+				// An edit that overlaps with another waits for the next round.
 				if (found.edits.some((edit) => overlaps(edit.path))) continue;
 				if (found.isRedacted) redacted.add(found.name);
 				restored += 1;
@@ -167,20 +162,14 @@ export async function restoreConversation(what: {
 		redacted: [...redacted],
 	};
 	if (edits.length === 0) return { conversation, edits, report };
-	const size = { chars: 0, tokens: 0 };
-	const plan: Plan = edits.map(({ path, replacement }) => ({
-		kind: "replace",
-		reason: "mask",
-		path,
-		replacement,
-		message: -1,
-		before: size,
-		after: size,
-	}));
+	const size = { message: -1, before: noSize, after: noSize };
+	const plan = edits.map(
+		({ path, replacement }): Edit => ({ kind: "replace", reason: "mask", path, replacement, ...size }),
+	);
 	return { conversation: applyPlan(document, plan), edits, report };
 }
 
-/** JSON Pointers of a path and of all that it leads through, but for the document itself. */
+/** JSON Pointers of a path and of its ancestors, without the document itself. */
 function prefixes(path: Path): string[] {
 	return path.map((_, index) => jsonPointer(path.slice(0, index + 1)));
 }

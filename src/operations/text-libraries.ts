@@ -4,19 +4,19 @@ import type { TruncateOutputParameters } from "../truncation/draft.ts";
 
 const require = createRequire(import.meta.url);
 
-/** Elements within elements that are read at most. */
+/** Deepest nesting of elements that is read. */
 const maxDepth = 200;
 
-/** Elements that may be open at once. The parser looks through all of them at each tag, so its time grows with both. */
+/** Most elements open at once. The parser looks through all of them at each tag, so its time grows with both. */
 const mostOpen = 500;
 
-/** Characters of a page that is converted, which takes the library some seconds; a longer one is cut as text. */
+/** Most characters of a page, which takes the library some seconds; a longer page is truncated as text. */
 const longestPage = 4_000_000;
 
-/** Words keep their spelling: names are told apart by it. */
+/** Headings keep their case, because names depend on it. */
 const headings = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
-/** The libraries that the truncation strategies use. That for HTML is loaded with the first page. */
+/** The libraries of the truncation strategies. That for HTML is loaded with the first page. */
 export const textLibraries = {
 	stripAnsi: stripVTControlCharacters,
 	htmlToText(html: string): string {
@@ -35,7 +35,7 @@ export const textLibraries = {
 	},
 } satisfies Pick<TruncateOutputParameters, "stripAnsi" | "htmlToText">;
 
-/** Reads a page with the parser of html-to-text, which has no limit of its own, and stops where it is nested too deeply. */
+/** Refuses a page that is nested too deeply for the parser of html-to-text, which has no limit of its own. */
 function checkNesting(html: string): void {
 	const { Parser } = require("htmlparser2") as typeof import("htmlparser2");
 	let open = 0;

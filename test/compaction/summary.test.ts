@@ -1,7 +1,6 @@
 import { fc, test } from "@fast-check/vitest";
 import { afterAll, describe, expect, it } from "vitest";
 import {
-	type CheckSummaryParameters,
 	checkSummary,
 	frameSummary,
 	frameWordings,
@@ -13,10 +12,10 @@ import { messageOf, resultOf } from "../support/transcripts.ts";
 
 const countTokens = (text: string) => Math.ceil(text.length / 4);
 
-const check = (text: string, given: Partial<CheckSummaryParameters> = {}) =>
+const check = (text: string, given: Partial<Parameters<typeof checkSummary>[0]> = {}) =>
 	checkSummary({ text, replacedTokens: 10_000, overheadTokens: 0, countTokens, ...given });
 
-const reasonOf = (text: string, given?: Partial<CheckSummaryParameters>) => {
+const reasonOf = (text: string, given?: Partial<Parameters<typeof checkSummary>[0]>) => {
 	const checked = check(text, given);
 	return checked.kind === "refused" ? checked.reason : "accepted";
 };

@@ -1,6 +1,7 @@
 import { beforeAll, expect, it } from "vitest";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { replayedPolicies, startReplay } from "../../src/operations/replay.ts";
+import { startReplay } from "../../src/operations/replay.ts";
+import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfModel } from "../../src/operations/replay-rates.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import { pngOf } from "../support/media-samples.ts";

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { type ReplaySettings, replayedPolicies, startReplay } from "../../src/operations/replay.ts";
+import { type ReplaySettings, startReplay } from "../../src/operations/replay.ts";
+import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfModel, ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import type { PolicyFigures, ReplayReport } from "../../src/replaying/report.ts";

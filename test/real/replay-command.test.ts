@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { replayedPolicies, startReplay } from "../../src/operations/replay.ts";
+import { startReplay } from "../../src/operations/replay.ts";
+import { replayedPolicies } from "../../src/operations/replay-policies.ts";
 import { ratesOfPrices } from "../../src/operations/replay-rates.ts";
 import type { PolicyLayer } from "../../src/policy/schema.ts";
 import type { ReplayReport } from "../../src/replaying/report.ts";

@@ -1,0 +1,184 @@
+import type { Measurement } from "../conversation/measure.ts";
+import { addSizes, noSize, subtractSizes } from "../conversation/plan.ts";
+import type { Transcript } from "../conversation/transcript.ts";
+import { PalimpsestError } from "../errors.ts";
+import { budgetOf } from "../guarding/budget.ts";
+import { isOpen } from "../masking/history.ts";
+import { requireWholeNumber } from "../policy/errors.ts";
+import type { GuardPolicy, Policy } from "../policy/schema.ts";
+import type { TokenEstimate } from "../tokens/estimate.ts";
+import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
+import { inputTokensOf } from "../tokens/request.ts";
+import { modelOfCall } from "./count.ts";
+
+/** The numbers of tokens that a caller may give. */
+export interface GivenTokens {
+	/** Context window in tokens; by default the model's. */
+	readonly contextWindow?: number | undefined;
+	/** Tokens left free for the answer; by default the policy's. */
+	readonly reserveTokens?: number | undefined;
+	/** The usage that the provider reported with the last answer of the conversation, to calibrate the counts by. */
+	readonly usage?: unknown;
+}
+
+/**
+ * Checks the numbers that a caller gives; returns the input tokens that the provider counted.
+ *
+ * @throws PalimpsestError `invalid_argument`.
+ */
+export function checkGivenTokens({ contextWindow, reserveTokens, usage }: GivenTokens): number | undefined {
+	requireWholeNumber("context_window", contextWindow, { least: 1, unit: "tokens" });
+	requireWholeNumber("reserve_tokens", reserveTokens, { least: 0, unit: "tokens" });
+	return usage === undefined ? undefined : inputTokensOf(usage);
+}
+
+/**
+ * The window and budget for a guard, and the policy with the reserve of the call. Without a known window, or with a guard
+ * that is turned off, the ladder is empty; without a known window the budget is infinite.
+ *
+ * @throws PalimpsestError `context_window_unknown`, `no_budget`.
+ */
+export async function openBudget(
+	request: GivenTokens & {
+		readonly conversation: unknown;
+		readonly policy: Policy;
+		readonly model?: string | undefined;
+	},
+) {
+	const { conversation, policy, contextWindow, reserveTokens } = request;
+	const window = await guardedWindow(contextWindow, policy, modelOfCall(request.model, conversation, policy));
+	const guard = { ...policy.guard, reserve_tokens: reserveTokens ?? policy.guard.reserve_tokens };
+	if (guard.enabled && window.tokens !== undefined) {
+		return { policy: { ...policy, guard }, window, budget: requiredBudget(window.tokens, guard) };
+	}
+	const budget = window.tokens === undefined ? Number.POSITIVE_INFINITY : budgetOf(window.tokens, guard);
+	return { policy: { ...policy, guard: { ...guard, ladder: [] } }, window, budget };
+}
+
+/** The context window of a call: as given, else the policy's override, else the model's. */
+export async function knownContextWindow(
+	given: number | undefined,
+	policy: Policy,
+	model: string | undefined,
+): Promise<ModelWindow | undefined> {
+	const tokens = given ?? policy.guard.context_window_override ?? undefined;
+	if (tokens !== undefined) return { tokens, notes: [] };
+	return model === undefined ? undefined : contextWindowOfModel(model);
+}
+
+/** The known context window of a call, or else the one that the policy assumes, with a note. */
+export async function contextWindowOfCall(
+	given: number | undefined,
+	policy: Policy,
+	model: string | undefined,
+): Promise<ModelWindow | undefined> {
+	const known = await knownContextWindow(given, policy, model);
+	const { unknown_window: assumed } = policy.guard;
+	if (known !== undefined || typeof assumed !== "number") return known;
+	const note = `${unknownWindow(model)}, so ${assumed} tokens are assumed, as guard.unknown_window in the policy says.`;
+	return { tokens: assumed, notes: [note] };
+}
+
+/** Throws for an unknown window, because a guess could only pretend to fit, unless the guard may leave all as it is. */
+async function guardedWindow(
+	given: number | undefined,
+	policy: Policy,
+	model: string | undefined,
+): Promise<ModelWindow | { readonly tokens: undefined; readonly notes: readonly string[] }> {
+	const window = await contextWindowOfCall(given, policy, model);
+	if (window) return window;
+	if (policy.guard.unknown_window === "leave" || !policy.guard.enabled) {
+		const note = `${unknownWindow(model)}, so nothing was taken out, and nobody can tell whether the conversation fits. Give the window in tokens, or set guard.context_window_override in the policy.`;
+		return { tokens: undefined, notes: [note] };
+	}
+	throw new PalimpsestError(
+		"context_window_unknown",
+		model === undefined
+			? "Expected a context window: give `context_window` in tokens, name a `model`, or set guard.context_window_override in the policy."
+			: `The model catalogue knows no context window for ${shown(model)}: give \`context_window\` in tokens, or set guard.context_window_override in the policy.`,
+	);
+}
+
+function unknownWindow(model: string | undefined): string {
+	return model === undefined
+		? "No model is named and no context window is given"
+		: `No context window is known for ${shown(model)}`;
+}
+
+function shown(model: string): string {
+	return JSON.stringify(model.slice(0, 80));
+}
+
+/** Without a budget, a guard would take out all that may go, and the conversation still would not fit. */
+function requiredBudget(contextWindow: number, guard: GuardPolicy): number {
+	const budget = budgetOf(contextWindow, guard);
+	if (budget > 0) return budget;
+	const { reserve_tokens: reserve, budget_ratio: ratio } = guard;
+	const share = ratio === 1 ? "" : `${ratio} of `;
+	const advice =
+		reserve > 0
+			? "Give a smaller `reserve_tokens` (guard.reserve_tokens in the policy)"
+			: "Set a larger guard.budget_ratio in the policy";
+	throw new PalimpsestError(
+		"no_budget",
+		`Expected a budget of 1 token or more, got ${budget}: ${share}a context window of ${contextWindow} tokens, less a reserve of ${reserve} for the answer. Nothing was changed. ${advice}, or a larger \`context_window\`.`,
+	);
+}
+
+/** Factors outside of this range belong to another conversation. */
+const possible = { low: 0.2, high: 5 } as const;
+
+/**
+ * Error of a calibrated number: 5 % if the provider has counted all of it, because edits change the mixture of texts, and
+ * 20 % of the part that it has not counted. On 177 real conversations calibrated at their half, with four public
+ * tokenizers, 98 % were less than 15 % off; at nine tenths, less than 2 %.
+ */
+const margin = { counted: 0.05, added: 0.2 } as const;
+
+/**
+ * Scales an estimate by the input tokens that the provider counted, if known. They are those of the request that led to
+ * the last answer: of all messages before the last run of assistant messages, with what each request adds to them. A
+ * number that cannot belong to this conversation is ignored, with a note.
+ */
+export function calibrate(
+	estimate: TokenEstimate,
+	counted: {
+		readonly transcript: Transcript;
+		readonly measurement: Measurement;
+		readonly inputTokens: number | undefined;
+	},
+): TokenEstimate {
+	const { transcript, measurement, inputTokens } = counted;
+	if (inputTokens === undefined) return estimate;
+	const { total, messages } = measurement;
+	const after = messages.slice(startOfLastAnswer(transcript)).reduce(addSizes, noSize);
+	const request = subtractSizes(total, after);
+	const { fixed = 0 } = request;
+	const texts = request.tokens - fixed;
+	const factor = Math.round(((inputTokens - fixed) / texts) * 1_000) / 1_000;
+	if (!(factor >= possible.low && factor <= possible.high)) {
+		const note = `The usage given, ${inputTokens} input tokens, cannot be of this conversation, of which ${request.tokens} were counted before its last answer, so it was left aside.`;
+		return { ...estimate, notes: [...estimate.notes, note] };
+	}
+	const added = 1 - texts / (total.tokens - (total.fixed ?? 0));
+	const width = margin.counted + margin.added * added;
+	const isTooLarge = factor > estimate.scale.high * 1.1;
+	return {
+		encoding: estimate.encoding,
+		method: "calibrated",
+		scale: { low: factor * (1 - width), factor, high: factor * (1 + width) },
+		notes: isTooLarge ? [tooLarge] : [],
+	};
+}
+
+const tooLarge =
+	"The usage given is larger than this conversation explains: pass the system prompt and the tools that were sent along too, or all of it will be estimated too large.";
+
+/** Index of the first message of the last answer; the number of messages if there is no answer. */
+function startOfLastAnswer({ messages }: Transcript): number {
+	let start = messages.findLastIndex(({ role, sent }) => role === "assistant" && sent !== false);
+	if (start === -1) return messages.length;
+	// A message that holds the results of its own calls ends a request; the next one answers them.
+	while (messages[start - 1]?.sent !== false && isOpen(messages[start - 1])) start -= 1;
+	return start;
+}

@@ -1,0 +1,151 @@
+import type { Measurement, TokenMeter, TokenScale } from "../conversation/measure.ts";
+import type { Plan } from "../conversation/plan.ts";
+import { type Archiving, economicsOf, reportOf } from "../conversation/report.ts";
+import type { Transcript } from "../conversation/transcript.ts";
+import { PalimpsestError } from "../errors.ts";
+import type { ReadConversation } from "../formats/detect.ts";
+import { budgetOf } from "../guarding/budget.ts";
+import { planGuard } from "../guarding/guard.ts";
+import { planMask } from "../masking/mask.ts";
+import type { MomentOf } from "../masking/thinking.ts";
+import { resolvePolicy } from "../policy/layers.ts";
+import { presetNames } from "../policy/names.ts";
+import type { Policy, PolicyLayer } from "../policy/schema.ts";
+import { type Originals, wordings } from "../policy/wordings.ts";
+import { completePlan } from "./conversation.ts";
+import { placeholdersOf } from "./find-original.ts";
+import { textLibraries } from "./text-libraries.ts";
+
+/** The effect of a preset on the conversation. */
+export interface PresetOutcome {
+	/** A preset's name; `balanced:low` and `balanced:high` are `balanced` with another `mask.thrift`. */
+	readonly preset: string;
+	/** Tokens of the whole conversation afterwards. */
+	readonly tokens_after: number;
+	/** Tokens saved in this call and each later one; below 0 if the conversation grows. */
+	readonly freed_tokens: number;
+	/** Tool results replaced by a placeholder. */
+	readonly masked: number;
+	/** Shortened tool results. */
+	readonly truncated: number;
+	/** Removed messages. */
+	readonly dropped: number;
+	/** Whether the result is within the preset's budget; `null` if no window is known. */
+	readonly fits: boolean | null;
+	/** Tokens from the first change on, which the provider would write to its cache again. */
+	readonly rewritten_tokens: number;
+	/** Calls after which the savings have paid for that; 0 if it costs nothing, `null` if never or if nothing changes. */
+	readonly calls_to_break_even: number | null;
+}
+
+/** A conversation with its counted tokens. */
+export interface CountedConversation {
+	readonly source: ReadConversation;
+	/** With the tool schemas that were passed along. */
+	readonly transcript: Transcript;
+	readonly measurement: Measurement;
+	readonly meter: TokenMeter;
+	readonly scale: TokenScale;
+	/** In tokens. */
+	readonly contextWindow: number | undefined;
+	readonly originals: Originals;
+}
+
+/**
+ * Plans each preset, as a layer between the configuration and the settings of the call (`last`). Nothing is applied,
+ * verified or archived.
+ */
+export function presetOutcomes(
+	conversation: CountedConversation,
+	{ layers, last }: { readonly layers: readonly PolicyLayer[]; readonly last: PolicyLayer },
+): PresetOutcome[] {
+	const named = presetNames.flatMap((preset): [string, PolicyLayer][] => {
+		if (preset !== "balanced") return [[preset, { preset }]];
+		return (["low", "medium", "high"] as const).map((thrift) => [
+			thrift === "medium" ? preset : `${preset}:${thrift}`,
+			{ preset, mask: { thrift } },
+		]);
+	});
+	return named.map(([name, layer]) => presetOutcome(name, resolvePolicy([...layers, layer, last]), conversation));
+}
+
+/**
+ * The effect of `mask`, if the preset masks and the result fits; otherwise of `guard`, which without a known window only
+ * shortens single results that are too large.
+ */
+function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
+	const { contextWindow } = conversation;
+	const budget = contextWindow === undefined ? undefined : budgetOf(contextWindow, policy.guard);
+	const plans = planner(policy, conversation);
+	const judge = (plan: Plan) => outcomeOf(plan, { preset, policy, budget, ...conversation });
+	const masked = policy.mask.enabled ? judge(plans.mask()) : undefined;
+	return masked && masked.fits !== false ? masked : judge(plans.guard(budget ?? Number.POSITIVE_INFINITY));
+}
+
+/** All references have the same number of characters, and nearly the same number of tokens. */
+const anyOriginal: Archiving = { refOf: () => "ku193re960gi257do532", jsonAt: () => "" };
+
+function planner(policy: Policy, { source, transcript, measurement, meter, scale, originals }: CountedConversation) {
+	const { countTokens } = meter;
+	const shared = {
+		transcript,
+		wording: wordings(policy, originals),
+		isPlaceholder: placeholdersOf(policy),
+		archiving: originals === "not_archived" ? undefined : anyOriginal,
+	};
+	const complete = (plan: Plan, momentOf: MomentOf): Plan => {
+		try {
+			return completePlan({ source, plan, policy, countTokens, momentOf }).plan;
+		} catch (error) {
+			// The policy forbids such edits.
+			if (error instanceof PalimpsestError && error.code === "thinking_bound") return [];
+			throw error;
+		}
+	};
+	return {
+		mask() {
+			const { mask, media, prices } = policy;
+			const { edits, momentOf } = planMask({
+				...shared,
+				policy: mask,
+				media,
+				countTokens,
+				replaying: { meter, prices },
+			});
+			return complete(edits, momentOf);
+		},
+		guard(budget: number) {
+			// A guard that is turned off, or has no budget, changes nothing.
+			if (!policy.guard.enabled || budget <= 0) return [];
+			const counted = { policy, budget, meter, measurement, scale };
+			const { plan, momentOf } = planGuard({ ...shared, ...counted, libraries: textLibraries });
+			return complete(plan, momentOf);
+		},
+	};
+}
+
+function outcomeOf(
+	plan: Plan,
+	what: CountedConversation & {
+		readonly preset: string;
+		readonly policy: Policy;
+		readonly budget: number | undefined;
+	},
+): PresetOutcome {
+	const { preset, policy, budget, transcript, measurement, scale } = what;
+	// Results that are no longer sent are masked too, but free nothing.
+	const sent = plan.filter((edit) => !edit.unsent);
+	const report = reportOf(transcript, measurement, sent, scale);
+	const economics = economicsOf(plan, { measurement, prices: policy.prices, scale });
+	return {
+		preset,
+		tokens_after: report.tokens.after,
+		freed_tokens: report.tokens.before - report.tokens.after,
+		masked: report.masked_tool_results,
+		truncated: report.truncated_tool_results,
+		dropped: report.dropped_messages,
+		fits: budget === undefined ? null : report.band.high <= budget,
+		rewritten_tokens: economics.rewritten_tokens,
+		calls_to_break_even: economics.calls_to_break_even,
+	};
+}

@@ -1,0 +1,144 @@
+import { readPolicyFile } from "../config/policy-file.ts";
+import { PalimpsestError } from "../errors.ts";
+import { decodeText, readRegularFile } from "../files/access.ts";
+import { readTextDocument } from "../json-text/read.ts";
+import { checkPolicyLayer } from "../policy/check.ts";
+import { nearestName } from "../policy/errors.ts";
+import { resolvePolicy } from "../policy/layers.ts";
+import { type PresetName, presetNames } from "../policy/names.ts";
+import { presets } from "../policy/presets.ts";
+import type { MaskPolicy, Policy, PolicyLayer } from "../policy/schema.ts";
+
+/** A policy to replay conversations under. */
+export interface ReplayedPolicy {
+	/** As it was asked for. */
+	readonly name: string;
+	/** `raw` masks nothing; `optimum` is the cheapest schedule that the window allows, found with hindsight. */
+	readonly kind: "raw" | "optimum" | "replayed";
+	readonly policy: Policy;
+}
+
+/** Most bytes of a policy file in JSON. */
+const mostBytes = 1_000_000;
+
+/**
+ * The policies that `--policies` names, in order, each once. A name is a layer over the configuration that decides what is
+ * masked and when; the rest (error rule, rules for tools, digests, placeholders) is as configured. A policy file stands
+ * alone.
+ *
+ * @throws PalimpsestError `invalid_argument` for a name; `unreadable_file`, `invalid_policy` for a file.
+ */
+export function replayedPolicies(
+	names: string,
+	configured: readonly PolicyLayer[],
+): Promise<readonly ReplayedPolicy[]> {
+	const listed = new Set(names.split(",").map((name) => name.trim()));
+	const parsed = Array.from(listed, (name) => [name, parsePolicyName(name)] as const);
+	return Promise.all(
+		parsed.map(async ([name, policyName]): Promise<ReplayedPolicy> => {
+			if (policyName.kind === "file") {
+				return { name, kind: "replayed", policy: resolvePolicy([await layerOfFile(policyName.file)]) };
+			}
+			const { kind } = policyName;
+			const policy = resolvePolicy([...configured, layerOf(policyName)]);
+			return { name, kind: kind === "raw" || kind === "optimum" ? kind : "replayed", policy };
+		}),
+	);
+}
+
+function layerOf(name: Exclude<PolicyName, { kind: "file" }>): PolicyLayer {
+	const byAge = { enabled: true, selection: "age", cadence: "every_turn", keep_tokens: null, patience: null } as const;
+	switch (name.kind) {
+		case "raw":
+			return { mask: { enabled: false } };
+		case "window":
+		case "optimum":
+			return { mask: { ...byAge, window_turns: name.window } };
+		case "stride":
+			return { mask: { ...byAge, window_turns: name.window, cadence: "stride", stride_turns: name.stride } };
+		case "break_even":
+			return { mask: { ...byAge, window_turns: name.window, cadence: "break_even" } };
+		case "preset": {
+			const { selection, cadence } = byAge;
+			const thrift = name.thrift === undefined ? {} : { thrift: name.thrift };
+			const mask = { selection, cadence, ...presets[name.preset].policy.mask, ...thrift };
+			return { preset: name.preset, mask };
+		}
+	}
+}
+
+async function layerOfFile(file: string): Promise<PolicyLayer> {
+	if (!/\.json$/i.test(file)) return readPolicyFile(file);
+	const { value } = readTextDocument(decodeText(await readRegularFile(file, mostBytes), file), file);
+	return checkPolicyLayer(value, file);
+}
+
+/** The name of a policy in `--policies`. Windows and strides are in tool turns. */
+export type PolicyName =
+	| { readonly kind: "raw" }
+	| { readonly kind: "window" | "break_even" | "optimum"; readonly window: number }
+	| { readonly kind: "stride"; readonly stride: number; readonly window: number }
+	| { readonly kind: "preset"; readonly preset: PresetName; readonly thrift: MaskPolicy["thrift"] | undefined }
+	| { readonly kind: "file"; readonly file: string };
+
+const thrifts = ["low", "medium", "high"] as const;
+
+const withNumber = ["window", "stride", "break_even", "optimum"] as const;
+
+const names: readonly string[] = ["raw", ...withNumber, ...presetNames];
+
+const windowOfStride = 8;
+
+const mostTurns = 1_000_000;
+
+/**
+ * Reads the name of a policy: `raw`, `window:N`, `stride:N` (of a window of 8 turns) or `stride:N:WINDOW`, `break_even:N`,
+ * `optimum:N`, a preset, `balanced:low`, `:medium` or `:high`, or the path of a policy file.
+ *
+ * @throws PalimpsestError `invalid_argument`, with the name that was probably meant.
+ */
+export function parsePolicyName(text: string): PolicyName {
+	if (/[\\/]|\.(?:toml|json)$/i.test(text)) return { kind: "file", file: text };
+	const [name = "", ...parameters] = text.split(":");
+	const numbered = withNumber.find((one) => one === name);
+	if (numbered) return numberedPolicy(numbered, parameters, text);
+	const preset = presetNames.find((one) => one === name);
+	if (preset) return presetPolicy(preset, parameters, text);
+	if (name === "raw" && parameters.length === 0) return { kind: "raw" };
+	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
+	const near = nearestName(name, names);
+	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
+	throw new PalimpsestError(
+		"invalid_argument",
+		`Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, optimum:N, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`,
+	);
+}
+
+function numberedPolicy(kind: (typeof withNumber)[number], parameters: readonly string[], text: string): PolicyName {
+	const most = kind === "stride" ? 2 : 1;
+	const numbers = parameters.map((one) => (/^\d{1,7}$/.test(one) ? Number(one) : 0));
+	const [first] = numbers;
+	if (first === undefined || numbers.length > most || numbers.some((one) => one < 1 || one > mostTurns)) {
+		const example = kind === "stride" ? "stride:10, or stride:10:5 for a window of 5" : `${kind}:8`;
+		throw unusable(text, `expected a number of tool turns, 1 or more, behind ${kind}, as in ${example}`);
+	}
+	if (kind === "stride") return { kind, stride: first, window: numbers[1] ?? windowOfStride };
+	return { kind, window: first };
+}
+
+function presetPolicy(preset: PresetName, parameters: readonly string[], text: string): PolicyName {
+	const [wanted] = parameters;
+	if (wanted === undefined) return { kind: "preset", preset, thrift: undefined };
+	const thrift = thrifts.find((one) => one === wanted);
+	if (preset !== "balanced") throw unusable(text, `the preset ${preset} takes nothing behind it`);
+	if (!thrift || parameters.length > 1) throw unusable(text, `expected ${thrifts.join(", ")} behind balanced`);
+	return { kind: "preset", preset, thrift };
+}
+
+function unusable(text: string, why: string): PalimpsestError {
+	return new PalimpsestError("invalid_argument", `Policy ${shown(text)} cannot be used: ${why}.`);
+}
+
+function shown(text: string): string {
+	return JSON.stringify(text.slice(0, 80));
+}
