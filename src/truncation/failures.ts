@@ -1,5 +1,5 @@
 import type { CharRange } from "./draft.ts";
-import { type FailureSign, failureReader } from "./failure-signs.ts";
+import { type FailureSign, failureSign } from "./failure-signs.ts";
 import { type JsonSpans, valueKinds } from "./json-spans.ts";
 import { type TextUnits, type Units, unitText } from "./lines.ts";
 
@@ -57,7 +57,7 @@ export const [byWord, byForm] = [1, 2] as const;
 const aroundPiece = 60;
 
 /** Reads the signs of all units, in time in proportion to the text. */
-export function failureSigns(units: TextUnits, signOf = failureReader()): FailureSigns {
+export function failureSigns(units: TextUnits, signOf = failureSign): FailureSigns {
 	const { text, count, start, end, line } = units;
 	const signs = new Uint8Array(count);
 	for (let unit = 0; unit < count; unit += 1) {
@@ -274,7 +274,7 @@ export interface JsonFailures {
  * a status or an exit code.
  */
 export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }: JsonSpans): JsonFailures {
-	const signOf = failureReader();
+	const signOf = failureSign;
 	const isSure = (line: string) => signOf(line) === "sure";
 	const lines = new Map<number, CharRange[]>();
 	const leaves: number[] = [];

@@ -1,7 +1,7 @@
 import { fillTemplate } from "../masking/template.ts";
 import { addRange, type CharRange, type Draft, type Marks } from "./draft.ts";
 import type { JsonFailures } from "./failures.ts";
-import { type FocusWords, wordsOfLine } from "./focus.ts";
+import { type FocusWords, focusFinder } from "./focus.ts";
 import { type JsonSpans, jsonStringEdge, jsonStringEdgeAfter, valueKinds } from "./json-spans.ts";
 
 /** A JSON text to shorten. */
@@ -41,6 +41,7 @@ export function shortenJson({
 	const { text, kind, start, end, keyStart, keyEnd, next, size } = spans;
 	const { wording } = marks;
 	const markKey = freeKey(text);
+	const focusWordsIn = focusFinder(focus);
 	const scores = new Map<number, readonly number[]>();
 	const longestCount = fillTemplate(wording.items, { omitted: size.length, total: size.length }).length;
 	const longestKeys = fillTemplate(wording.keys, { omitted: size.length, total: size.length }).length;
@@ -85,7 +86,7 @@ export function shortenJson({
 	const wordsOf = (value: number) => {
 		const from = keyStart[value] || (start[value] as number);
 		const read = text.slice(from, Math.min(end[value] as number, from + longestRead));
-		return [...wordsOfLine(read)].filter((one) => focus.has(one));
+		return focusWordsIn(read);
 	};
 	/** How much each of some values has to do with the focus: words that stand in few of them count most. */
 	const scoresOf = (parent: number, children: readonly number[]): readonly number[] => {

@@ -1,5 +1,5 @@
-import { findIdentifiers } from "../masking/uses.ts";
-import { type FocusWords, wordsOfLine } from "./focus.ts";
+import { numberIdentifiers } from "../masking/uses.ts";
+import { type FocusWords, focusFinder } from "./focus.ts";
 import { characterEdge } from "./head-tail.ts";
 
 /** Lines longer than this are cut into pieces, in characters, so that a part of them can be kept. */
@@ -155,7 +155,9 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 	};
 	const found = new Map<string, number>();
 	const matches: string[][] = [];
-	const seen = new Set<string>();
+	const wordsIn = focusFinder(focus);
+	const identifiers = numberIdentifiers();
+	let numbered = 0;
 	const patterns = new Set<number>();
 	for (let unit = 0; unit < units.count; unit += 1) {
 		if (priority !== undefined && priority[unit] === 0) {
@@ -173,13 +175,11 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 		features.indent[unit] = indentOf(line);
 		features.length[unit] = line.trim().length;
 		if (statement.test(line)) features.acts[unit] = 1;
-		for (const { text: name } of findIdentifiers(line)) {
-			if (seen.has(name)) continue;
-			seen.add(name);
-			features.fresh[unit] = (features.fresh[unit] as number) + 1;
-		}
-		if (focus.size === 0) continue;
-		const here = [...wordsOfLine(line)].filter((one) => focus.has(one));
+		// Numbers are given in order.
+		const fresh = identifiers.numbersIn([line]).filter((one) => one >= numbered).length;
+		features.fresh[unit] = fresh;
+		numbered += fresh;
+		const here = wordsIn(line);
 		if (here.length === 0) continue;
 		matches[unit] = here;
 		for (const one of here) found.set(one, (found.get(one) ?? 0) + 1);

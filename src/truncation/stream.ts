@@ -1,6 +1,5 @@
 import { fillTemplate } from "../masking/template.ts";
 import { type Draft, fitBudget, type Marks, shortNotice, type TruncationBudget } from "./draft.ts";
-import { failureReader } from "./failure-signs.ts";
 import { byForm, type FailureSigns, failureSigns, failuresFirst, withoutTimes, wordHashes } from "./failures.ts";
 import { stripEscapes, textUnits, type Units } from "./lines.ts";
 import { selectUnits } from "./select.ts";
@@ -59,7 +58,6 @@ const mostRemembered = 20_000;
  * and of the others the failures.
  */
 export function readPassing(mostChars: number, strip?: (text: string) => string): PassingText {
-	const signOf = failureReader();
 	const failures = { sure: keepSome(mostSure), likely: keepSome(mostLikely) };
 	const seen = new Set<string>();
 	const head: HeldUnit[] = [];
@@ -112,7 +110,7 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 	const read = (until: number, { endsLine }: { readonly endsLine: boolean }) => {
 		const text = (endsLine ? rest.slice(0, until) : rest).toWellFormed();
 		const units = textUnits(text, restLead, isContinued);
-		const signs = failureSigns(units, signOf);
+		const signs = failureSigns(units);
 		const held: HeldUnit[] = [];
 		const place = at - restLead;
 		const firstNumber = line.number;
