@@ -1,7 +1,6 @@
 import type { CountTokens } from "../conversation/measure.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
-import type { HeadTailLimits, RefOf } from "./head-tail.ts";
 import type { Units } from "./lines.ts";
 
 /** How a text is shortened; `auto` finds the way by the text's shape and the focus. */
@@ -28,11 +27,6 @@ export interface TruncateOutputParameters {
 	readonly ref?: string | undefined;
 	/** Share of the room for the start, of what `head_tail` keeps; 0.5 where not given. */
 	readonly headShare?: number | undefined;
-	/**
-	 * With `head_tail`, in place of the budget: these numbers and this marker exactly, as `truncateHeadTail` does. Its
-	 * marker can go beyond the limit.
-	 */
-	readonly exact?: { readonly limits: HeadTailLimits; readonly refOf?: RefOf } | undefined;
 	/** Leaves escape sequences of terminals where they are. */
 	readonly keepAnsi?: boolean | undefined;
 	/** A library's function that takes escape sequences out of a text. Without one they stay. */
@@ -255,16 +249,12 @@ export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" 
 	const { wording, ref } = marks;
 	const { chars, lines } = units;
 	const most = { omitted_chars: chars, total_chars: chars, omitted_lines: lines, total_lines: lines };
-	const full = ref === undefined ? wording.notice : fillTemplate(wording.archived, { ref });
-	const short = shortNotice(marks);
-	const lengthOf = (template: string, values: Record<string, number>) => fillTemplate(template, values).length + 1;
-	const span = { from: lines, to: lines };
-	const gap = Math.max(lengthOf(wording.gap, span), lengthOf(wording.folded, span));
+	const lengthOf = (template: string) => fillTemplate(template, { ...most, from: lines, to: lines }).length + 1;
 	return {
-		full: lengthOf(full, most),
-		short: lengthOf(short, most),
-		gap,
-		inside: lengthOf(wording.inside, most),
+		full: lengthOf(ref === undefined ? wording.notice : fillTemplate(wording.archived, { ref })),
+		short: lengthOf(shortNotice(marks)),
+		gap: Math.max(lengthOf(wording.gap), lengthOf(wording.folded)),
+		inside: lengthOf(wording.inside),
 	};
 }
 

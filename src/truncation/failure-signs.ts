@@ -176,8 +176,7 @@ export function failureSign(line: string): FailureSign {
 		{ pattern: likely, value: "likely" },
 	]);
 	const patterns = patternsIn(plain);
-	const has = (kind: PatternKind) =>
-		patterns.some(({ pattern, value }) => value === kind && pattern.test(plain));
+	const has = (kind: PatternKind) => patterns.some(({ pattern, value }) => value === kind && pattern.test(plain));
 	if (passed.test(plain)) return "none";
 	if (has("some")) return "sure";
 	if (has("none")) return "none";

@@ -12,31 +12,38 @@ export interface IndexedPattern<Value> {
 export function indexPatterns<Value>(
 	patterns: readonly IndexedPattern<Value>[],
 ): (text: string) => readonly IndexedPattern<Value>[] {
+	const alternatives = patterns.flatMap(({ pattern, value }) =>
+		alternativesOf(pattern.source).map((one) => ({ ...one, flags: pattern.flags, value })),
+	);
 	const always: number[] = [];
 	const byLiteral = new Map<string, number[]>();
-	const alternatives = patterns.flatMap(({ pattern, value }) =>
-		alternativesOf(pattern.source).map(({ source, literals }) => ({
-			pattern: new RegExp(source, pattern.flags),
-			value,
-			literals,
-		})),
-	);
 	for (const [index, { literals }] of alternatives.entries()) {
 		if (literals.length === 0) always.push(index);
-		for (const literal of literals) byLiteral.set(literal, [...(byLiteral.get(literal) ?? []), index]);
+		for (const literal of literals) {
+			const held = byLiteral.get(literal);
+			if (held === undefined) byLiteral.set(literal, [index]);
+			else held.push(index);
+		}
 	}
 	const eachLiteral = literalFinder([...byLiteral.keys()]);
 	const indices = [...byLiteral.values()];
+	/** Most patterns are never needed, and making all of them takes as long as reading hundreds of lines. */
+	const made: IndexedPattern<Value>[] = [];
+	const patternAt = (index: number) => {
+		const { source, flags, value } = alternatives[index] as (typeof alternatives)[number];
+		made[index] ??= { pattern: new RegExp(source, flags), value };
+		return made[index];
+	};
 	const lastText = new Uint32Array(alternatives.length);
 	let texts = 0;
 	return (text) => {
 		texts = (texts + 1) >>> 0;
-		const found = always.map((index) => alternatives[index] as IndexedPattern<Value>);
+		const found = always.map(patternAt);
 		eachLiteral(text, (literal) => {
 			for (const index of indices[literal] as number[]) {
 				if (lastText[index] === texts) continue;
 				lastText[index] = texts;
-				found.push(alternatives[index] as IndexedPattern<Value>);
+				found.push(patternAt(index));
 			}
 		});
 		return found;
@@ -86,7 +93,7 @@ interface Alternative {
 
 /** Classes, openings of groups, escapes, quantifiers, runs of plain characters without a quantifier, and other signs. */
 const tokens =
-	/\[(?:\\.|[^\]\\])*\]|\((?:\?(?::|<?[=!]))?|\\p\{[^}]*\}|\\.|[?*+]\??|\{\d+(?:,\d*)?\}\??|[^\\[(){|.^$?*+\u0080-\uffff]+(?![?*+{])|[^]/gi;
+	/\[(?:\\.|[^\]\\])*\]|\((?:\?(?::|<?[=!]))?|\\p\{[^}]*\}|\\.|[?*+]\??|\{\d+(?:,\d*)?\}\??|[^\\[(){|.^$?*+\u0080-\uffff]+(?![?*+{])|./gis;
 
 /**
  * The top-level alternatives of a regular expression, with the literals that their matches hold. Reads the syntax of
