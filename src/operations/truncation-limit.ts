@@ -3,6 +3,7 @@ import { PalimpsestError } from "../errors.ts";
 import { requireWholeNumber } from "../policy/errors.ts";
 import { truncationStrategies } from "../policy/names.ts";
 import type { Policy, TruncatePolicy } from "../policy/schema.ts";
+import type { Log } from "./edit-record.ts";
 
 /** What a call may say of how a text is cut, in place of the policy. */
 export interface CutOptions {
@@ -95,6 +96,15 @@ export type StreamLimit =
 	/** The largest excerpt of so many tokens, its notices among them. */
 	| { readonly kind: "tokens"; readonly most: number };
 
+/** Tells that a text was cut, in characters before and after. */
+export function logTruncation(log: Log | undefined, before: number, after: number): void {
+	log?.({
+		level: "warning",
+		message: `Truncated a text (${before} → ${after} chars)`,
+		data: { event: "truncated", chars_before: before, chars_after: after },
+	});
+}
+
 /** Bytes of an output up to which it is held whole, where that decides nothing else. */
 const alwaysHeld = 8 * 1024 * 1024;
 /** Characters of a placeholder or of head, marker and tail, beyond their own numbers. */
@@ -105,22 +115,14 @@ const ofMarkers = 65_536;
  * that only its excerpt is.
  */
 export function bytesToHold(limit: StreamLimit, { truncate }: Policy): number {
-	switch (limit.kind) {
-		// A character is at most three bytes; what was cut already is no longer than head, marker and tail.
-		case "head_tail":
-			return Math.max(
-				alwaysHeld,
-				3 * (Math.max(limit.maxChars, truncate.head_chars + truncate.tail_chars) + ofMarkers),
-			);
-		case "chars":
-			return Math.max(alwaysHeld, 3 * limit.most);
-		// No token is longer than 128 bytes.
-		case "tokens":
-			return Math.max(alwaysHeld, 128 * limit.most);
-	}
+	// No token is longer than 128 bytes, and no character than three.
+	if (limit.kind === "tokens") return Math.max(alwaysHeld, 128 * limit.most);
+	if (limit.kind === "chars") return Math.max(alwaysHeld, 3 * limit.most);
+	// A text that was cut already is no longer than head, marker and tail.
+	const chars = Math.max(limit.maxChars, truncate.head_chars + truncate.tail_chars) + ofMarkers;
+	return Math.max(alwaysHeld, 3 * chars);
 }
 
-/** The limit of an excerpt. */
 export type ExcerptLimit = Exclude<StreamLimit, { readonly kind: "head_tail" }>;
 
 /** How an excerpt is measured. */

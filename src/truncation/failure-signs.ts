@@ -8,7 +8,7 @@ const errorName = "(?:[\\w$]+(?:\\.|::|\\\\)){0,20}[A-Z][\\w$]{0,80}(?:Error|Exc
  * which tool ran. Each form looks at one line, without colours and without white space at its end. `^` is the start of the
  * line, or the place behind a time, a level or a source that a logger put before it.
  */
-export const failureForms: readonly RegExp[] = [
+const failureForms: readonly RegExp[] = [
 	// Test runners: pytest, unittest, vitest, jest, mocha, playwright, node, TAP, go, cargo, JUnit, ctest, .NET, PHPUnit, RSpec,
 	// GoogleTest, XCTest, Dart, bats.
 	/^\s*(?:FAIL(?:ED|URES?)?|ERROR)\b(?![:=]?\s*0\b)/,

@@ -5,7 +5,7 @@ import { type FocusWords, focusFinder } from "./focus.ts";
 import { type JsonSpans, jsonStringEdge, jsonStringEdgeAfter, valueKinds } from "./json-spans.ts";
 
 /** A JSON text to shorten. */
-export interface ShortenJsonParameters {
+interface ShortenJsonParameters {
 	readonly spans: JsonSpans;
 	readonly marks: Marks;
 	readonly focus: FocusWords;
@@ -300,7 +300,7 @@ function tiny({ kind }: JsonSpans, maxChars: number): Draft {
 }
 
 /** An item of a list or an entry of an object; sizes in characters with its key and its comma. */
-export interface Entry {
+interface Entry {
 	/** Size as it stands. */
 	readonly full: number;
 	/** Size of the least that can stand for it. */
@@ -324,7 +324,7 @@ const failureShare = 0.5;
  * and the last, those that have most to do with the focus, and then from both ends as many as fit, two from the start for each from the end.
  * Answers their indices in order.
  */
-export function pickEntries(given: {
+function pickEntries(given: {
 	readonly entries: readonly Entry[];
 	readonly room: number;
 	/** Size of the mark of a gap. */
@@ -381,7 +381,7 @@ export function pickEntries(given: {
  * each gets at least its least and at most what it takes whole. All together get at most `room`, where their least
  * fits it.
  */
-export function fillLevel(things: readonly Pick<Entry, "full" | "least">[], room: number): number[] {
+function fillLevel(things: readonly Pick<Entry, "full" | "least">[], room: number): number[] {
 	const given = things.map(({ least, full }) => Math.min(least, full));
 	let left = room - given.reduce((sum, one) => sum + one, 0);
 	const order = things.map((_, index) => index).sort((a, b) => (things[a]?.full ?? 0) - (things[b]?.full ?? 0));

@@ -4,7 +4,7 @@ import { characterEdge } from "./head-tail.ts";
 import { type Units, unitText } from "./lines.ts";
 
 /** How the units of a text are chosen. */
-export interface UnitChoice {
+interface UnitChoice {
 	readonly units: Units;
 	/** How much each unit is wanted; what is not above 0 is kept only at head and tail or to close a small gap. */
 	readonly priority: Float32Array;
@@ -238,7 +238,7 @@ function bareStart(choice: UnitChoice, maxChars: number): Draft {
 }
 
 /** What is chosen from: units in order, each with what it is worth and the characters that it takes. */
-export interface RunChoice {
+interface RunChoice {
 	/** Indices of the units, in order; those between them are left out. */
 	readonly candidates: readonly number[];
 	/** Units in all. */
@@ -261,7 +261,7 @@ const [cheapest, dearest] = [1e-7, 1e7];
  * best choice is found exactly in one pass (kept or left out, one after the other), and the price is raised until the
  * choice fits (Lagrangian relaxation; Everett 1963). Answers the units kept, in order.
  */
-export function chooseRuns(choice: RunChoice): number[] {
+function chooseRuns(choice: RunChoice): number[] {
 	const { candidates, room } = choice;
 	const worth = Float64Array.from(candidates, (unit) =>
 		choice.isForced(unit) ? Number.POSITIVE_INFINITY : choice.worth(unit),
