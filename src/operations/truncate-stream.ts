@@ -83,7 +83,6 @@ async function startPassing(request: StreamRequest) {
 	};
 }
 
-/** What is made of an output while it passes. */
 interface PassingExcerpt {
 	readonly push: (text: string) => void;
 	/** `leastLimit` is the least limit with which it says that something is left out; `undefined` where it does. */
@@ -143,19 +142,15 @@ export type ShortenedOutput = (
 	readonly failure?: PalimpsestError | undefined;
 };
 
-/** An output to shorten. */
 export interface StreamRequest {
-	/** Its bytes in order. */
 	readonly pieces: AsyncIterable<Buffer>;
 	readonly policy: Policy;
 	readonly limit: StreamLimit;
 	/** How it is shortened where it is held, within a limit that is not `head_tail`; by default as the policy says, or `auto`. */
 	readonly strategy?: TruncationStrategy | undefined;
-	/** What it is then looked through for; by default what the call was after. */
 	readonly focus?: string | undefined;
 	/** Where the whole is kept, up to `mostArchivedBytes`. */
 	readonly archive?: Archive | undefined;
-	/** The call that it answers. */
 	readonly toolCall?: AnsweredCall | undefined;
 	/** How the command ended that put it out; asked once all of it has come. */
 	readonly ending?: (() => Promise<RunEnding>) | undefined;
@@ -299,7 +294,6 @@ export interface AnsweredCall {
 	readonly input: unknown;
 }
 
-/** What an output is to the archive. */
 export function originalOf(toolCall: AnsweredCall | undefined): Omit<Original, "text"> {
 	if (toolCall === undefined) return { kind: "text" };
 	return { kind: "result", toolCallId: toolCall.id, toolName: toolCall.name };

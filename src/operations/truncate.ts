@@ -45,7 +45,6 @@ export interface TruncateReport extends CountingReport {
 	readonly lines: { readonly before: number; readonly kept: number };
 	/** Lines that are kept whole, from 1, each range as `recall_original` takes it: "12-40". */
 	readonly kept_lines: readonly string[];
-	/** Lines of which something is left out. */
 	readonly omitted_lines: readonly string[];
 	readonly omitted_chars: number;
 	/**
@@ -146,7 +145,6 @@ async function largestShown(
 	return least.leastLimit === undefined && sizeShown(least) <= most ? least : undefined;
 }
 
-/** The text cut to the note on what is left out. */
 async function leastCut(cut: Cutter): Promise<CutOutcome> {
 	const silent = await cut({ kind: "tokens", most: 1 });
 	return silent.leastLimit === undefined ? silent : cut({ kind: "tokens", most: silent.leastLimit });
@@ -155,7 +153,6 @@ async function leastCut(cut: Cutter): Promise<CutOutcome> {
 /** What came of one cut, before its whole is kept. */
 interface CutOutcome extends TruncateOutcome {
 	readonly limit: StreamLimit;
-	/** Only where the limit leaves no room to say that something is left out: the least limit that does. */
 	readonly leastLimit?: number | undefined;
 }
 
@@ -244,19 +241,13 @@ function linesReport({ lines, omittedLines }: CutText): Pick<TruncateReport, "li
 	};
 }
 
-/** A text that was cut, and what of it is left. */
 interface CutText {
 	readonly text: string;
 	readonly truncated: boolean;
-	/** The strategy that was used; never `auto`. */
 	readonly strategy: OutputTruncation["strategy"];
-	/** Characters of the original that the text no longer holds. */
 	readonly omittedChars: number;
-	/** The part left out where it is one, as a half-open range of characters. */
 	readonly omitted: CharRange | undefined;
-	/** Only where the limit leaves no room to say that something is left out: the least limit that does. */
 	readonly leastLimit?: number | undefined;
-	/** Lines of which something is left out, in order. */
 	readonly omittedLines: readonly LineSpan[];
 	readonly lines: number;
 }
@@ -268,7 +259,6 @@ async function cutText(what: {
 	readonly cut: Cut;
 	readonly focus?: string | undefined;
 	readonly originals: Originals;
-	/** The reference under which a text is archived. */
 	readonly refOf?: ((text: string) => string) | undefined;
 }): Promise<CutText> {
 	const { text, policy, cut, focus, originals, refOf } = what;

@@ -28,7 +28,6 @@ export function nameOfLimit(
 	return maxChars === undefined ? "truncate.max_chars" : "max_chars";
 }
 
-/** The error for a limit that leaves no room to say that something is left out. */
 export function limitTooSmall(limit: {
 	readonly name: string;
 	readonly given: number;
@@ -41,7 +40,6 @@ export function limitTooSmall(limit: {
 	);
 }
 
-/** How a text is cut. */
 export interface Cut {
 	readonly limit: StreamLimit;
 	readonly strategy: TruncatePolicy["strategy"];
@@ -125,7 +123,6 @@ export function bytesToHold(limit: StreamLimit, { truncate }: Policy): number {
 
 export type ExcerptLimit = Exclude<StreamLimit, { readonly kind: "head_tail" }>;
 
-/** How an excerpt is measured. */
 export interface LimitCheck {
 	readonly unit: "chars" | "tokens";
 	readonly most: number;
@@ -154,7 +151,6 @@ export async function limitCheck(limit: ExcerptLimit, policy: Policy): Promise<L
 	return { unit: "tokens", most, sizeOf: countTokens, countTokens, fits, mostChars: charsOfToken * most };
 }
 
-/** Measures excerpts in characters. */
 export function charsCheck(most: number): LimitCheck {
 	return {
 		unit: "chars",

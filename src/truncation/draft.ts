@@ -12,7 +12,6 @@ export type TruncationBudget =
 	| { readonly unit: "chars"; readonly max: number }
 	| { readonly unit: "tokens"; readonly max: number; readonly countTokens: CountTokens };
 
-/** A text to shorten. */
 export interface TruncateOutputParameters {
 	readonly text: string;
 	readonly budget: TruncationBudget;
@@ -21,13 +20,11 @@ export interface TruncateOutputParameters {
 	readonly focus?: string | undefined;
 	/** Whether what put the text out is known to have failed: then lines that tell of failures get most of the room. */
 	readonly hasFailed?: boolean | undefined;
-	/** The words of notices and marks. */
 	readonly wording: NoticeWordings;
 	/** Where the whole is archived; the notice names it. */
 	readonly ref?: string | undefined;
 	/** Share of the room for the start, of what `head_tail` keeps; 0.5 where not given. */
 	readonly headShare?: number | undefined;
-	/** Leaves escape sequences of terminals where they are. */
 	readonly keepAnsi?: boolean | undefined;
 	/** A library's function that takes escape sequences out of a text. Without one they stay. */
 	readonly stripAnsi?: ((text: string) => string) | undefined;
@@ -56,7 +53,6 @@ export interface OutputTruncation {
 	readonly kept: readonly CharRange[];
 	/** The rest of the original, but for single line ends between lines that are kept. */
 	readonly omitted: readonly CharRange[];
-	/** Lines of which something is left out. */
 	readonly omittedLines: readonly LineSpan[];
 	/** `kept` counts lines of which nothing is left out. */
 	readonly lines: { readonly total: number; readonly kept: number };
@@ -76,7 +72,6 @@ export interface CharRange {
 	readonly end: number;
 }
 
-/** A shortened text. */
 export interface Draft {
 	readonly text: string;
 	/** What of the original stands in it, in order, none touching the next. */
@@ -88,14 +83,12 @@ export interface Draft {
 /** Shortens a text that was looked at once to any number of characters; the draft never has more. */
 export type Shorten = (maxChars: number) => Draft;
 
-/** What stands in the place of what is left out. */
 export interface Marks {
 	readonly wording: NoticeWordings;
 	/** Where the whole is archived; `undefined` where it is not. */
 	readonly ref: string | undefined;
 }
 
-/** Adds a range behind others, joined to the last where it touches it. */
 export function addRange(ranges: CharRange[], start: number, end: number): void {
 	const last = ranges.at(-1);
 	if (end <= start) return;
@@ -103,7 +96,6 @@ export function addRange(ranges: CharRange[], start: number, end: number): void 
 	else ranges.push({ start, end });
 }
 
-/** Tries at a size whose tokens come near the budget. */
 const tries = 9;
 /** Share of the budget from which on a try is near enough. */
 const near = 0.98;
@@ -148,13 +140,10 @@ export function fitBudget(
 	return { text: "", kept: [], notices: [] };
 }
 
-/** What of a text is put together. */
 export interface AssembleParameters {
 	readonly units: Units;
-	/** The units kept, in order. */
 	readonly kept: readonly number[];
 	readonly marks: Marks;
-	/** Which notice stands at the top. */
 	readonly notice: NoticeKind;
 	/** Whether all of `from` to `to` (not included) are like `unit`. */
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
@@ -170,7 +159,6 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 	const parts: string[] = [];
 	let keptLines = 0;
 	let keptChars = 0;
-	/** The last unit that was written or left out. */
 	let before = -1;
 	const mark = (one: string) => {
 		notices.push(one);

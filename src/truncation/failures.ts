@@ -249,9 +249,7 @@ function oddUnits(units: Units): number[] {
 	return first.flatMap((word, unit) => (word !== "" && (counts.get(word) ?? 0) <= 3 ? [unit] : []));
 }
 
-/** Longest value that is read together with its key. */
 const longestWithKey = 80;
-/** Longest line of a string that is read. */
 const longestLine = 1_200;
 
 /** Where in a JSON text failures are told. */
@@ -269,8 +267,7 @@ export interface JsonFailures {
  * a status or an exit code.
  */
 export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }: JsonSpans): JsonFailures {
-	const signOf = failureSign;
-	const isSure = (line: string) => signOf(line) === "sure";
+	const isSure = (line: string) => failureSign(line) === "sure";
 	const lines = new Map<number, CharRange[]>();
 	const leaves: number[] = [];
 	for (let value = 0; value < kind.length; value += 1) {

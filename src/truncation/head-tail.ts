@@ -5,9 +5,7 @@ import { fillTemplate, templateFinder, templatePattern } from "../masking/templa
 export interface HeadTailLimits {
 	/** Characters (UTF-16 code units) up to which a text is left whole. */
 	readonly maxChars: number;
-	/** Characters kept from the start. */
 	readonly headChars: number;
-	/** Characters kept from the end. */
 	readonly tailChars: number;
 	/** Template of the marker in the gap; variables {omitted_chars}, {original_chars} and {ref}. */
 	readonly marker: string;
@@ -16,7 +14,6 @@ export interface HeadTailLimits {
 /** The reference under which the whole of a text is archived; `undefined` where it is not. */
 export type RefOf = (text: string) => string | undefined;
 
-/** A text cut to its head and tail, or left whole. */
 export interface Truncation {
 	readonly text: string;
 	readonly truncated: boolean;
@@ -117,13 +114,10 @@ export function isAlreadyCut(
 	return false;
 }
 
-/** The two ends of a text, and its length. */
 export interface Ends {
-	/** Its first characters. */
 	readonly head: string;
 	/** Its last characters; overlaps with the head where the text is short. */
 	readonly tail: string;
-	/** UTF-16 code units in all. */
 	readonly chars: number;
 }
 

@@ -4,7 +4,6 @@ import type { JsonFailures } from "./failures.ts";
 import { type FocusWords, focusFinder } from "./focus.ts";
 import { type JsonSpans, jsonStringEdge, jsonStringEdgeAfter, valueKinds } from "./json-spans.ts";
 
-/** A JSON text to shorten. */
 interface ShortenJsonParameters {
 	readonly spans: JsonSpans;
 	readonly marks: Marks;

@@ -12,7 +12,6 @@ const longestPiece = 320;
  * progress bar), or a piece of a line over 1 000 characters. Half-open ranges of characters, in order.
  */
 export interface Units {
-	/** UTF-16 code units in all. */
 	readonly chars: number;
 	readonly count: number;
 	readonly start: ArrayLike<number>;
@@ -29,7 +28,6 @@ export interface Units {
 	readonly isContinued: boolean;
 }
 
-/** The units of a text that is held whole. */
 export interface TextUnits extends Units {
 	readonly text: string;
 }
@@ -245,7 +243,6 @@ export const endShares = { head: (maxChars: number) => Math.min(0.4, 0.06 + maxC
 const namedWorth = [0, 0.25, 1, 0.5, 0.25];
 const namedBefore = 2;
 
-/** How the lines of a text are judged. */
 export interface LineJudgement {
 	/** Leaves out the place in the text, as in texts of many equal parts. */
 	readonly isEven?: boolean;

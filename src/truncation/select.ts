@@ -3,7 +3,6 @@ import type { FirstLine } from "./failures.ts";
 import { characterEdge } from "./head-tail.ts";
 import { type Units, unitText } from "./lines.ts";
 
-/** How the units of a text are chosen. */
 interface UnitChoice {
 	readonly units: Units;
 	/** How much each unit is wanted; what is not above 0 is kept only at head and tail or to close a small gap. */
@@ -49,7 +48,6 @@ function hasParts({ count, line }: Units): boolean {
 
 interface Selecting extends UnitChoice {
 	readonly notice: NoticeKind;
-	/** Characters beside the notice. */
 	readonly room: number;
 	readonly gapCost: number;
 	readonly maxChars: number;
@@ -239,15 +237,11 @@ function bareStart(choice: UnitChoice, maxChars: number): Draft {
 
 /** What is chosen from: units in order, each with what it is worth and the characters that it takes. */
 interface RunChoice {
-	/** Indices of the units, in order; those between them are left out. */
 	readonly candidates: readonly number[];
-	/** Units in all. */
 	readonly count: number;
 	readonly worth: (unit: number) => number;
 	readonly cost: (unit: number) => number;
-	/** Whether a unit is kept whatever it is worth. */
 	readonly isForced: (unit: number) => boolean;
-	/** Characters that each gap takes for its mark. */
 	readonly gapCost: number;
 	readonly room: number;
 }

@@ -9,11 +9,9 @@ import { isWritten } from "./shape.ts";
 interface PassedText {
 	readonly units: Units;
 	readonly signs: FailureSigns;
-	/** Its beginning and its end. */
 	readonly some: string;
 }
 
-/** A unit that is held of a text that passes. */
 interface HeldUnit {
 	readonly text: string;
 	readonly start: number;
@@ -26,7 +24,6 @@ interface HeldUnit {
 interface LinePlace {
 	readonly number: number;
 	readonly start: number;
-	/** Known once the line has ended. */
 	end: number;
 }
 
@@ -263,7 +260,6 @@ function keepSome(most: { readonly first: number; readonly unlike: number; reado
 	};
 }
 
-/** How a text that has passed is shortened. */
 export interface ShortenPassedParameters extends Marks {
 	readonly budget: TruncationBudget;
 	/** Share of the start in what is kept of both ends; 0.5 where not given. */
