@@ -60,8 +60,8 @@ export function wordingOf(
 	const { notices } = locales[locale];
 	const before = ending === undefined ? "[" : `[${endingNotice(locale, ending)} `;
 	const stop = locale === "zh" ? "。" : ".";
-	const changed = (notice: string) =>
-		`${before}${notice.slice(1, -1)}${kept === undefined ? "" : stop}${recallNotice(locale, kept)}`;
+	const behind = `${kept === undefined ? "" : stop}${recallNotice(locale, kept)}`;
+	const changed = (notice: string) => `${before}${notice.slice(1, -1)}${behind}`;
 	const [notice, whole, html] = [changed(notices.notice), changed(notices.whole), changed(notices.html)];
 	const short = `${before}${notices.short.slice(1)}`;
 	return {
@@ -115,9 +115,8 @@ export function recallNotice(locale: LocaleName, kept: KeptOutput | undefined): 
 	const { recall, recallPart, recallReceived } = excerptWordings[locale];
 	const { ref, firstBytes, receivedChars, command = "palimpsest" } = kept;
 	if (receivedChars !== undefined) return fillTemplate(recallReceived, { command, ref, received_chars: receivedChars });
-	return firstBytes === undefined
-		? fillTemplate(recall, { command, ref })
-		: fillTemplate(recallPart, { command, ref, kept_bytes: firstBytes });
+	if (firstBytes !== undefined) return fillTemplate(recallPart, { command, ref, kept_bytes: firstBytes });
+	return fillTemplate(recall, { command, ref });
 }
 
 /** How a command ended and when, as a sentence. */

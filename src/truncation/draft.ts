@@ -1,6 +1,7 @@
 import type { CountTokens } from "../conversation/measure.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
+import { countOf } from "./head-tail.ts";
 import type { Units } from "./lines.ts";
 
 /** How a text is shortened; `auto` finds the way by the text's shape and the focus. */
@@ -248,15 +249,13 @@ export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" 
 
 /** Where the lines of a text start, in characters; the end of the text stands behind the last. */
 export function lineStarts(text: string): Uint32Array {
-	let lines = 1;
-	for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
-	const starts = new Uint32Array(lines + 1);
+	const starts = new Uint32Array(countOf(text, "\n") + 2);
 	let line = 1;
 	for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
 		starts[line] = at + 1;
 		line += 1;
 	}
-	starts[lines] = text.length;
+	starts[line] = text.length;
 	return starts;
 }
 

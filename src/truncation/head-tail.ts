@@ -263,3 +263,10 @@ function isHighSurrogate(unit: number): boolean {
 function isLowSurrogate(unit: number): boolean {
 	return unit >= 0xdc00 && unit <= 0xdfff;
 }
+
+/** How often a character stands in a text. */
+export function countOf(text: string, character: string): number {
+	let count = 0;
+	for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count += 1;
+	return count;
+}

@@ -30,13 +30,8 @@ const linesShare = 0.6;
  * those with words of the focus) and a count, long strings are cut, keys are kept as long as they fit. What is kept stands as it stood, white space
  * between values aside. Marks are objects or keys named `_truncated`.
  */
-export function shortenJson({
-	spans,
-	marks,
-	focus,
-	failures,
-	noticeOf,
-}: ShortenJsonParameters): (maxChars: number) => Draft {
+export function shortenJson(parameters: ShortenJsonParameters): (maxChars: number) => Draft {
+	const { spans, marks, focus, failures, noticeOf } = parameters;
 	const { text, kind, start, end, keyStart, keyEnd, next, size } = spans;
 	const { wording } = marks;
 	const markKey = freeKey(text);
@@ -222,10 +217,9 @@ export function shortenJson({
 			const kept = picked.map((index) => entries[index] as Entry & { value: number });
 			const gaps = countGaps(picked, entries.length, isObject);
 			const levels = fillLevel(kept, inner - gaps * (markLength(value) + 1));
-			const separator = isLines ? "\n" : ",";
 			let written = 0;
 			const separate = () => {
-				if (written > 0) parts.push(separator);
+				if (written > 0) parts.push(isLines ? "\n" : ",");
 				written += 1;
 			};
 			const say = (said: string) => {
@@ -276,13 +270,7 @@ export function shortenJson({
 /** Marks that the gaps between picked entries need; an object has one for all of them. */
 function countGaps(picked: readonly number[], count: number, isObject: boolean): number {
 	if (isObject) return picked.length < count ? 1 : 0;
-	let gaps = 0;
-	let before = -1;
-	for (const index of [...picked, count]) {
-		if (index > before + 1) gaps += 1;
-		before = index;
-	}
-	return gaps;
+	return [...picked, count].filter((index, place) => index > (picked[place - 1] ?? -1) + 1).length;
 }
 
 /** A key that stands nowhere in the text. */

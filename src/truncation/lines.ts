@@ -1,6 +1,6 @@
 import { numberIdentifiers } from "../masking/uses.ts";
 import { type FocusWords, focusFinder } from "./focus.ts";
-import { characterEdge } from "./head-tail.ts";
+import { characterEdge, countOf } from "./head-tail.ts";
 
 /** Lines longer than this are cut into pieces, in characters, so that a part of them can be kept. */
 const longestWholeLine = 1_000;
@@ -92,11 +92,7 @@ export function unitText({ slice, start, end }: Units, unit: number): string {
 }
 
 function countUnits(text: string): number {
-	let lines = 1;
-	for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
-	let returns = 0;
-	for (let at = text.indexOf("\r"); at !== -1; at = text.indexOf("\r", at + 1)) returns += 1;
-	return lines + returns + Math.ceil((text.length / longestPiece) * 4);
+	return 1 + countOf(text, "\n") + countOf(text, "\r") + Math.ceil((text.length / longestPiece) * 4);
 }
 
 /** Ends a piece behind white space or punctuation where there is any in its second half. */

@@ -177,34 +177,34 @@ function tagsIn(text: string): number {
 }
 
 function isMinified(text: string, lines: readonly string[]): boolean {
-	const lineCount = lines.length;
-	const isLong = lineCount < 200 && text.length / lineCount > 1_500;
+	if (lines.length >= 200 || text.length / lines.length <= 1_500) return false;
 	const probe = text.slice(0, longestProbe);
 	const marks = probe.match(/[{}();:=,]/g)?.length ?? 0;
 	const blanks = probe.match(/\s/g)?.length ?? 0;
-	return isLong && marks / probe.length > 0.08 && blanks / probe.length < 0.12;
+	return marks / probe.length > 0.08 && blanks / probe.length < 0.12;
 }
 
 /** Whether the lines are rows of as many fields as the first, split by one of the marks. */
 function hasFields(lines: readonly string[], marks: readonly string[]): boolean {
 	if (lines.length < 5) return false;
 	return marks.some((mark) => {
-		const fields = lines.map((line) => line.replace(/"(?:[^"]|"")*(?:"|$)/g, "").split(mark).length);
-		const columns = fields[0] as number;
+		const fieldsIn = (line: string) => line.replace(/"(?:[^"]|"")*(?:"|$)/g, "").split(mark).length;
+		const columns = fieldsIn(lines[0] as string);
+		if (columns < 3 || codeLine.test(lines[0] as string)) return false;
 		// Of a long line the start alone was read.
-		const asMany = lines.filter((line, index) =>
-			line.length < longestRead ? fields[index] === columns : (fields[index] as number) >= 3,
+		const asMany = lines.filter((line) =>
+			line.length < longestRead ? fieldsIn(line) === columns : fieldsIn(line) >= 3,
 		);
-		return columns >= 3 && asMany.length / lines.length > 0.85 && !codeLine.test(lines[0] as string);
+		return asMany.length / lines.length > 0.85;
 	});
 }
 
 /** Whether the lines are columns set apart by blanks under a heading in capitals. */
 function hasColumns(lines: readonly string[]): boolean {
+	if (lines.length < 5 || !/^[A-Z][A-Z0-9 _%#/()-]+$/.test(lines[0] as string)) return false;
 	const cells = lines.map((line) => line.trim().split(/ {2,}|\t/).length);
 	const columns = cells[0] as number;
-	if (lines.length < 5 || columns < 3 || !/^[A-Z][A-Z0-9 _%#/()-]+$/.test(lines[0] as string)) return false;
-	return cells.filter((one) => Math.abs(one - columns) <= 1).length / lines.length > 0.85;
+	return columns >= 3 && cells.filter((one) => Math.abs(one - columns) <= 1).length / lines.length > 0.85;
 }
 
 /** Share of a text that JSON inside it must make up. */
