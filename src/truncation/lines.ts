@@ -98,8 +98,8 @@ function countUnits(text: string): number {
 /** Ends a piece behind white space or punctuation where there is any in its second half. */
 function endOfPiece(text: string, start: number): number {
 	// JSON spells the line ends of an output that it carries.
-	const lineEnd = text.lastIndexOf("\\n", start + longestPiece - 2);
-	if (lineEnd > start + longestPiece / 2) return lineEnd + 2;
+	const lineEnd = text.slice(start, start + longestPiece).lastIndexOf("\\n");
+	if (lineEnd > longestPiece / 2) return start + lineEnd + 2;
 	for (let at = start + longestPiece; at > start + longestPiece / 2; at -= 1) {
 		const unit = text.charCodeAt(at - 1);
 		if ((unit === 32 || unit === 44 || unit === 59 || unit === 125) && text.charCodeAt(at) < 0x300) return at;
