@@ -12,7 +12,7 @@ import {
 } from "./conversation.ts";
 
 /** A conversation to mask. */
-type MaskRequest = Omit<ConversationRequest, "model" | "tools">;
+export type MaskRequest = Omit<ConversationRequest, "model" | "tools">;
 
 /** Report of a masking. */
 export interface MaskReport extends ChangeReport {

@@ -7,13 +7,10 @@ import { truncateOutput } from "../truncation/truncate.ts";
 import { textLibraries } from "./text-libraries.ts";
 import { type LimitCheck, limitTooSmall } from "./truncation-limit.ts";
 
-/** How an output that is held is shortened. */
 export interface HeldShortening {
-	/** By default `auto`. */
 	readonly strategy?: TruncationStrategy | undefined;
 	/** What it is looked through for; by default what the call was after. */
 	readonly focus?: string | undefined;
-	/** Whether escape sequences of terminals stay. */
 	readonly keepAnsi?: boolean | undefined;
 	/** Share of the start in what `head_tail` keeps. */
 	readonly headShare?: number | undefined;
@@ -28,7 +25,6 @@ export function shortenHeld(what: {
 	readonly locale: LocaleName;
 	readonly kept: KeptOutput | undefined;
 	readonly ending: RunEnding | undefined;
-	/** The arguments of the call. */
 	readonly input?: unknown;
 	readonly how?: HeldShortening | undefined;
 	/** How the limit is called: one that is too small to say that something is left out is then refused. */
@@ -51,7 +47,6 @@ export function shortenHeld(what: {
 	return shorter;
 }
 
-/** The budget of a strategy within a limit. */
 export function budgetOf({ unit, most, countTokens }: LimitCheck): TruncationBudget {
 	return unit === "tokens" ? { unit, max: most, countTokens } : { unit, max: most };
 }
@@ -65,8 +60,8 @@ export function wordingOf(
 	const { notices } = locales[locale];
 	const before = ending === undefined ? "[" : `[${endingNotice(locale, ending)} `;
 	const stop = locale === "zh" ? "。" : ".";
-	const changed = (notice: string) =>
-		`${before}${notice.slice(1, -1)}${kept === undefined ? "" : stop}${recallNotice(locale, kept)}`;
+	const behind = `${kept === undefined ? "" : stop}${recallNotice(locale, kept)}`;
+	const changed = (notice: string) => `${before}${notice.slice(1, -1)}${behind}`;
 	const [notice, whole, html] = [changed(notices.notice), changed(notices.whole), changed(notices.html)];
 	const short = `${before}${notices.short.slice(1)}`;
 	return {
@@ -83,17 +78,14 @@ export function wordingOf(
 	};
 }
 
-/** How a command that was run came to its end. */
 export interface RunEnding {
 	/** As a shell tells it: of a command that a signal ended, 128 and the signal's number. */
 	readonly exitCode: number;
-	/** Such as `SIGTERM`. */
 	readonly signal?: string | undefined;
 	/** How long it took, in ms. */
 	readonly durationMs: number;
 }
 
-/** Whether a command is known to have failed. */
 export function hasFailed(ending: RunEnding | undefined): boolean {
 	return ending !== undefined && ending.exitCode !== 0;
 }
@@ -123,9 +115,8 @@ export function recallNotice(locale: LocaleName, kept: KeptOutput | undefined): 
 	const { recall, recallPart, recallReceived } = excerptWordings[locale];
 	const { ref, firstBytes, receivedChars, command = "palimpsest" } = kept;
 	if (receivedChars !== undefined) return fillTemplate(recallReceived, { command, ref, received_chars: receivedChars });
-	return firstBytes === undefined
-		? fillTemplate(recall, { command, ref })
-		: fillTemplate(recallPart, { command, ref, kept_bytes: firstBytes });
+	if (firstBytes !== undefined) return fillTemplate(recallPart, { command, ref, kept_bytes: firstBytes });
+	return fillTemplate(recall, { command, ref });
 }
 
 /** How a command ended and when, as a sentence. */

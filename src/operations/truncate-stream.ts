@@ -25,6 +25,7 @@ import {
 	type LimitCheck,
 	limitCheck,
 	limitTooSmall,
+	logTruncation,
 	type StreamLimit,
 } from "./truncation-limit.ts";
 
@@ -39,7 +40,7 @@ export async function shortenStream(request: StreamRequest): Promise<ShortenedOu
 	const most = bytesToHold(request.limit, request.policy);
 	let held: Buffer[] = [];
 	let heldBytes = 0;
-	let passing: Passing | undefined;
+	let passing: Awaited<ReturnType<typeof startPassing>> | undefined;
 	for await (const bytes of request.pieces) {
 		if (passing !== undefined) {
 			await passing.write(bytes);
@@ -55,13 +56,8 @@ export async function shortenStream(request: StreamRequest): Promise<ShortenedOu
 	return passing === undefined ? shortenWhole({ ...request, bytes: Buffer.concat(held) }) : passing.end();
 }
 
-/** An output that is too long to be held. */
-interface Passing {
-	readonly write: (bytes: Buffer) => Promise<void>;
-	readonly end: () => Promise<ShortenedOutput>;
-}
-
-async function startPassing(request: StreamRequest): Promise<Passing> {
+/** Starts to shorten an output that is too long to be held. */
+async function startPassing(request: StreamRequest) {
 	const { policy, limit, archive, toolCall, ending, command, log, limitName } = request;
 	const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 	const archiving = await archiveStream(archive, originalOf(toolCall));
@@ -73,34 +69,27 @@ async function startPassing(request: StreamRequest): Promise<Passing> {
 		await archiving.write(text);
 	};
 	return {
-		write: (bytes) => take(decoder.decode(bytes, { stream: true })),
-		async end() {
+		write: (bytes: Buffer) => take(decoder.decode(bytes, { stream: true })),
+		async end(): Promise<ShortenedOutput> {
 			await take(decoder.decode());
 			const { kept, failure } = await archiving.end();
 			const { text, leastLimit: least } = passing.end(kept && { ...kept, command }, await ending?.());
 			const given = limit.kind === "head_tail" ? limit.maxChars : limit.most;
 			if (limitName !== undefined && least !== undefined && given < least)
 				throw limitTooSmall({ name: limitName, given, least });
-			log?.({
-				level: "warning",
-				message: `Truncated a text (${chars} → ${text.length} chars)`,
-				data: { event: "truncated", chars_before: chars, chars_after: text.length },
-			});
+			logTruncation(log, chars, text.length);
 			return { kind: "shortened", text, failure };
 		},
 	};
 }
 
-/** What is made of an output while it passes. */
 interface PassingExcerpt {
 	readonly push: (text: string) => void;
-	readonly end: (kept: KeptOutput | undefined, ending: RunEnding | undefined) => PassedExcerpt;
-}
-
-interface PassedExcerpt {
-	readonly text: string;
-	/** The least limit with which it says that something is left out; `undefined` where it does. */
-	readonly leastLimit?: number | undefined;
+	/** `leastLimit` is the least limit with which it says that something is left out; `undefined` where it does. */
+	readonly end: (
+		kept: KeptOutput | undefined,
+		ending: RunEnding | undefined,
+	) => { readonly text: string; readonly leastLimit?: number | undefined };
 }
 
 /** What `truncateText` makes of a text, of any length. */
@@ -153,19 +142,15 @@ export type ShortenedOutput = (
 	readonly failure?: PalimpsestError | undefined;
 };
 
-/** An output to shorten. */
 export interface StreamRequest {
-	/** Its bytes in order. */
 	readonly pieces: AsyncIterable<Buffer>;
 	readonly policy: Policy;
 	readonly limit: StreamLimit;
 	/** How it is shortened where it is held, within a limit that is not `head_tail`; by default as the policy says, or `auto`. */
 	readonly strategy?: TruncationStrategy | undefined;
-	/** What it is then looked through for; by default what the call was after. */
 	readonly focus?: string | undefined;
 	/** Where the whole is kept, up to `mostArchivedBytes`. */
 	readonly archive?: Archive | undefined;
-	/** The call that it answers. */
 	readonly toolCall?: AnsweredCall | undefined;
 	/** How the command ended that put it out; asked once all of it has come. */
 	readonly ending?: (() => Promise<RunEnding>) | undefined;
@@ -182,7 +167,7 @@ export interface StreamRequest {
 }
 
 /** Shortens an output that is held whole. Bytes that are no UTF-8 become U+FFFD where it is cut, and stay where it is not. */
-export async function shortenWhole(request: WholeRequest): Promise<ShortenedOutput> {
+async function shortenWhole(request: WholeRequest): Promise<ShortenedOutput> {
 	try {
 		return await shortenOrRefuse(request);
 	} catch (error) {
@@ -211,11 +196,7 @@ async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> 
 	const how = { strategy, focus, keepAnsi: policy.truncate.keep_ansi, headShare: headShareOf(policy) };
 	const shortened = await shortenText({ text, policy, check, archive, toolCall, ending, command, how, limitName });
 	if (shortened === undefined) return { kind: "whole", bytes };
-	log?.({
-		level: "warning",
-		message: `Truncated a text (${text.length} → ${shortened.length} chars)`,
-		data: { event: "truncated", chars_before: text.length, chars_after: shortened.length },
-	});
+	logTruncation(log, text.length, shortened.length);
 	return { kind: "shortened", text: shortened };
 }
 
@@ -270,22 +251,13 @@ async function keep(
 }
 
 /** Bytes of one output that are archived at most: of a longer one its beginning. */
-export const mostArchivedBytes = 64 * 1024 * 1024;
+const mostArchivedBytes = 64 * 1024 * 1024;
 
-/** Keeps an output as it passes. A failure ends that and is told at the end, so that the output passes all the same. */
-export interface StreamArchiving {
-	readonly write: (piece: string) => Promise<void>;
-	readonly end: () => Promise<{
-		readonly kept?: KeptOutput | undefined;
-		readonly failure?: PalimpsestError | undefined;
-	}>;
-}
-
-/** Begins to keep an output in an archive; without one, keeps nothing. */
-export async function archiveStream(
-	archive: Archive | undefined,
-	original: Omit<Original, "text">,
-): Promise<StreamArchiving> {
+/**
+ * Begins to keep an output in an archive as it passes; without one, keeps nothing. A failure ends that and is told at the
+ * end, so that the output passes all the same.
+ */
+async function archiveStream(archive: Archive | undefined, original: Omit<Original, "text">) {
 	let writer: OriginalWriter | undefined;
 	let failure: PalimpsestError | undefined;
 	const attempt = async <T>(act: () => Promise<T> | undefined): Promise<T | undefined> => {
@@ -302,10 +274,10 @@ export async function archiveStream(
 	};
 	writer = await attempt(() => archive?.putInPieces(original, mostArchivedBytes));
 	return {
-		write: async (piece) => {
+		write: async (piece: string) => {
 			if (writer !== undefined) await attempt(() => writer?.write(piece));
 		},
-		async end() {
+		async end(): Promise<{ readonly kept?: KeptOutput; readonly failure?: PalimpsestError | undefined }> {
 			const written = await attempt(() => writer?.end());
 			if (written === undefined) return { failure };
 			const { ref, bytes, isWhole } = written;
@@ -322,7 +294,6 @@ export interface AnsweredCall {
 	readonly input: unknown;
 }
 
-/** What an output is to the archive. */
 export function originalOf(toolCall: AnsweredCall | undefined): Omit<Original, "text"> {
 	if (toolCall === undefined) return { kind: "text" };
 	return { kind: "result", toolCallId: toolCall.id, toolName: toolCall.name };

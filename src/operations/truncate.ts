@@ -3,7 +3,14 @@ import { scaleTokens } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type Originals, wordings } from "../policy/wordings.ts";
-import { type LineSpan, lineStarts, type OutputTruncation, omittedRanges } from "../truncation/draft.ts";
+import {
+	addRange,
+	type CharRange,
+	type LineSpan,
+	lineStarts,
+	type OutputTruncation,
+	omittedRanges,
+} from "../truncation/draft.ts";
 import { truncateHeadTail } from "../truncation/head-tail.ts";
 import { truncateOutput } from "../truncation/truncate.ts";
 import { type CountingReport, countingReport, tokenMeter } from "./count.ts";
@@ -20,6 +27,7 @@ import {
 	headShareOf,
 	limitCheck,
 	limitTooSmall,
+	logTruncation,
 	nameOfLimit,
 	type StreamLimit,
 } from "./truncation-limit.ts";
@@ -37,7 +45,6 @@ export interface TruncateReport extends CountingReport {
 	readonly lines: { readonly before: number; readonly kept: number };
 	/** Lines that are kept whole, from 1, each range as `recall_original` takes it: "12-40". */
 	readonly kept_lines: readonly string[];
-	/** Lines of which something is left out. */
 	readonly omitted_lines: readonly string[];
 	readonly omitted_chars: number;
 	/**
@@ -49,14 +56,12 @@ export interface TruncateReport extends CountingReport {
 	readonly ref?: string;
 }
 
-/** A text to cut. */
-export interface TruncateRequest extends CutOptions, KeepsOriginals {
+interface TruncateRequest extends CutOptions, KeepsOriginals {
 	readonly text: string;
 	readonly policy: Policy;
 	readonly log?: Log;
 }
 
-/** A text that was cut, and what was done. */
 export interface TruncateOutcome {
 	readonly text: string;
 	readonly report: TruncateReport;
@@ -78,7 +83,7 @@ export async function truncateText(request: TruncateRequest): Promise<TruncateOu
 }
 
 /** All texts in which an outcome is shown, of which a reader sees one or another. */
-export type ShownAs = (outcome: TruncateOutcome) => readonly string[];
+type ShownAs = (outcome: TruncateOutcome) => readonly string[];
 
 /**
  * Cuts one large text so that all that is shown of the outcome stays within a limit in tokens, whichever of its forms a
@@ -140,7 +145,6 @@ async function largestShown(
 	return least.leastLimit === undefined && sizeShown(least) <= most ? least : undefined;
 }
 
-/** The text cut to the note on what is left out. */
 async function leastCut(cut: Cutter): Promise<CutOutcome> {
 	const silent = await cut({ kind: "tokens", most: 1 });
 	return silent.leastLimit === undefined ? silent : cut({ kind: "tokens", most: silent.leastLimit });
@@ -149,7 +153,6 @@ async function leastCut(cut: Cutter): Promise<CutOutcome> {
 /** What came of one cut, before its whole is kept. */
 interface CutOutcome extends TruncateOutcome {
 	readonly limit: StreamLimit;
-	/** Only where the limit leaves no room to say that something is left out: the least limit that does. */
 	readonly leastLimit?: number | undefined;
 }
 
@@ -204,11 +207,7 @@ async function keepWhole(
 	}
 	if (report.truncated) {
 		if (archive) await refusePlaceholders(archive, placeholdersOf(policy)).put([{ kind: "text", text }]);
-		log?.({
-			level: "warning",
-			message: `Truncated a text (${text.length} → ${shorter.length} chars)`,
-			data: { event: "truncated", chars_before: text.length, chars_after: shorter.length },
-		});
+		logTruncation(log, text.length, shorter.length);
 	}
 	return { text: shorter, report };
 }
@@ -237,40 +236,29 @@ function linesReport({ lines, omittedLines }: CutText): Pick<TruncateReport, "li
 	if (next <= lines) kept.push({ from: next, to: lines });
 	return {
 		lines: { before: lines, kept: kept.reduce((sum, { from, to }) => sum + to - from + 1, 0) },
-		kept_lines: kept.map(spelled),
-		omitted_lines: omittedLines.map(spelled),
+		kept_lines: kept.map(({ from, to }) => `${from}-${to}`),
+		omitted_lines: omittedLines.map(({ from, to }) => `${from}-${to}`),
 	};
 }
 
-function spelled({ from, to }: LineSpan): string {
-	return `${from}-${to}`;
-}
-
-/** A text that was cut, and what of it is left. */
-export interface CutText {
+interface CutText {
 	readonly text: string;
 	readonly truncated: boolean;
-	/** The strategy that was used; never `auto`. */
 	readonly strategy: OutputTruncation["strategy"];
-	/** Characters of the original that the text no longer holds. */
 	readonly omittedChars: number;
-	/** The part left out where it is one, as a half-open range of characters. */
-	readonly omitted: { readonly start: number; readonly end: number } | undefined;
-	/** Only where the limit leaves no room to say that something is left out: the least limit that does. */
+	readonly omitted: CharRange | undefined;
 	readonly leastLimit?: number | undefined;
-	/** Lines of which something is left out, in order. */
 	readonly omittedLines: readonly LineSpan[];
 	readonly lines: number;
 }
 
 /** Cuts a text as a call has it; what is within the limit stays as it is. */
-export async function cutText(what: {
+async function cutText(what: {
 	readonly text: string;
 	readonly policy: Policy;
 	readonly cut: Cut;
 	readonly focus?: string | undefined;
 	readonly originals: Originals;
-	/** The reference under which a text is archived. */
 	readonly refOf?: ((text: string) => string) | undefined;
 }): Promise<CutText> {
 	const { text, policy, cut, focus, originals, refOf } = what;
@@ -322,10 +310,8 @@ export async function cutText(what: {
 	};
 }
 
-type Range = NonNullable<CutText["omitted"]>;
-
 /** Where a text differs from what was made of it. */
-function changedRange(text: string, shorter: string): Range {
+function changedRange(text: string, shorter: string): CharRange {
 	const most = Math.min(text.length, shorter.length);
 	let start = 0;
 	while (start < most && text.charCodeAt(start) === shorter.charCodeAt(start)) start += 1;
@@ -334,13 +320,12 @@ function changedRange(text: string, shorter: string): Range {
 	return { start, end: text.length - behind };
 }
 
-function linesOf(text: string, left: Range | undefined): Pick<CutText, "omittedLines" | "lines"> {
+function linesOf(text: string, left: CharRange | undefined): Pick<CutText, "omittedLines" | "lines"> {
 	const starts = lineStarts(text);
 	const lines = text === "" ? 0 : starts.length - 1 - (text.endsWith("\n") ? 1 : 0);
 	if (left === undefined) return { omittedLines: [], lines };
-	const kept = [
-		{ start: 0, end: left.start },
-		{ start: left.end, end: text.length },
-	].filter(({ start, end }) => end > start);
+	const kept: CharRange[] = [];
+	addRange(kept, 0, left.start);
+	addRange(kept, left.end, text.length);
 	return { omittedLines: omittedRanges(text, kept, starts).omittedLines, lines };
 }

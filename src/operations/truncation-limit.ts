@@ -3,6 +3,7 @@ import { PalimpsestError } from "../errors.ts";
 import { requireWholeNumber } from "../policy/errors.ts";
 import { truncationStrategies } from "../policy/names.ts";
 import type { Policy, TruncatePolicy } from "../policy/schema.ts";
+import type { Log } from "./edit-record.ts";
 
 /** What a call may say of how a text is cut, in place of the policy. */
 export interface CutOptions {
@@ -27,7 +28,6 @@ export function nameOfLimit(
 	return maxChars === undefined ? "truncate.max_chars" : "max_chars";
 }
 
-/** The error for a limit that leaves no room to say that something is left out. */
 export function limitTooSmall(limit: {
 	readonly name: string;
 	readonly given: number;
@@ -40,7 +40,6 @@ export function limitTooSmall(limit: {
 	);
 }
 
-/** How a text is cut. */
 export interface Cut {
 	readonly limit: StreamLimit;
 	readonly strategy: TruncatePolicy["strategy"];
@@ -95,6 +94,15 @@ export type StreamLimit =
 	/** The largest excerpt of so many tokens, its notices among them. */
 	| { readonly kind: "tokens"; readonly most: number };
 
+/** Tells that a text was cut, in characters before and after. */
+export function logTruncation(log: Log | undefined, before: number, after: number): void {
+	log?.({
+		level: "warning",
+		message: `Truncated a text (${before} → ${after} chars)`,
+		data: { event: "truncated", chars_before: before, chars_after: after },
+	});
+}
+
 /** Bytes of an output up to which it is held whole, where that decides nothing else. */
 const alwaysHeld = 8 * 1024 * 1024;
 /** Characters of a placeholder or of head, marker and tail, beyond their own numbers. */
@@ -105,25 +113,16 @@ const ofMarkers = 65_536;
  * that only its excerpt is.
  */
 export function bytesToHold(limit: StreamLimit, { truncate }: Policy): number {
-	switch (limit.kind) {
-		// A character is at most three bytes; what was cut already is no longer than head, marker and tail.
-		case "head_tail":
-			return Math.max(
-				alwaysHeld,
-				3 * (Math.max(limit.maxChars, truncate.head_chars + truncate.tail_chars) + ofMarkers),
-			);
-		case "chars":
-			return Math.max(alwaysHeld, 3 * limit.most);
-		// No token is longer than 128 bytes.
-		case "tokens":
-			return Math.max(alwaysHeld, 128 * limit.most);
-	}
+	// No token is longer than 128 bytes, and no character than three.
+	if (limit.kind === "tokens") return Math.max(alwaysHeld, 128 * limit.most);
+	if (limit.kind === "chars") return Math.max(alwaysHeld, 3 * limit.most);
+	// A text that was cut already is no longer than head, marker and tail.
+	const chars = Math.max(limit.maxChars, truncate.head_chars + truncate.tail_chars) + ofMarkers;
+	return Math.max(alwaysHeld, 3 * chars);
 }
 
-/** The limit of an excerpt. */
 export type ExcerptLimit = Exclude<StreamLimit, { readonly kind: "head_tail" }>;
 
-/** How an excerpt is measured. */
 export interface LimitCheck {
 	readonly unit: "chars" | "tokens";
 	readonly most: number;
@@ -152,7 +151,6 @@ export async function limitCheck(limit: ExcerptLimit, policy: Policy): Promise<L
 	return { unit: "tokens", most, sizeOf: countTokens, countTokens, fits, mostChars: charsOfToken * most };
 }
 
-/** Measures excerpts in characters. */
 export function charsCheck(most: number): LimitCheck {
 	return {
 		unit: "chars",

@@ -1,7 +1,7 @@
 import type { CountTokens } from "../conversation/measure.ts";
 import { fillTemplate } from "../masking/template.ts";
 import type { NoticeWordings } from "../policy/wordings.ts";
-import type { HeadTailLimits, RefOf } from "./head-tail.ts";
+import { countOf } from "./head-tail.ts";
 import type { Units } from "./lines.ts";
 
 /** How a text is shortened; `auto` finds the way by the text's shape and the focus. */
@@ -13,7 +13,6 @@ export type TruncationBudget =
 	| { readonly unit: "chars"; readonly max: number }
 	| { readonly unit: "tokens"; readonly max: number; readonly countTokens: CountTokens };
 
-/** A text to shorten. */
 export interface TruncateOutputParameters {
 	readonly text: string;
 	readonly budget: TruncationBudget;
@@ -22,18 +21,11 @@ export interface TruncateOutputParameters {
 	readonly focus?: string | undefined;
 	/** Whether what put the text out is known to have failed: then lines that tell of failures get most of the room. */
 	readonly hasFailed?: boolean | undefined;
-	/** The words of notices and marks. */
 	readonly wording: NoticeWordings;
 	/** Where the whole is archived; the notice names it. */
 	readonly ref?: string | undefined;
 	/** Share of the room for the start, of what `head_tail` keeps; 0.5 where not given. */
 	readonly headShare?: number | undefined;
-	/**
-	 * With `head_tail`, in place of the budget: these numbers and this marker exactly, as `truncateHeadTail` does. Its
-	 * marker can go beyond the limit.
-	 */
-	readonly exact?: { readonly limits: HeadTailLimits; readonly refOf?: RefOf } | undefined;
-	/** Leaves escape sequences of terminals where they are. */
 	readonly keepAnsi?: boolean | undefined;
 	/** A library's function that takes escape sequences out of a text. Without one they stay. */
 	readonly stripAnsi?: ((text: string) => string) | undefined;
@@ -62,7 +54,6 @@ export interface OutputTruncation {
 	readonly kept: readonly CharRange[];
 	/** The rest of the original, but for single line ends between lines that are kept. */
 	readonly omitted: readonly CharRange[];
-	/** Lines of which something is left out. */
 	readonly omittedLines: readonly LineSpan[];
 	/** `kept` counts lines of which nothing is left out. */
 	readonly lines: { readonly total: number; readonly kept: number };
@@ -82,7 +73,6 @@ export interface CharRange {
 	readonly end: number;
 }
 
-/** A shortened text. */
 export interface Draft {
 	readonly text: string;
 	/** What of the original stands in it, in order, none touching the next. */
@@ -94,14 +84,12 @@ export interface Draft {
 /** Shortens a text that was looked at once to any number of characters; the draft never has more. */
 export type Shorten = (maxChars: number) => Draft;
 
-/** What stands in the place of what is left out. */
 export interface Marks {
 	readonly wording: NoticeWordings;
 	/** Where the whole is archived; `undefined` where it is not. */
 	readonly ref: string | undefined;
 }
 
-/** Adds a range behind others, joined to the last where it touches it. */
 export function addRange(ranges: CharRange[], start: number, end: number): void {
 	const last = ranges.at(-1);
 	if (end <= start) return;
@@ -109,7 +97,6 @@ export function addRange(ranges: CharRange[], start: number, end: number): void 
 	else ranges.push({ start, end });
 }
 
-/** Tries at a size whose tokens come near the budget. */
 const tries = 9;
 /** Share of the budget from which on a try is near enough. */
 const near = 0.98;
@@ -154,13 +141,10 @@ export function fitBudget(
 	return { text: "", kept: [], notices: [] };
 }
 
-/** What of a text is put together. */
 export interface AssembleParameters {
 	readonly units: Units;
-	/** The units kept, in order. */
 	readonly kept: readonly number[];
 	readonly marks: Marks;
-	/** Which notice stands at the top. */
 	readonly notice: NoticeKind;
 	/** Whether all of `from` to `to` (not included) are like `unit`. */
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
@@ -176,7 +160,6 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 	const parts: string[] = [];
 	let keptLines = 0;
 	let keptChars = 0;
-	/** The last unit that was written or left out. */
 	let before = -1;
 	const mark = (one: string) => {
 		notices.push(one);
@@ -255,30 +238,24 @@ export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" 
 	const { wording, ref } = marks;
 	const { chars, lines } = units;
 	const most = { omitted_chars: chars, total_chars: chars, omitted_lines: lines, total_lines: lines };
-	const full = ref === undefined ? wording.notice : fillTemplate(wording.archived, { ref });
-	const short = shortNotice(marks);
-	const lengthOf = (template: string, values: Record<string, number>) => fillTemplate(template, values).length + 1;
-	const span = { from: lines, to: lines };
-	const gap = Math.max(lengthOf(wording.gap, span), lengthOf(wording.folded, span));
+	const lengthOf = (template: string) => fillTemplate(template, { ...most, from: lines, to: lines }).length + 1;
 	return {
-		full: lengthOf(full, most),
-		short: lengthOf(short, most),
-		gap,
-		inside: lengthOf(wording.inside, most),
+		full: lengthOf(ref === undefined ? wording.notice : fillTemplate(wording.archived, { ref })),
+		short: lengthOf(shortNotice(marks)),
+		gap: Math.max(lengthOf(wording.gap), lengthOf(wording.folded)),
+		inside: lengthOf(wording.inside),
 	};
 }
 
 /** Where the lines of a text start, in characters; the end of the text stands behind the last. */
 export function lineStarts(text: string): Uint32Array {
-	let lines = 1;
-	for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
-	const starts = new Uint32Array(lines + 1);
+	const starts = new Uint32Array(countOf(text, "\n") + 2);
 	let line = 1;
 	for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) {
 		starts[line] = at + 1;
 		line += 1;
 	}
-	starts[lines] = text.length;
+	starts[line] = text.length;
 	return starts;
 }
 

@@ -1,3 +1,5 @@
+import { indexPatterns } from "./pattern-index.ts";
+
 /** Names of errors as programs spell them: `TypeError`, `java.lang.NullPointerException`, `Foo::BarError`. */
 const errorName = "(?:[\\w$]+(?:\\.|::|\\\\)){0,20}[A-Z][\\w$]{0,80}(?:Error|Exception|Interrupt|Fault)";
 
@@ -6,7 +8,7 @@ const errorName = "(?:[\\w$]+(?:\\.|::|\\\\)){0,20}[A-Z][\\w$]{0,80}(?:Error|Exc
  * which tool ran. Each form looks at one line, without colours and without white space at its end. `^` is the start of the
  * line, or the place behind a time, a level or a source that a logger put before it.
  */
-export const failureForms: readonly RegExp[] = [
+const failureForms: readonly RegExp[] = [
 	// Test runners: pytest, unittest, vitest, jest, mocha, playwright, node, TAP, go, cargo, JUnit, ctest, .NET, PHPUnit, RSpec,
 	// GoogleTest, XCTest, Dart, bats.
 	/^\s*(?:FAIL(?:ED|URES?)?|ERROR)\b(?![:=]?\s*0\b)/,
@@ -138,23 +140,6 @@ export type FailureSign = "sure" | "likely" | "none";
 
 const likely =
 	/\b(?:error|errors|err|fail(?:ed|ure|ures|s|ing)?|fatal|exception|panic|traceback|assert(?:ion)?|invalid|denied|refused|cannot|can't|could not|couldn't|unable to|timed? ?out|conflict|abort(?:ed|ing)?|missing|unexpected|undefined|undeclared|not found|unknown|unauthorized|forbidden|mismatch|corrupt(?:ed)?|crash(?:ed)?|killed|rejected|unreachable|unavailable|unhealthy|died|rolled back|exceeded|expired|already exists|overflow|violat(?:es|ion)|halted|malformed|illegal|not permitted|not allowed|does not exist|doesn't exist|lost|broken|\w+(?:Error|Exception))\b/i;
-/** Every failure form holds one of these words or signs, so that one look passes over most lines. */
-const holdsWord = wordFinder(
-	`err exception interrupt fault fail fatal fata[ pani traceback abort assert denied not undefined unresolved cannot can't
-	could unable killed oom memory bad_alloc directory refused reset busy space open read-only permi reject conflict exit rc=
-	rc: code nonzero non-zero crit severe alert emerg goroutine race sanitizer free smashing corrupt terminat what() unbound
-	syntax parse signal core back-off backoff evicted deadline elifecycle yn0 symbol definition dyld timeout time-out timed wrong
-	bug: oops protection unhandled uncaught manifest toomany *** lua: lua5 .pl .pm .t~line rspec curl: x509 certificate upstream unknown
-	network pipe quota unavailable invalid illegal unrecognized unexpected missing mismatch flag already lost broken died
-	crash rollback rolling unauthorized forbidden requests status state verdict outcome conclusion result "ok" "type" "event"
-	"kind" "success" "succeeded" hresult 0xc 0x8 violat ora- pls- tns- sp2- db2 sql- sqlstate msg e11000 deadlock duplicate
-	exist model level lvl currently undeclared expected mapping overflow null halted report locate credentials signature gzip
-	nan ** == <-- categoryinfo wrongtype noauth no~ eai_ hang`
-		.split(/\s+/)
-		.map((one) => one.replace("~", " ")),
-);
-const holdsSign =
-	/[✗✘×✖✕❌●⨯‼🔴💥]|\d\) |:\d+:\d+: |char:|\b[45]\d\d\b|^(?:[Ee]: |! |\[!|<\d|- ?ERR|[EF]\d{4} |\s*E {2})|\bE[A-Z]{4,11}\b|\bERR_|(?:^| )[EF] |[EF]\/|\[E\]|\bSIG[A-Z]|[EF]: /u;
 /** A test that passed, whatever its name says. */
 const passed =
 	/^\s*(?:✓|✔|√|ok\b|PASS\b|--- (?:PASS|SKIP))|\.\.\. (?:ok|skipped|ignored)\b|\b(?:PASSED|SKIPPED|XFAIL)\b\s*(?:\[|\(|$)|(?<!\bnot)\s(?:ok|OK)\s*(?:\[|\(|$)/;
@@ -175,96 +160,35 @@ const prefix =
 /** A line that says itself that it is of a lesser level, whatever stands behind the level. */
 const lesser = /^[\W\d]{0,40}(?:warn(?:ing)?|info|information|debug|trace|note|notice|verbose|hint)\b/i;
 
-/** The forms that look at the start of a line: with what stands before it taken away, only these can tell more. */
-const anchored = failureForms.filter(({ source }) => /(?:^|[(|])\^/.test(source));
+type PatternKind = "some" | "none" | "form" | "likely";
 
-/** Reads whether a line tells of a failure. */
+/** Made for the first line that is read: it takes several milliseconds. */
+let patternsIn: ReturnType<typeof indexPatterns<PatternKind>> | undefined;
+
+/** Reads whether a line tells of a failure: by a count of failures, by one of the forms, or by a word alone. */
 export function failureSign(line: string): FailureSign {
-	const read = partRead(line);
-	return mayTell(read) ? judge(read) : "none";
-}
-
-/** Most judgements that are remembered, and the longest line of which one is. */
-const [mostJudged, longestJudged] = [2_000, 300];
-
-/**
- * Reads line after line of one text. Lines that differ in numbers alone are judged once: most lines of a log repeat a few
- * forms, and a judgement takes ten times as long as remembering it.
- */
-export function failureReader(): (line: string) => FailureSign {
-	const judged = new Map<string, FailureSign>();
-	return (line) => {
-		const read = partRead(line);
-		if (!mayTell(read)) return "none";
-		if (read.length > longestJudged) return judge(read);
-		const key = read.replace(/\d+/g, kindOfNumber);
-		const known = judged.get(key);
-		if (known !== undefined) return known;
-		const sign = judge(read);
-		if (judged.size >= mostJudged) judged.clear();
-		judged.set(key, sign);
-		return sign;
-	};
-}
-
-/** What forms tell apart in numbers: none at all, a status of HTTP, a level, the count of digits. */
-function kindOfNumber(digits: string): string {
-	if (/^(?:0+|[45]\d\d|[56]0)$/.test(digits)) return digits;
-	return "1".repeat(digits.length);
-}
-
-function partRead(line: string): string {
-	return line.length <= 2 * longestRead ? line : `${line.slice(0, longestRead)} ${line.slice(-longestRead)}`;
-}
-
-function mayTell(read: string): boolean {
-	return holdsWord(read) || holdsSign.test(read);
-}
-
-function judge(read: string): FailureSign {
+	const read = line.length <= 2 * longestRead ? line : `${line.slice(0, longestRead)} ${line.slice(-longestRead)}`;
 	const plain = (read.includes("\u001b") ? read.replace(colours, "") : read).trimEnd();
+	patternsIn ??= indexPatterns([
+		{ pattern: some, value: "some" },
+		{ pattern: none, value: "none" },
+		...failureForms.map((pattern) => ({ pattern, value: "form" as const })),
+		{ pattern: likely, value: "likely" },
+	]);
+	const patterns = patternsIn(plain);
+	const has = (kind: PatternKind) => patterns.some(({ pattern, value }) => value === kind && pattern.test(plain));
 	if (passed.test(plain)) return "none";
-	if (some.test(plain)) return "sure";
-	if (none.test(plain)) return "none";
-	if (failureForms.some((form) => form.test(plain))) return "sure";
+	if (has("some")) return "sure";
+	if (has("none")) return "none";
+	if (has("form")) return "sure";
 	const body = lesser.test(plain) ? plain : plain.replace(prefix, "");
-	if (body.length < plain.length && anchored.some((form) => form.test(body))) return "sure";
-	return likely.test(plain) ? "likely" : "none";
-}
-
-/** Finds whether a text holds any of some words, in capitals or not, in one pass over it. */
-function wordFinder(words: readonly string[]): (text: string) => boolean {
-	const letters = 128;
-	const longest = words.reduce((sum, one) => sum + one.length, 1);
-	/** For each state and letter the state behind it, 0 for none; a word ends where `ends` is 1. */
-	const behind = new Uint16Array(longest * letters);
-	const ends = new Uint8Array(longest);
-	let states = 1;
-	for (const one of words) {
-		let state = 0;
-		for (let at = 0; at < one.length; at += 1) {
-			const place = state * letters + one.charCodeAt(at);
-			if (behind[place] === 0) {
-				behind[place] = states;
-				states += 1;
-			}
-			state = behind[place] as number;
-		}
-		ends[state] = 1;
-	}
-	return (text) => {
-		for (let start = 0; start < text.length; start += 1) {
-			let state = 0;
-			for (let at = start; at < text.length; at += 1) {
-				const unit = text.charCodeAt(at);
-				if (unit >= letters) break;
-				state = behind[state * letters + (unit >= 65 && unit <= 90 ? unit + 32 : unit)] as number;
-				if (state === 0) break;
-				if (ends[state] === 1) return true;
-			}
-		}
-		return false;
-	};
+	// With what stands before the line taken away, only forms that look at its start can tell more.
+	if (
+		body.length < plain.length &&
+		patterns.some(({ pattern, value }) => value === "form" && pattern.source.includes("^") && pattern.test(body))
+	)
+		return "sure";
+	return has("likely") ? "likely" : "none";
 }
 
 /** Whether a line sums up a run: counts of tests, of errors, the time that it took. */

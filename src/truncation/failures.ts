@@ -1,5 +1,5 @@
 import type { CharRange } from "./draft.ts";
-import { type FailureSign, failureReader } from "./failure-signs.ts";
+import { failureSign } from "./failure-signs.ts";
 import { type JsonSpans, valueKinds } from "./json-spans.ts";
 import { type TextUnits, type Units, unitText } from "./lines.ts";
 
@@ -7,7 +7,7 @@ import { type TextUnits, type Units, unitText } from "./lines.ts";
  * Why a line comes first: it tells of a failure by its form; so does it, but it may be code or prose; it stands behind one
  * that does; it holds a word of failure; it is unlike all others.
  */
-export type FirstKind = "failure" | "doubtful" | "behind" | "likely" | "odd";
+type FirstKind = "failure" | "doubtful" | "behind" | "likely" | "odd";
 
 /**
  * A line that is kept before any other: units `from` to `to` (included), of which `match` tells of the failure. `share` is
@@ -57,42 +57,40 @@ export const [byWord, byForm] = [1, 2] as const;
 const aroundPiece = 60;
 
 /** Reads the signs of all units, in time in proportion to the text. */
-export function failureSigns(units: TextUnits, signOf = failureReader()): FailureSigns {
+export function failureSigns(units: TextUnits): FailureSigns {
 	const { text, count, start, end, line } = units;
 	const signs = new Uint8Array(count);
 	for (let unit = 0; unit < count; unit += 1) {
 		const [from, to] = [start[unit] as number, end[unit] as number];
 		if (to - from < 2) continue;
 		const goesOn = line[unit + 1] === line[unit] && isPiece(units, unit + 1);
-		const before = isPiece(units, unit)
+		const isLater = isPiece(units, unit);
+		if (!goesOn && !isLater) {
+			signs[unit] = numberOfSign[failureSign(text.slice(from, to))];
+			continue;
+		}
+		const before = isLater
 			? text
 					.slice(Math.max(0, from - aroundPiece), from)
 					.split("\n")
 					.at(-1)
 			: "";
 		const behind = goesOn ? text.slice(to, to + aroundPiece).split("\n", 1)[0] : "";
-		const read = before + text.slice(from, to) + behind;
-		signs[unit] = numberOf(isPiece(units, unit) || goesOn ? signOfPiece(units, unit, { read, signOf }) : signOf(read));
+		signs[unit] = signOfPiece(before + text.slice(from, to) + behind, isLater);
 	}
 	return signs;
 }
+
+const numberOfSign = { sure: byForm, likely: byWord, none: 0 } as const;
 
 /**
  * The sign of a piece of a long line. An ellipsis keeps it from passing for the start of a line. JSON spells the line ends
  * of an output that it carries, so a text between two of them is read as a line.
  */
-function signOfPiece(
-	units: TextUnits,
-	unit: number,
-	{ read, signOf }: { readonly read: string; readonly signOf: (line: string) => FailureSign },
-): FailureSign {
+function signOfPiece(read: string, isLater: boolean): number {
 	const lines = read.split("\\n");
-	const isTold = lines.length > 2 && lines.slice(1, -1).some((line) => signOf(line) === "sure");
-	return isTold ? "sure" : signOf(isPiece(units, unit) ? `…${read}` : read);
-}
-
-function numberOf(sign: FailureSign): number {
-	return sign === "sure" ? byForm : sign === "likely" ? byWord : 0;
+	if (lines.slice(1, -1).some((line) => failureSign(line) === "sure")) return byForm;
+	return numberOfSign[failureSign(isLater ? `…${read}` : read)];
 }
 
 /** Whether a unit goes on with a line that was cut into pieces. */
@@ -120,7 +118,7 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 	};
 	const isDoubtful = (unit: number) =>
 		source === "written" && (isPiece(units, unit) || ofCode.test(textOf(unit)) || ofProse.test(textOf(unit)));
-	const ordered = orderFailures(distinct(unitsWith(signs, byForm), textOf), { textOf });
+	const ordered = orderFailures(distinct(unitsWith(signs, byForm), textOf), textOf);
 	const failures = ordered.filter((unit) => !isDoubtful(unit));
 	take("failure", failures);
 	take("doubtful", ordered.filter(isDoubtful));
@@ -136,7 +134,7 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 	if (portions.likely[0] > 0) {
 		// A name alone, as in a list of files, tells of nothing.
 		const likely = unitsWith(signs, byWord).filter((unit) => /\S\s+\S/.test(textOf(unit)));
-		take("likely", orderFailures(distinct(likely, textOf), { textOf }));
+		take("likely", orderFailures(distinct(likely, textOf), textOf));
 	}
 	if (portions.odd[0] > 0) take("odd", oddUnits(units));
 	return found;
@@ -187,10 +185,7 @@ const rare = { lines: 2, share: 0.02 };
  * a style of the log, or one failure said again and again. Of both kinds the first and the last lead, and the others follow
  * from both ends.
  */
-export function orderFailures<Line>(
-	lines: readonly Line[],
-	{ textOf }: { readonly textOf: (line: Line) => string },
-): Line[] {
+function orderFailures<Line>(lines: readonly Line[], textOf: (line: Line) => string): Line[] {
 	const step = Math.max(1, Math.floor(lines.length / mostCounted));
 	const counts = new Map<number, number>();
 	let counted = 0;
@@ -254,9 +249,7 @@ function oddUnits(units: Units): number[] {
 	return first.flatMap((word, unit) => (word !== "" && (counts.get(word) ?? 0) <= 3 ? [unit] : []));
 }
 
-/** Longest value that is read together with its key. */
 const longestWithKey = 80;
-/** Longest line of a string that is read. */
 const longestLine = 1_200;
 
 /** Where in a JSON text failures are told. */
@@ -274,8 +267,7 @@ export interface JsonFailures {
  * a status or an exit code.
  */
 export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }: JsonSpans): JsonFailures {
-	const signOf = failureReader();
-	const isSure = (line: string) => signOf(line) === "sure";
+	const isSure = (line: string) => failureSign(line) === "sure";
 	const lines = new Map<number, CharRange[]>();
 	const leaves: number[] = [];
 	for (let value = 0; value < kind.length; value += 1) {
@@ -286,7 +278,7 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 		const key = (keyEnd[value] as number) - (keyStart[value] as number);
 		const withKey = () => `${text.slice(keyStart[value], keyEnd[value])}:${text.slice(from, to)}`;
 		if (found.length > 0) {
-			const told = orderFailures(found, { textOf: ({ said }) => said });
+			const told = orderFailures(found, ({ said }) => said);
 			lines.set(
 				value,
 				told.map(({ range }) => range),
@@ -299,7 +291,7 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 		const [first] = lines.get(leaf) ?? [];
 		return text.slice(first?.start ?? keyStart[leaf], first?.end ?? end[leaf]);
 	};
-	for (const [rank, leaf] of orderFailures(leaves, { textOf: saidBy }).entries()) ranks.set(leaf, rank);
+	for (const [rank, leaf] of orderFailures(leaves, saidBy).entries()) ranks.set(leaf, rank);
 	const bestIn = (value: number): number | undefined => {
 		let best: number | undefined;
 		for (let index = firstFrom(leaves, value); index < leaves.length; index += 1) {

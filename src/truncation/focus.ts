@@ -140,7 +140,7 @@ export function focusWords(focus: string): FocusWords {
 const joint = /[A-Z_\d]|[^ -~]/;
 
 /** The parts that a name is put together from: `maxRetries`, `max_retries`; two by two in scripts without spaces. */
-export function partsOfWord(one: string): string[] {
+function partsOfWord(one: string): string[] {
 	if (!joint.test(one)) return [];
 	if (ideographs.test(one)) {
 		const characters = Array.from(one).slice(0, 200);
@@ -150,12 +150,23 @@ export function partsOfWord(one: string): string[] {
 	return parts.length < 2 ? [] : parts.filter((part) => part.length > 2);
 }
 
-/** The words of a line by which it is found, in lower case, each once. */
-export function wordsOfLine(line: string): Set<string> {
-	const words = new Set<string>();
-	for (const [one] of line.matchAll(notPlain.test(line) ? word : plainWord)) {
-		words.add(one.toLowerCase());
-		for (const part of partsOfWord(one)) words.add(part.toLowerCase());
-	}
-	return words;
+/** Words whose parts are remembered. */
+const mostKnown = 20_000;
+
+/** Finds the words of a focus that a text holds, each once, in order. */
+export function focusFinder(focus: FocusWords): (text: string) => string[] {
+	if (focus.size === 0) return () => [];
+	const known = new Map<string, readonly string[]>();
+	return (text) => {
+		const found = new Set<string>();
+		for (const one of text.match(notPlain.test(text) ? word : plainWord) ?? []) {
+			let held = known.get(one);
+			if (held === undefined) {
+				held = [one, ...partsOfWord(one)].map((part) => part.toLowerCase()).filter((part) => focus.has(part));
+				if (known.size < mostKnown) known.set(one, held);
+			}
+			for (const part of held) found.add(part);
+		}
+		return [...found];
+	};
 }

@@ -5,9 +5,7 @@ import { fillTemplate, templateFinder, templatePattern } from "../masking/templa
 export interface HeadTailLimits {
 	/** Characters (UTF-16 code units) up to which a text is left whole. */
 	readonly maxChars: number;
-	/** Characters kept from the start. */
 	readonly headChars: number;
-	/** Characters kept from the end. */
 	readonly tailChars: number;
 	/** Template of the marker in the gap; variables {omitted_chars}, {original_chars} and {ref}. */
 	readonly marker: string;
@@ -16,7 +14,6 @@ export interface HeadTailLimits {
 /** The reference under which the whole of a text is archived; `undefined` where it is not. */
 export type RefOf = (text: string) => string | undefined;
 
-/** A text cut to its head and tail, or left whole. */
 export interface Truncation {
 	readonly text: string;
 	readonly truncated: boolean;
@@ -58,7 +55,7 @@ export function cutEnds(ends: Ends, { maxChars, headChars, tailChars, marker }: 
 	const fitted = cut(ends, { headChars: headShare, tailChars: kept === 0 ? 0 : room - headShare, marker });
 	if (fitted.text.length <= maxChars) return fitted;
 	// The limit leaves no room for a marker, so the bare head is all that can be kept within it.
-	const end = endOfHead(head, maxChars);
+	const end = splitsPair(head, maxChars) ? maxChars - 1 : maxChars;
 	return {
 		text: head.slice(0, end),
 		truncated: true,
@@ -79,9 +76,11 @@ function cut(
 	{ head, tail, chars }: Ends,
 	{ headChars, tailChars, marker }: Omit<HeadTailLimits, "maxChars">,
 ): Truncation {
-	const end = endOfHead(head, Math.min(headChars, chars));
+	let end = Math.min(headChars, chars);
+	if (splitsPair(head, end)) end -= 1;
 	const before = chars - tail.length;
-	const start = before + startOfTail(tail, Math.max(end, chars - tailChars) - before);
+	let start = Math.max(end, chars - tailChars);
+	if (splitsPair(tail, start - before)) start += 1;
 	return {
 		text: head.slice(0, end) + fillMarker(marker, start - end, chars) + tail.slice(start - before),
 		truncated: true,
@@ -95,18 +94,8 @@ function fillMarker(marker: string, omittedChars: number, originalChars: number)
 	return fillTemplate(marker, { omitted_chars: omittedChars, original_chars: originalChars });
 }
 
-function endOfHead(text: string, end: number): number {
-	return splitsPair(text, end) ? end - 1 : end;
-}
-
-function startOfTail(text: string, start: number): number {
-	return splitsPair(text, start) ? start + 1 : start;
-}
-
 function splitsPair(text: string, index: number): boolean {
-	const before = text.charCodeAt(index - 1);
-	const after = text.charCodeAt(index);
-	return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
+	return isHighSurrogate(text.charCodeAt(index - 1)) && isLowSurrogate(text.charCodeAt(index));
 }
 
 /** Whether `cut` has made the text of a longer one: then a marker stands exactly where head and tail end. */
@@ -125,38 +114,26 @@ export function isAlreadyCut(
 	return false;
 }
 
-/** The two ends of a text, and its length. */
 export interface Ends {
-	/** Its first characters. */
 	readonly head: string;
 	/** Its last characters; overlaps with the head where the text is short. */
 	readonly tail: string;
-	/** UTF-16 code units in all. */
 	readonly chars: number;
-}
-
-/** Takes a text piece by piece. */
-export interface EndsReader {
-	readonly push: (piece: string) => void;
-	readonly ends: () => Ends;
 }
 
 /**
  * Keeps the first and the last characters of a text whose whole is never held: no more than head, twice the tail and one
  * piece are, whatever the length of the text.
  */
-export function readEnds(limits: { readonly headChars: number; readonly tailChars: number }): EndsReader {
+export function readEnds(limits: { readonly headChars: number; readonly tailChars: number }) {
 	const { headChars, tailChars } = limits;
 	let head = "";
 	let recent: string[] = [];
 	let recentChars = 0;
 	let chars = 0;
-	const lastOf = () => {
-		const joined = recent.join("");
-		return tailChars === 0 ? "" : joined.slice(-tailChars);
-	};
+	const lastOf = () => (tailChars === 0 ? "" : recent.join("").slice(-tailChars));
 	return {
-		push(piece) {
+		push(piece: string): void {
 			if (piece === "") return;
 			if (head.length < headChars) head += piece.slice(0, headChars - head.length);
 			recent.push(piece);
@@ -167,12 +144,12 @@ export function readEnds(limits: { readonly headChars: number; readonly tailChar
 			}
 			chars += piece.length;
 		},
-		ends: () => ({ head, tail: lastOf(), chars }),
+		ends: (): Ends => ({ head, tail: lastOf(), chars }),
 	};
 }
 
 /** What the variables of a marker may be. */
-export const markerGrammar = { omitted_chars: countGrammar, original_chars: countGrammar, ref: refGrammar };
+const markerGrammar = { omitted_chars: countGrammar, original_chars: countGrammar, ref: refGrammar };
 
 /** A marker found in a text: what stands before and behind it is head and tail of the text that was cut. */
 export interface FoundMarker {
@@ -206,7 +183,6 @@ export function longestLiteral(template: string): string {
 }
 
 const count = "\\d+";
-
 const grammar = { omitted_lines: count, total_lines: count, omitted_chars: count, total_chars: count, ref: refGrammar };
 
 /** A notice found in a shortened text. */
@@ -249,13 +225,8 @@ const longestCharacter = 80;
 /** Below this code unit every one but CR LF is a character by itself. */
 const firstCombining = 0x300;
 
-let segmenter: Intl.Segmenter | undefined;
-
 /** Made once it is needed: that takes longer than all else in a text of plain characters. */
-function graphemes(): Intl.Segmenter {
-	segmenter ??= new Intl.Segmenter("und", { granularity: "grapheme" });
-	return segmenter;
-}
+let segmenter: Intl.Segmenter | undefined;
 
 /**
  * The last place at or before `end` where a text can be cut without splitting what a reader takes for one character: a
@@ -269,12 +240,12 @@ export function characterEdge(text: string, start: number, end: number): number 
 	const [before, after] = [text.charCodeAt(end - 1), text.charCodeAt(end)];
 	if (before < firstCombining && after < firstCombining) return before === 13 && after === 10 ? end - 1 : end;
 	const from = startOfSearch(text, start, end);
-	const found = graphemes()
-		.segment(text.slice(from, end + longestCharacter))
-		.containing(end - from);
+	segmenter ??= new Intl.Segmenter("und", { granularity: "grapheme" });
+	const found = segmenter.segment(text.slice(from, end + longestCharacter)).containing(end - from);
 	const edge = found ? from + found.index : end;
 	if (edge > start && end - edge <= longestCharacter) return edge;
-	return end - start > 1 && isLowSurrogate(after) && isHighSurrogate(before) ? end - 1 : end - start > 1 ? end : edge;
+	if (end - start <= 1) return edge;
+	return isLowSurrogate(after) && isHighSurrogate(before) ? end - 1 : end;
 }
 
 /** A place before `end` where a character certainly starts: behind the last plain one, or `start`. */
@@ -291,4 +262,11 @@ function isHighSurrogate(unit: number): boolean {
 
 function isLowSurrogate(unit: number): boolean {
 	return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+/** How often a character stands in a text. */
+export function countOf(text: string, character: string): number {
+	let count = 0;
+	for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count += 1;
+	return count;
 }

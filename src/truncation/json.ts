@@ -1,11 +1,10 @@
 import { fillTemplate } from "../masking/template.ts";
 import { addRange, type CharRange, type Draft, type Marks } from "./draft.ts";
 import type { JsonFailures } from "./failures.ts";
-import { type FocusWords, wordsOfLine } from "./focus.ts";
+import { type FocusWords, focusFinder } from "./focus.ts";
 import { type JsonSpans, jsonStringEdge, jsonStringEdgeAfter, valueKinds } from "./json-spans.ts";
 
-/** A JSON text to shorten. */
-export interface ShortenJsonParameters {
+interface ShortenJsonParameters {
 	readonly spans: JsonSpans;
 	readonly marks: Marks;
 	readonly focus: FocusWords;
@@ -31,16 +30,12 @@ const linesShare = 0.6;
  * those with words of the focus) and a count, long strings are cut, keys are kept as long as they fit. What is kept stands as it stood, white space
  * between values aside. Marks are objects or keys named `_truncated`.
  */
-export function shortenJson({
-	spans,
-	marks,
-	focus,
-	failures,
-	noticeOf,
-}: ShortenJsonParameters): (maxChars: number) => Draft {
+export function shortenJson(parameters: ShortenJsonParameters): (maxChars: number) => Draft {
+	const { spans, marks, focus, failures, noticeOf } = parameters;
 	const { text, kind, start, end, keyStart, keyEnd, next, size } = spans;
 	const { wording } = marks;
 	const markKey = freeKey(text);
+	const focusWordsIn = focusFinder(focus);
 	const scores = new Map<number, readonly number[]>();
 	const longestCount = fillTemplate(wording.items, { omitted: size.length, total: size.length }).length;
 	const longestKeys = fillTemplate(wording.keys, { omitted: size.length, total: size.length }).length;
@@ -85,7 +80,7 @@ export function shortenJson({
 	const wordsOf = (value: number) => {
 		const from = keyStart[value] || (start[value] as number);
 		const read = text.slice(from, Math.min(end[value] as number, from + longestRead));
-		return [...wordsOfLine(read)].filter((one) => focus.has(one));
+		return focusWordsIn(read);
 	};
 	/** How much each of some values has to do with the focus: words that stand in few of them count most. */
 	const scoresOf = (parent: number, children: readonly number[]): readonly number[] => {
@@ -222,10 +217,9 @@ export function shortenJson({
 			const kept = picked.map((index) => entries[index] as Entry & { value: number });
 			const gaps = countGaps(picked, entries.length, isObject);
 			const levels = fillLevel(kept, inner - gaps * (markLength(value) + 1));
-			const separator = isLines ? "\n" : ",";
 			let written = 0;
 			const separate = () => {
-				if (written > 0) parts.push(separator);
+				if (written > 0) parts.push(isLines ? "\n" : ",");
 				written += 1;
 			};
 			const say = (said: string) => {
@@ -276,13 +270,7 @@ export function shortenJson({
 /** Marks that the gaps between picked entries need; an object has one for all of them. */
 function countGaps(picked: readonly number[], count: number, isObject: boolean): number {
 	if (isObject) return picked.length < count ? 1 : 0;
-	let gaps = 0;
-	let before = -1;
-	for (const index of [...picked, count]) {
-		if (index > before + 1) gaps += 1;
-		before = index;
-	}
-	return gaps;
+	return [...picked, count].filter((index, place) => index > (picked[place - 1] ?? -1) + 1).length;
 }
 
 /** A key that stands nowhere in the text. */
@@ -299,7 +287,7 @@ function tiny({ kind }: JsonSpans, maxChars: number): Draft {
 }
 
 /** An item of a list or an entry of an object; sizes in characters with its key and its comma. */
-export interface Entry {
+interface Entry {
 	/** Size as it stands. */
 	readonly full: number;
 	/** Size of the least that can stand for it. */
@@ -323,7 +311,7 @@ const failureShare = 0.5;
  * and the last, those that have most to do with the focus, and then from both ends as many as fit, two from the start for each from the end.
  * Answers their indices in order.
  */
-export function pickEntries(given: {
+function pickEntries(given: {
 	readonly entries: readonly Entry[];
 	readonly room: number;
 	/** Size of the mark of a gap. */
@@ -380,7 +368,7 @@ export function pickEntries(given: {
  * each gets at least its least and at most what it takes whole. All together get at most `room`, where their least
  * fits it.
  */
-export function fillLevel(things: readonly Pick<Entry, "full" | "least">[], room: number): number[] {
+function fillLevel(things: readonly Pick<Entry, "full" | "least">[], room: number): number[] {
 	const given = things.map(({ least, full }) => Math.min(least, full));
 	let left = room - given.reduce((sum, one) => sum + one, 0);
 	const order = things.map((_, index) => index).sort((a, b) => (things[a]?.full ?? 0) - (things[b]?.full ?? 0));

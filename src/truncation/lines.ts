@@ -1,6 +1,6 @@
-import { findIdentifiers } from "../masking/identifiers.ts";
-import { type FocusWords, wordsOfLine } from "./focus.ts";
-import { characterEdge } from "./head-tail.ts";
+import { numberIdentifiers } from "../masking/identifiers.ts";
+import { type FocusWords, focusFinder } from "./focus.ts";
+import { characterEdge, countOf } from "./head-tail.ts";
 
 /** Lines longer than this are cut into pieces, in characters, so that a part of them can be kept. */
 const longestWholeLine = 1_000;
@@ -12,7 +12,6 @@ const longestPiece = 320;
  * progress bar), or a piece of a line over 1 000 characters. Half-open ranges of characters, in order.
  */
 export interface Units {
-	/** UTF-16 code units in all. */
 	readonly chars: number;
 	readonly count: number;
 	readonly start: ArrayLike<number>;
@@ -29,7 +28,6 @@ export interface Units {
 	readonly isContinued: boolean;
 }
 
-/** The units of a text that is held whole. */
 export interface TextUnits extends Units {
 	readonly text: string;
 }
@@ -94,18 +92,14 @@ export function unitText({ slice, start, end }: Units, unit: number): string {
 }
 
 function countUnits(text: string): number {
-	let lines = 1;
-	for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines += 1;
-	let returns = 0;
-	for (let at = text.indexOf("\r"); at !== -1; at = text.indexOf("\r", at + 1)) returns += 1;
-	return lines + returns + Math.ceil((text.length / longestPiece) * 4);
+	return 1 + countOf(text, "\n") + countOf(text, "\r") + Math.ceil((text.length / longestPiece) * 4);
 }
 
 /** Ends a piece behind white space or punctuation where there is any in its second half. */
 function endOfPiece(text: string, start: number): number {
 	// JSON spells the line ends of an output that it carries.
-	const lineEnd = text.lastIndexOf("\\n", start + longestPiece - 2);
-	if (lineEnd > start + longestPiece / 2) return lineEnd + 2;
+	const lineEnd = text.slice(start, start + longestPiece).lastIndexOf("\\n");
+	if (lineEnd > longestPiece / 2) return start + lineEnd + 2;
 	for (let at = start + longestPiece; at > start + longestPiece / 2; at -= 1) {
 		const unit = text.charCodeAt(at - 1);
 		if ((unit === 32 || unit === 44 || unit === 59 || unit === 125) && text.charCodeAt(at) < 0x300) return at;
@@ -155,7 +149,9 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 	};
 	const found = new Map<string, number>();
 	const matches: string[][] = [];
-	const seen = new Set<string>();
+	const wordsIn = focusFinder(focus);
+	const identifiers = numberIdentifiers();
+	let numbered = 0;
 	const patterns = new Set<number>();
 	for (let unit = 0; unit < units.count; unit += 1) {
 		if (priority !== undefined && priority[unit] === 0) {
@@ -173,13 +169,11 @@ export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Flo
 		features.indent[unit] = indentOf(line);
 		features.length[unit] = line.trim().length;
 		if (statement.test(line)) features.acts[unit] = 1;
-		for (const { text: name } of findIdentifiers(line)) {
-			if (seen.has(name)) continue;
-			seen.add(name);
-			features.fresh[unit] = (features.fresh[unit] as number) + 1;
-		}
-		if (focus.size === 0) continue;
-		const here = [...wordsOfLine(line)].filter((one) => focus.has(one));
+		// Numbers are given in order.
+		const fresh = identifiers.numbersIn([line]).filter((one) => one >= numbered).length;
+		features.fresh[unit] = fresh;
+		numbered += fresh;
+		const here = wordsIn(line);
 		if (here.length === 0) continue;
 		matches[unit] = here;
 		for (const one of here) found.set(one, (found.get(one) ?? 0) + 1);
@@ -245,7 +239,6 @@ export const endShares = { head: (maxChars: number) => Math.min(0.4, 0.06 + maxC
 const namedWorth = [0, 0.25, 1, 0.5, 0.25];
 const namedBefore = 2;
 
-/** How the lines of a text are judged. */
 export interface LineJudgement {
 	/** Leaves out the place in the text, as in texts of many equal parts. */
 	readonly isEven?: boolean;

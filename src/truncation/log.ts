@@ -3,14 +3,6 @@ import { byForm, type FailureSigns, withoutTimes } from "./failures.ts";
 import type { FocusWords } from "./focus.ts";
 import { lineFeatures, linePattern, scoreLines, type TextUnits, unitText } from "./lines.ts";
 
-/** How much lines of a log are wanted, and which are alike. */
-export interface LogScores {
-	readonly priority: Float32Array;
-	/** Whether the log tells of a failure for sure. */
-	readonly isFailing: boolean;
-	readonly isLike: (unit: number, from: number, to: number) => boolean;
-}
-
 /** What lines are worth; a failure outweighs any number of lines that say nothing. */
 const worth = { summary: 60, newFailure: 100, otherFailure: 60, newLikely: 6, otherLikely: 2, warning: 2, fresh: 0.4 };
 /** What the lines around a failure are worth, nearest first. */
@@ -28,9 +20,10 @@ const mostRemembered = 200_000;
 
 /**
  * Judges the lines of a log: what tells of a failure, the first of its kind most of all, with what stands around it;
- * the lines that sum up; then what stands for the first time. Repeated lines are worth next to nothing.
+ * the lines that sum up; then what stands for the first time. Repeated lines are worth next to nothing. `isFailing` tells
+ * whether the log tells of a failure for sure.
  */
-export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSigns): LogScores {
+export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSigns) {
 	const { text, count, start, end } = units;
 	const priority = new Float32Array(count);
 	const patterns = new Uint32Array(count);
@@ -62,7 +55,7 @@ export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSign
 		} else if (isNew) raise(unit, /\bwarn(?:ing)?\b/i.test(line) ? worth.warning : worth.fresh);
 		if (isSummaryLine(line)) raise(unit, worth.summary);
 	}
-	for (const unit of failures) raiseAround(unit, { units, raise });
+	for (const unit of failures) raiseAround(units, unit, raise);
 	if (focus.size > 0) {
 		const wanted = scoreLines(units, lineFeatures(units, focus, priority));
 		for (let unit = 0; unit < count; unit += 1) {
@@ -79,10 +72,7 @@ export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSign
 	return { priority, isFailing, isLike };
 }
 
-function raiseAround(
-	unit: number,
-	{ units, raise }: { units: TextUnits; raise: (unit: number, to: number) => void },
-): void {
+function raiseAround(units: TextUnits, unit: number, raise: (unit: number, to: number) => void): void {
 	behindFailure.forEach((one, index) => {
 		const behind = unit + 1 + index;
 		if (behind >= units.count) return;

@@ -3,8 +3,7 @@ import type { FirstLine } from "./failures.ts";
 import { characterEdge } from "./head-tail.ts";
 import { type Units, unitText } from "./lines.ts";
 
-/** How the units of a text are chosen. */
-export interface UnitChoice {
+interface UnitChoice {
 	readonly units: Units;
 	/** How much each unit is wanted; what is not above 0 is kept only at head and tail or to close a small gap. */
 	readonly priority: Float32Array;
@@ -49,7 +48,6 @@ function hasParts({ count, line }: Units): boolean {
 
 interface Selecting extends UnitChoice {
 	readonly notice: NoticeKind;
-	/** Characters beside the notice. */
 	readonly room: number;
 	readonly gapCost: number;
 	readonly maxChars: number;
@@ -238,16 +236,12 @@ function bareStart(choice: UnitChoice, maxChars: number): Draft {
 }
 
 /** What is chosen from: units in order, each with what it is worth and the characters that it takes. */
-export interface RunChoice {
-	/** Indices of the units, in order; those between them are left out. */
+interface RunChoice {
 	readonly candidates: readonly number[];
-	/** Units in all. */
 	readonly count: number;
 	readonly worth: (unit: number) => number;
 	readonly cost: (unit: number) => number;
-	/** Whether a unit is kept whatever it is worth. */
 	readonly isForced: (unit: number) => boolean;
-	/** Characters that each gap takes for its mark. */
 	readonly gapCost: number;
 	readonly room: number;
 }
@@ -261,7 +255,7 @@ const [cheapest, dearest] = [1e-7, 1e7];
  * best choice is found exactly in one pass (kept or left out, one after the other), and the price is raised until the
  * choice fits (Lagrangian relaxation; Everett 1963). Answers the units kept, in order.
  */
-export function chooseRuns(choice: RunChoice): number[] {
+function chooseRuns(choice: RunChoice): number[] {
 	const { candidates, room } = choice;
 	const worth = Float64Array.from(candidates, (unit) =>
 		choice.isForced(unit) ? Number.POSITIVE_INFINITY : choice.worth(unit),

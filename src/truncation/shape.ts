@@ -49,9 +49,12 @@ export function detectShape(text: string): Shape {
 	const hunks = lines.filter((line) => /^(?:\s*\d+[→\t:|])?@@ -\d+(?:,\d+)? \+\d+/.test(line)).length;
 	const ofDiff = share((line) => diffLine.test(line));
 	const hasFile = /^(?:\s*\d+[→\t:|])?(?:diff --git |\+\+\+ )/m.test(text.slice(0, longestPreamble));
+	const isPatch = [/^\*\*\* Begin Patch/, /^\*\*\* (?:Add|Update|Delete) File/].every((form) =>
+		lines.some((line) => form.test(line)),
+	);
 	// A shell that shows its commands (`set -x`) writes a plus before each.
 	const isTraced = /^\++ \w/.test(text);
-	if ((hasFile && !isTraced && hunks > 0 && ofDiff > 0.8) || isPatch(lines)) return "diff";
+	if ((hasFile && !isTraced && hunks > 0 && ofDiff > 0.8) || isPatch) return "diff";
 	if (text.length > 3_000 && isMinified(text, lines)) return "minified";
 	if (hasFields(lines, [",", ";", "|"])) return "table";
 	const isNumbered = share((line) => numberedLine.test(line)) > 0.5;
@@ -111,7 +114,6 @@ function jsonShape(text: string): "json" | "json_lines" | undefined {
 	return lines.every((line) => /^\s*[[{]/.test(line.slice(0, 20)) && isJson(line)) ? "json_lines" : undefined;
 }
 
-/** Whether a text is JSON. */
 export function isJson(text: string): boolean {
 	try {
 		JSON.parse(text);
@@ -121,7 +123,6 @@ export function isJson(text: string): boolean {
 	}
 }
 
-/** Lines from the start, the end and places between. */
 function sampleLines(text: string): string[] {
 	const lines: string[] = [];
 	const take = (from: number, most: number) => {
@@ -175,42 +176,35 @@ function tagsIn(text: string): number {
 		: 0;
 }
 
-function isPatch(lines: readonly string[]): boolean {
-	return (
-		lines.some((line) => /^\*\*\* Begin Patch/.test(line)) &&
-		lines.some((line) => /^\*\*\* (?:Add|Update|Delete) File/.test(line))
-	);
-}
-
 function isMinified(text: string, lines: readonly string[]): boolean {
-	const lineCount = lines.length;
-	const isLong = lineCount < 200 && text.length / lineCount > 1_500;
+	if (lines.length >= 200 || text.length / lines.length <= 1_500) return false;
 	const probe = text.slice(0, longestProbe);
 	const marks = probe.match(/[{}();:=,]/g)?.length ?? 0;
 	const blanks = probe.match(/\s/g)?.length ?? 0;
-	return isLong && marks / probe.length > 0.08 && blanks / probe.length < 0.12;
+	return marks / probe.length > 0.08 && blanks / probe.length < 0.12;
 }
 
 /** Whether the lines are rows of as many fields as the first, split by one of the marks. */
 function hasFields(lines: readonly string[], marks: readonly string[]): boolean {
 	if (lines.length < 5) return false;
 	return marks.some((mark) => {
-		const fields = lines.map((line) => line.replace(/"(?:[^"]|"")*(?:"|$)/g, "").split(mark).length);
-		const columns = fields[0] as number;
+		const fieldsIn = (line: string) => line.replace(/"(?:[^"]|"")*(?:"|$)/g, "").split(mark).length;
+		const columns = fieldsIn(lines[0] as string);
+		if (columns < 3 || codeLine.test(lines[0] as string)) return false;
 		// Of a long line the start alone was read.
-		const asMany = lines.filter((line, index) =>
-			line.length < longestRead ? fields[index] === columns : (fields[index] as number) >= 3,
+		const asMany = lines.filter((line) =>
+			line.length < longestRead ? fieldsIn(line) === columns : fieldsIn(line) >= 3,
 		);
-		return columns >= 3 && asMany.length / lines.length > 0.85 && !codeLine.test(lines[0] as string);
+		return asMany.length / lines.length > 0.85;
 	});
 }
 
 /** Whether the lines are columns set apart by blanks under a heading in capitals. */
 function hasColumns(lines: readonly string[]): boolean {
+	if (lines.length < 5 || !/^[A-Z][A-Z0-9 _%#/()-]+$/.test(lines[0] as string)) return false;
 	const cells = lines.map((line) => line.trim().split(/ {2,}|\t/).length);
 	const columns = cells[0] as number;
-	if (lines.length < 5 || columns < 3 || !/^[A-Z][A-Z0-9 _%#/()-]+$/.test(lines[0] as string)) return false;
-	return cells.filter((one) => Math.abs(one - columns) <= 1).length / lines.length > 0.85;
+	return columns >= 3 && cells.filter((one) => Math.abs(one - columns) <= 1).length / lines.length > 0.85;
 }
 
 /** Share of a text that JSON inside it must make up. */
@@ -218,15 +212,11 @@ const leastShare = 0.6;
 /** Lines from the start among which it may begin. */
 const mostLinesBefore = 40;
 
-/** A text around one JSON value. */
-export interface SplitJson {
-	readonly before: string;
-	readonly json: string;
-	readonly behind: string;
-}
-
-/** Finds the JSON object or list that makes up most of a text, such as behind the heading of a command's output. */
-export function splitJson(text: string): SplitJson | undefined {
+/**
+ * Finds the JSON object or list that makes up most of a text, such as behind the heading of a command's output, and the text
+ * before and behind it.
+ */
+export function splitJson(text: string) {
 	const start = startOfJson(text);
 	if (start === -1) return undefined;
 	const close = text[start] === "{" ? "}" : "]";
@@ -254,11 +244,9 @@ function startOfJson(text: string): number {
 
 /** Longest sample that tells what data it is, in characters. */
 const longestSample = 120;
-/** Where in the data it is looked for. */
 const longestSearch = 4_096;
 
-/** What data is described with. */
-export interface DescribeDataParameters {
+interface DescribeDataParameters {
 	readonly marks: Marks;
 	readonly notice: (keptChars: number) => string;
 	/** Shows the lines in it that tell of failures; `undefined` where there are none. */
@@ -275,8 +263,8 @@ export function describeData(
 	{ marks, notice, failures }: DescribeDataParameters,
 ): Shorten {
 	const { wording } = marks;
-	const lines = text.split("\n").length;
-	const said = fillTemplate(wording.data, { kind: wording.kinds[kind], total_chars: text.length, total_lines: lines });
+	const [total_chars, total_lines] = [text.length, text.split("\n").length];
+	const said = fillTemplate(wording.data, { kind: wording.kinds[kind], total_chars, total_lines });
 	const readable = /[\p{L}\p{N}\p{P}\p{S} ]{6,}/u.exec(text.slice(0, longestSearch));
 	return (maxChars): Draft => {
 		if (failures !== undefined) {

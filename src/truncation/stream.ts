@@ -1,26 +1,17 @@
 import { fillTemplate } from "../masking/template.ts";
 import { type Draft, fitBudget, type Marks, shortNotice, type TruncationBudget } from "./draft.ts";
-import { failureReader } from "./failure-signs.ts";
 import { byForm, type FailureSigns, failureSigns, failuresFirst, withoutTimes, wordHashes } from "./failures.ts";
 import { stripEscapes, textUnits, type Units } from "./lines.ts";
 import { selectUnits } from "./select.ts";
 import { isWritten } from "./shape.ts";
 
-/** A text of any length that comes piece by piece, of which only what an excerpt may need is held. */
-export interface PassingText {
-	readonly push: (piece: string) => void;
-	readonly end: () => PassedText;
-}
-
 /** A text that has passed: its units, those that are not held standing for the gaps, and how surely each tells of a failure. */
-export interface PassedText {
+interface PassedText {
 	readonly units: Units;
 	readonly signs: FailureSigns;
-	/** Its beginning and its end. */
 	readonly some: string;
 }
 
-/** A unit that is held of a text that passes. */
 interface HeldUnit {
 	readonly text: string;
 	readonly start: number;
@@ -33,13 +24,7 @@ interface HeldUnit {
 interface LinePlace {
 	readonly number: number;
 	readonly start: number;
-	/** Known once the line has ended. */
 	end: number;
-}
-
-/** A failure, with the pieces of its line and the lines behind it. */
-interface HeldFailure {
-	readonly units: HeldUnit[];
 }
 
 /** Characters that are read at once, and those of a line that goes on that are read again with what follows. */
@@ -58,8 +43,7 @@ const mostRemembered = 20_000;
  * failures as a text that is held, one stretch of lines after the other; the stretches at its start and its end are held,
  * and of the others the failures.
  */
-export function readPassing(mostChars: number, strip?: (text: string) => string): PassingText {
-	const signOf = failureReader();
+export function readPassing(mostChars: number, strip?: (text: string) => string) {
 	const failures = { sure: keepSome(mostSure), likely: keepSome(mostLikely) };
 	const seen = new Set<string>();
 	const head: HeldUnit[] = [];
@@ -74,21 +58,22 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 	let at = 0;
 	let line: LinePlace = { number: 1, start: 0, end: -1 };
 	let isContinued = false;
-	let open: { readonly failure: HeldFailure; readonly number: number } | undefined;
+	/** The last failure, to which the lines behind it are added, and the number of its line. */
+	let open: { readonly failure: HeldUnit[]; readonly number: number } | undefined;
 
 	const hold = (units: readonly HeldUnit[]) => {
 		for (const [index, unit] of units.entries()) {
 			const { number } = unit.line;
 			if (open !== undefined && number > open.number) {
 				if (number > open.number + linesBehind || unit.text.trim() === "") open = undefined;
-				else open.failure.units.push(unit);
+				else open.failure.push(unit);
 			}
 			if (unit.sign === 0) continue;
 			const said = withoutTimes(unit.text);
 			if (seen.has(said)) continue;
 			if (seen.size >= mostRemembered) seen.clear();
 			seen.add(said);
-			const failure = { units: lineAround(units, index) };
+			const failure = lineAround(units, index);
 			failures[unit.sign === byForm ? "sure" : "likely"].keep(failure, unit.text);
 			if (unit.sign === byForm) open = { failure, number };
 		}
@@ -112,7 +97,7 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 	const read = (until: number, { endsLine }: { readonly endsLine: boolean }) => {
 		const text = (endsLine ? rest.slice(0, until) : rest).toWellFormed();
 		const units = textUnits(text, restLead, isContinued);
-		const signs = failureSigns(units, signOf);
+		const signs = failureSigns(units);
 		const held: HeldUnit[] = [];
 		const place = at - restLead;
 		const firstNumber = line.number;
@@ -147,7 +132,7 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 		if (rest.length - restLead > stretch) read(rest.length - readAgain, { endsLine: false });
 	};
 	return {
-		push(piece) {
+		push(piece: string): void {
 			// Stretches of one length, so that the lengths of the pieces make no difference.
 			for (let from = 0; from < piece.length; ) {
 				const to = Math.min(piece.length, from + stretch - raw.length);
@@ -162,12 +147,12 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 				raw = raw.slice(until);
 			}
 		},
-		end() {
+		end(): PassedText {
 			readLines(raw);
 			while (rest.length > restLead) read(rest.length, { endsLine: false });
 			line.end = at;
 			const tail = recent.flatMap(({ units }) => units);
-			const between = [failures.sure, failures.likely].flatMap(({ all }) => all()).flatMap(({ units }) => units);
+			const between = [failures.sure, failures.likely].flatMap(({ all }) => all()).flat();
 			const held = [...new Map([...head, ...between, ...tail].map((unit) => [unit.start, unit])).values()];
 			held.sort((a, b) => a.start - b.start || a.end - b.end);
 			return {
@@ -251,8 +236,8 @@ function gapBetween(before: HeldUnit, behind: HeldUnit): { start: number; end: n
 
 /** Holds the first and the last of more failures than can be held, and those whose words hardly any other has. */
 function keepSome(most: { readonly first: number; readonly unlike: number; readonly last: number }) {
-	const [first, unlike]: [HeldFailure[], HeldFailure[]] = [[], []];
-	let last: HeldFailure[] = [];
+	const [first, unlike]: [HeldUnit[][], HeldUnit[][]] = [[], []];
+	let last: HeldUnit[][] = [];
 	let count = 0;
 	const counts = new Map<number, number>();
 	const isUnlike = (text: string): boolean => {
@@ -263,7 +248,7 @@ function keepSome(most: { readonly first: number; readonly unlike: number; reado
 		return few >= here.length / 2;
 	};
 	return {
-		keep(failure: HeldFailure, text: string): void {
+		keep(failure: HeldUnit[], text: string): void {
 			count += 1;
 			const isOther = isUnlike(text);
 			if (first.length < most.first) first.push(failure);
@@ -271,11 +256,10 @@ function keepSome(most: { readonly first: number; readonly unlike: number; reado
 			else last.push(failure);
 			if (last.length >= 2 * most.last) last = last.slice(-most.last);
 		},
-		all: (): readonly HeldFailure[] => [...first, ...unlike, ...last.slice(-most.last)],
+		all: (): readonly HeldUnit[][] => [...first, ...unlike, ...last.slice(-most.last)],
 	};
 }
 
-/** How a text that has passed is shortened. */
 export interface ShortenPassedParameters extends Marks {
 	readonly budget: TruncationBudget;
 	/** Share of the start in what is kept of both ends; 0.5 where not given. */

@@ -54,9 +54,8 @@ type CutParameters = TruncateParameters & { readonly focus: string | undefined }
 
 function truncateResult(paired: PairedResult, parameters: CutParameters): ReplaceEdit[] {
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
-	const { result, message, call } = paired;
-	const edited = { toolCallId: result.callId, toolName: call?.name };
-	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
+	const { result } = paired;
+	const base = editOf(paired);
 	const edits: ReplaceEdit[] = [];
 	let left = resultCharacters(result);
 	for (const { path, text } of result.texts) {
@@ -85,9 +84,10 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 }
 
 /** A list of nothing but texts cut as one text; `undefined` where it stays, or is no such list. */
-function truncateList({ result, message, call }: PairedResult, parameters: CutParameters): ReplaceEdit | undefined {
+function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceEdit | undefined {
+	const { result } = paired;
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
-	const { whole, texts, callId } = result;
+	const { whole, texts } = result;
 	if (!whole || texts.length < 2 || texts.some(({ text }) => isPlaceholder(text))) return undefined;
 	const text = resultText(result);
 	const cut = cutText(text, parameters);
@@ -95,9 +95,19 @@ function truncateList({ result, message, call }: PairedResult, parameters: CutPa
 	const before = sizeOfResult(result, countTokens);
 	const after = sizeOf(cut, countTokens);
 	if (after.tokens > before.tokens || after.chars >= before.chars) return undefined;
-	const edited = { toolCallId: callId, toolName: call?.name };
-	const base = { kind: "replace", reason: "truncate", message, result: edited } as const;
-	return { ...base, path: whole.path, replacement: whole.write(cut), before, after, ...takeOut(text, archiving) };
+	return {
+		...editOf(paired),
+		path: whole.path,
+		replacement: whole.write(cut),
+		before,
+		after,
+		...takeOut(text, archiving),
+	};
+}
+
+function editOf({ message, result, call }: PairedResult) {
+	const edited = { toolCallId: result.callId, toolName: call?.name };
+	return { kind: "replace", reason: "truncate", message, result: edited } as const;
 }
 
 /** A text over the limit cut to it; `undefined` where it stays. */

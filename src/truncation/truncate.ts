@@ -15,7 +15,6 @@ import {
 } from "./draft.ts";
 import { byForm, type FailureSource, failureSigns, failuresFirst, jsonFailures } from "./failures.ts";
 import { type FocusWords, focusWords } from "./focus.ts";
-import { truncateHeadTail } from "./head-tail.ts";
 import { shortenJson } from "./json.ts";
 import { jsonSpans } from "./json-spans.ts";
 import { endShares, lineFeatures, scoreLines, scoreTable, stripEscapes, textUnits } from "./lines.ts";
@@ -30,19 +29,18 @@ import { describeData, detectShape, isWritten, type Shape, splitJson } from "./s
  * that something is left out wherever the budget has room for the shortest notice. Takes time in proportion to the text.
  */
 export function truncateOutput(parameters: TruncateOutputParameters): OutputTruncation {
-	const { text, budget, strategy, exact, stripAnsi, keepAnsi } = parameters;
-	if (strategy === "head_tail" && exact) return truncateExactly(parameters, exact);
+	const { text, budget, strategy, stripAnsi, keepAnsi } = parameters;
 	const tokens = budget.unit === "tokens" ? budget.countTokens(text) : undefined;
 	if ((tokens ?? text.length) <= budget.max) {
 		const used = strategy === "auto" ? "head_tail" : strategy;
-		return describe({ text, draft: whole(text), strategy: used, tokens, parameters });
+		return describe(whole(text), used, { tokens, parameters });
 	}
 	// A lone surrogate is refused by the APIs that the text goes to; its stand-in takes the same room.
 	const wellFormed = text.toWellFormed();
 	const shown = keepAnsi || !stripAnsi ? wellFormed : stripEscapes(wellFormed, stripAnsi);
 	const told = (draft: Draft, used: OutputTruncation["strategy"]): OutputTruncation => {
 		const least = leastBudgetOf(parameters, used);
-		const described = describe({ text, draft, strategy: used, tokens, parameters });
+		const described = describe(draft, used, { tokens, parameters });
 		return least === undefined ? described : { ...described, leastBudget: least };
 	};
 	if (shown === "") return told(nothing(parameters), "binary");
@@ -52,7 +50,7 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 	const isMarked = fitted.notices.length > 0 || fitted.text === shown;
 	const draft = isMarked ? fitted : (noticeAlone(parameters, used) ?? fitted);
 	const moved = shown === wellFormed ? draft : { ...draft, kept: moveRanges(draft, wellFormed, shown) };
-	if (draft.text === shown) return describe({ text, draft: moved, strategy: used, tokens, parameters });
+	if (draft.text === shown) return describe(moved, used, { tokens, parameters });
 	return told(moved, used);
 }
 
@@ -111,31 +109,12 @@ function moveRanges({ kept }: Draft, before: string, after: string) {
 	return starts[0].length === starts[1].length ? rangesBeforeStripping(kept, ...starts) : [];
 }
 
-function truncateExactly(
-	parameters: TruncateOutputParameters,
-	{ limits, refOf }: NonNullable<TruncateOutputParameters["exact"]>,
+function describe(
+	draft: Draft,
+	strategy: OutputTruncation["strategy"],
+	{ tokens, parameters }: { readonly tokens: number | undefined; readonly parameters: TruncateOutputParameters },
 ): OutputTruncation {
-	const { text } = parameters;
-	const { text: cut, omitted } = truncateHeadTail(text, limits, refOf);
-	if (!omitted) return describe({ text, draft: whole(text), strategy: "head_tail", tokens: undefined, parameters });
-	const kept = [
-		{ start: 0, end: omitted.start },
-		{ start: omitted.end, end: text.length },
-	].filter(({ start, end }) => end > start);
-	const marker = cut.slice(omitted.start, cut.length - (text.length - omitted.end));
-	const draft = { text: cut, kept, notices: marker === "" ? [] : [marker] };
-	return describe({ text, draft, strategy: "head_tail", tokens: undefined, parameters });
-}
-
-function describe(given: {
-	readonly text: string;
-	readonly draft: Draft;
-	readonly strategy: OutputTruncation["strategy"];
-	readonly tokens: number | undefined;
-	readonly parameters: TruncateOutputParameters;
-}): OutputTruncation {
-	const { text, draft, strategy, tokens, parameters } = given;
-	const { budget } = parameters;
+	const { text, budget } = parameters;
 	const starts = lineStarts(text);
 	const { omitted, omittedLines, omittedCount } = omittedRanges(text, draft.kept, starts);
 	const lines = text === "" ? 0 : starts.length - 1 - (text.endsWith("\n") ? 1 : 0);
@@ -156,34 +135,31 @@ function describe(given: {
 	};
 }
 
-type Used = Exclude<TruncationStrategy, "auto">;
-
-/** A way to shorten a text, and what it is called. */
-export interface ChosenStrategy {
-	readonly strategy: Used;
+interface ChosenStrategy {
+	readonly strategy: OutputTruncation["strategy"];
 	readonly shorten: Shorten;
+}
+
+type LineStrategy = "head_tail" | "log" | "diff" | "table" | "focus";
+
+function isLineStrategy(one: TruncationStrategy | Shape): one is LineStrategy {
+	return one === "head_tail" || one === "log" || one === "diff" || one === "table" || one === "focus";
 }
 
 /** What a passing run is shortened to: this share of the room, and at least these characters. */
 const passing = { share: 0.25, atLeast: 1_500 };
 /** Share of the room that the headers of a diff may take, for them to come before its lines. */
 const headersShare = 0.4;
-const dataShapes = ["binary", "base64", "minified"] as const;
 
 /** Chooses how to shorten a text, by the strategy asked for or by its shape, and looks at it once. */
-export function chooseStrategy(text: string, parameters: TruncateOutputParameters): ChosenStrategy {
+function chooseStrategy(text: string, parameters: TruncateOutputParameters): ChosenStrategy {
 	const { strategy, focus = "", wording, ref, headShare = 0.5, htmlToText, hasFailed = false } = parameters;
 	const marks: Marks = { wording, ref };
 	const words = focusWords(focus);
-	const asText = (used: "head_tail" | "log" | "diff" | "table" | "focus"): ChosenStrategy => ({
+	const looksForFailures = strategy !== "head_tail";
+	const asText = (used: LineStrategy): ChosenStrategy => ({
 		strategy: used,
-		shorten: shortenLines(text, used, {
-			marks,
-			words,
-			headShare,
-			hasFailed,
-			looksForFailures: strategy !== "head_tail",
-		}),
+		shorten: shortenLines(text, used, { marks, words, headShare, hasFailed, looksForFailures }),
 	});
 	const asJson = (shape: Shape): ChosenStrategy | undefined => {
 		const split = shape === "json" || shape === "json_lines" ? { before: "", json: text, behind: "" } : splitJson(text);
@@ -194,12 +170,9 @@ export function chooseStrategy(text: string, parameters: TruncateOutputParameter
 		return { strategy: "json", shorten: around(split, shorten, () => plain().shorten) };
 	};
 	const asData = (shape: Shape): ChosenStrategy => {
-		const kind = dataShapes.find((one) => one === shape) ?? "binary";
-		const failures = failuresInData(text, marks);
-		return {
-			strategy: "binary",
-			shorten: describeData(text, kind, { marks, notice: topNotice(text, marks), failures }),
-		};
+		const kind = shape === "base64" || shape === "minified" ? shape : "binary";
+		const [notice, failures] = [topNotice(text, marks), failuresInData(text, marks)];
+		return { strategy: "binary", shorten: describeData(text, kind, { marks, notice, failures }) };
 	};
 	const asHtml = (): ChosenStrategy | undefined => {
 		if (!htmlToText) return undefined;
@@ -217,26 +190,15 @@ export function chooseStrategy(text: string, parameters: TruncateOutputParameter
 		};
 	};
 	const plain = () => asText(words.size > 0 ? "focus" : "head_tail");
-	if (
-		strategy === "head_tail" ||
-		strategy === "log" ||
-		strategy === "diff" ||
-		strategy === "table" ||
-		strategy === "focus"
-	) {
-		return asText(strategy);
-	}
+	if (isLineStrategy(strategy)) return asText(strategy);
 	const shape = detectShape(text);
-	if (strategy === "json") return asJson(shape) ?? plain();
-	if (strategy === "html") return asHtml() ?? plain();
-	if (strategy === "binary") return asData(shape);
-	if (shape === "json" || shape === "json_lines") return asJson(shape) ?? plain();
-	if (shape === "html") return asHtml() ?? plain();
-	if (shape === "binary" || shape === "base64") return asData(shape);
-	// Whoever looks for words in minified code is shown what stands around them.
-	if (shape === "minified")
+	const way = strategy === "auto" ? shape : strategy;
+	if (isLineStrategy(way)) return asText(way);
+	if (way === "html") return asHtml() ?? plain();
+	if (way === "binary" || way === "base64") return asData(shape);
+	// A focus that stands in minified code shows the code around it.
+	if (way === "minified")
 		return asJson(shape) ?? (words.size > 0 && holdsAny(text, words) ? asText("focus") : asData(shape));
-	if (shape === "log" || shape === "diff" || shape === "table") return asText(shape);
 	return asJson(shape) ?? plain();
 }
 
@@ -251,7 +213,7 @@ interface LineParameters {
 
 function shortenLines(
 	text: string,
-	used: "head_tail" | "log" | "diff" | "table" | "focus",
+	used: LineStrategy,
 	{ marks, words, headShare, hasFailed, looksForFailures }: LineParameters,
 ): Shorten {
 	const units = textUnits(text);
@@ -262,13 +224,14 @@ function shortenLines(
 	};
 	const signs = looksForFailures ? failureSigns(units) : new Uint8Array(units.count);
 	const first = looksForFailures ? failuresFirst(units, signs, source()) : [];
+	const common = { units, first, marks };
 	if (used === "head_tail") {
 		const priority = new Float32Array(units.count);
-		return selectUnits({ units, priority, first, headShare, tailShare: 1 - headShare, marks });
+		return selectUnits({ ...common, priority, headShare, tailShare: 1 - headShare });
 	}
 	if (used === "log") {
 		const { priority, isFailing, isLike } = scoreLog(units, words, signs);
-		const select = selectUnits({ units, priority, first, headShare: 0.06, tailShare: 0.12, marks, isLike });
+		const select = selectUnits({ ...common, priority, headShare: 0.06, tailShare: 0.12, isLike });
 		return isFailing || hasFailed
 			? select
 			: (maxChars) => select(Math.min(maxChars, Math.max(passing.atLeast, Math.floor(maxChars * passing.share))));
@@ -279,10 +242,7 @@ function shortenLines(
 		const chars = headerChars(units, marks.wording.gap.length);
 		const ways = (["all", "files", "none"] as const).map((headers) => {
 			const priority = scoreDiff(units, read, headers);
-			return {
-				chars: chars[headers],
-				select: selectUnits({ units, priority, first, headShare: 0.05, tailShare: 0.02, marks }),
-			};
+			return { chars: chars[headers], select: selectUnits({ ...common, priority, headShare: 0.05, tailShare: 0.02 }) };
 		});
 		return (maxChars) => {
 			const way = ways.find((one) => one.chars <= maxChars * headersShare) ?? (ways.at(-1) as (typeof ways)[number]);
@@ -290,16 +250,9 @@ function shortenLines(
 		};
 	}
 	if (used === "table")
-		return selectUnits({
-			units,
-			priority: scoreTable(units, features),
-			first,
-			headShare: 0.25,
-			tailShare: 0.15,
-			marks,
-		});
+		return selectUnits({ ...common, priority: scoreTable(units, features), headShare: 0.25, tailShare: 0.15 });
 	const priority = scoreLines(units, features ?? lineFeatures(units, words));
-	return selectUnits({ units, priority, first, headShare: endShares.head, tailShare: endShares.tail, marks });
+	return selectUnits({ ...common, priority, headShare: endShares.head, tailShare: endShares.tail });
 }
 
 /**
@@ -357,8 +310,10 @@ function shortenConverted(
 	const inner = { ...given, marks: { ...marks, ref: undefined } };
 	const select = shortenLines(converted, words.size > 0 ? "focus" : "head_tail", inner);
 	const { html, htmlArchived } = marks.wording;
-	const values = { total_chars: whole.length, ...(marks.ref === undefined ? {} : { ref: marks.ref }) };
-	const said = fillTemplate(marks.ref === undefined ? html : htmlArchived, values);
+	const said =
+		marks.ref === undefined
+			? fillTemplate(html, { total_chars: whole.length })
+			: fillTemplate(htmlArchived, { total_chars: whole.length, ref: marks.ref });
 	return (maxChars): Draft => {
 		if (said.length + 1 <= maxChars / 3) {
 			const room = maxChars - said.length - 1;
@@ -376,13 +331,8 @@ function shortenConverted(
 function topNotice(text: string, { wording, ref }: Marks): (keptChars: number) => string {
 	const lines = text.split("\n").length;
 	const template = ref === undefined ? wording.whole : wording.wholeArchived;
-	return (keptChars) =>
-		fillTemplate(template, {
-			omitted_chars: text.length - keptChars,
-			total_chars: text.length,
-			total_lines: lines,
-			...(ref === undefined ? {} : { ref }),
-		});
+	const filled = { total_chars: text.length, total_lines: lines, ...(ref === undefined ? {} : { ref }) };
+	return (keptChars) => fillTemplate(template, { ...filled, omitted_chars: text.length - keptChars });
 }
 
 function holdsAny(text: string, words: FocusWords): boolean {
