@@ -1,8 +1,14 @@
 /** Fills the variables of a template, once: a `{variable}` in a value is not filled. A variable without a value stays. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
-	return template.replace(/\{(\w+)\}/g, (variable, name: string) =>
-		Object.hasOwn(values, name) ? String(values[name]) : variable,
-	);
+	// Text and names of variables in turns, text first and last.
+	const pieces = template.split(/\{(\w+)\}/);
+	let filled = pieces[0] as string;
+	for (let index = 1; index < pieces.length; index += 2) {
+		const name = pieces[index] as string;
+		filled += Object.hasOwn(values, name) ? values[name] : `{${name}}`;
+		filled += pieces[index + 1];
+	}
+	return filled;
 }
 
 interface TemplatePattern {
