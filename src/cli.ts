@@ -6,6 +6,7 @@ const parameters = process.argv.slice(2);
 // A host waits for its hooks with every tool call, and for a server with every start: neither loads what the other needs.
 const isAnswered = parameters[0] === "hook" && (await (await import("./commands/hook.ts")).answerHookCall(parameters));
 if (!isAnswered) {
-	const { createProgram, runProgram } = await import("./commands/program.ts");
+	const { createProgram } = await import("./commands/program.ts");
+	const { runProgram } = await import("./commands/run-program.ts");
 	await runProgram(createProgram(), process.argv);
 }

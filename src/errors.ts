@@ -91,7 +91,7 @@ export class PalimpsestError extends Error {
 }
 
 /** A face of the product that spells the arguments of a call in its own way. */
-export type Face = "command" | "library";
+type Face = "command" | "library";
 
 /** Arguments in backquotes, as the tools spell them. */
 const namedArgument =

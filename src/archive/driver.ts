@@ -17,7 +17,7 @@ export interface Entry extends Stored {
 }
 
 /** The number of originals, the bytes of their texts, and the time of the oldest last use. */
-export type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
+type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
 
 /**
  * The place where an archive stores its texts: one namespace of one folder, Redis or memory. A driver knows hashes and

@@ -19,7 +19,7 @@ export interface RedisConnection {
 }
 
 /** Loads the client, which is not installed everywhere. */
-export type LoadClient = () => Promise<typeof import("@redis/client")>;
+type LoadClient = () => Promise<typeof import("@redis/client")>;
 
 /** The times to wait for a connection and for answers do not count the time in which this process computes. */
 export interface RedisAddress {

@@ -1,13 +1,11 @@
-import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { PalimpsestError, spelledFor, withoutControls } from "../errors.ts";
+import { Argument, Command, InvalidArgumentError, Option } from "commander";
+import { withoutControls } from "../errors.ts";
 import { logKinds } from "../mcp/http/logs.ts";
 import { nearestName } from "../policy/errors.ts";
 import { builtInStrategies, truncationStrategies } from "../policy/names.ts";
 import { encodingNames } from "../tokens/encodings.ts";
 import { version } from "../version.ts";
 import type { ArchiveCommand } from "./archive.ts";
-import { complain, say } from "./input-output.ts";
-import { exitCodes } from "./usage.ts";
 
 const examples = `
 Examples:
@@ -378,37 +376,4 @@ function seconds(text: string): number {
 	// A timer for longer than this many seconds fires at once.
 	if (text.trim() !== "" && value >= 0 && value <= 2_000_000) return value;
 	throw new InvalidArgumentError("Expected a number of seconds, 0 or more, up to 2000000.");
-}
-
-/**
- * Runs the command line and sets the exit code: 0 done, 1 refused input (one line on standard error), 2 usage,
- * 3 a conversation that `guard` cannot make fit, 70 a defect of ours.
- */
-export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
-	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
-		// A reader that closes the pipe (`palimpsest … | head`) is no error.
-		if (code === "EPIPE") process.exit();
-		say(`standard output cannot be written: ${code ?? message}`);
-		process.exit(exitCodes.refusedInput);
-	});
-	// A closed standard error loses words for people; the answer still counts, and a server goes on.
-	process.stderr.on("error", () => {});
-	try {
-		await program.parseAsync(argv);
-	} catch (error) {
-		process.exitCode = exitCodeOf(error);
-	}
-}
-
-function exitCodeOf(error: unknown): number {
-	// Commander has printed the error or the help.
-	if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : exitCodes.usage;
-	if (error instanceof PalimpsestError) {
-		say(`[${error.code}] ${spelledFor("command", error)}`);
-		return exitCodes.refusedInput;
-	}
-	// Whoever fixes a defect needs the whole stack.
-	const stack = error instanceof Error ? (error.stack ?? error.message) : String(error);
-	complain(`palimpsest: [internal] ${stack}`);
-	return exitCodes.defect;
 }

@@ -9,7 +9,7 @@ const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
 /** Whether an error says that a file or folder does not exist. */
-export function isAbsent(error: unknown): boolean {
+function isAbsent(error: unknown): boolean {
 	return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 

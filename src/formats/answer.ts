@@ -11,9 +11,9 @@ export interface LastResponse {
 	readonly calls: readonly AnsweredCall[];
 }
 
-export type FinishReason = "length" | "stop" | "tool_calls" | "other";
+type FinishReason = "length" | "stop" | "tool_calls" | "other";
 
-export interface AnsweredCall {
+interface AnsweredCall {
 	readonly id: string | undefined;
 	/** The tool's name, untrusted. */
 	readonly name: string | undefined;
@@ -28,7 +28,7 @@ export interface AnswerReader {
 	readonly read: (response: JsonObject) => LastResponse | undefined;
 }
 
-export interface GivenResponse {
+interface GivenResponse {
 	/** Why the model stopped, in the provider's words. */
 	readonly reason: unknown;
 	/** The parts of the visible text; providers split one text at citations and the like. */

@@ -19,7 +19,7 @@ import { asSent, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
 import { type CountedConversation, type PresetOutcome, presetOutcomes } from "./preset-outcomes.ts";
 
 /** A conversation to report on. */
-export interface ContextReportRequest extends GivenTokens {
+interface ContextReportRequest extends GivenTokens {
 	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
 	readonly conversation: unknown;
 	/** The configuration, over which each preset is laid. */

@@ -134,7 +134,7 @@ async function excerpt(
 }
 
 /** An output within its limit, as it came, or shortened. */
-export type ShortenedOutput = (
+type ShortenedOutput = (
 	| { readonly kind: "whole"; readonly bytes: Buffer }
 	| { readonly kind: "shortened"; readonly text: string }
 ) & {
@@ -142,7 +142,7 @@ export type ShortenedOutput = (
 	readonly failure?: PalimpsestError | undefined;
 };
 
-export interface StreamRequest {
+interface StreamRequest {
 	readonly pieces: AsyncIterable<Buffer>;
 	readonly policy: Policy;
 	readonly limit: StreamLimit;
@@ -294,7 +294,7 @@ export interface AnsweredCall {
 	readonly input: unknown;
 }
 
-export function originalOf(toolCall: AnsweredCall | undefined): Omit<Original, "text"> {
+function originalOf(toolCall: AnsweredCall | undefined): Omit<Original, "text"> {
 	if (toolCall === undefined) return { kind: "text" };
 	return { kind: "result", toolCallId: toolCall.id, toolName: toolCall.name };
 }

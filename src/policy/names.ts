@@ -40,7 +40,7 @@ export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-t
 export type BuiltInStrategy = (typeof builtInStrategies)[number];
 
 /** A parsed name of a strategy; `unusable` for any other text, with the reason in words. */
-export type StrategyName =
+type StrategyName =
 	| { readonly kind: "built_in"; readonly name: BuiltInStrategy }
 	/** `module` is the name of a package, perhaps with a path within it, or a path or `file:` URL. */
 	| { readonly kind: "external"; readonly module: string; readonly exportName: string }

@@ -84,7 +84,7 @@ function shares({ identifiers, lines }: PolicyTotals, what: "inView" | "inDigest
 }
 
 /** A share from 0 to 1 of the strings that assistant messages used; `null` where none was used. */
-export interface RecallShares {
+interface RecallShares {
 	readonly identifiers: number | null;
 	readonly lines: number | null;
 }

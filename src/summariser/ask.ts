@@ -200,7 +200,7 @@ const unfinished: Readonly<Record<string, string>> = {
 };
 
 /** The error for an answer that is no summary, with the thing that it is in words. */
-export type Unusable = (what: string) => SummariserError;
+type Unusable = (what: string) => SummariserError;
 
 /** Refuses an answer whose reason to stop says that it is no summary. */
 export function requireFinished(reason: unknown, unusable: Unusable): void {

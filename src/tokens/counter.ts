@@ -4,24 +4,26 @@ import { endOfBytes } from "./character-classes.ts";
 import type { EncodingName } from "./encodings.ts";
 import { createLongPieceCounter, createPieceMerger } from "./merge.ts";
 import {
-	type AsciiPieces,
-	cl100kPieceEnd,
-	createAsciiPieces,
 	createPieceBytes,
 	createPieceCache,
-	ended,
-	endedEarlier,
 	findLongPiece,
 	hashBytes,
 	hashThreeWords,
 	lastWordMask,
 	longestCachedPiece,
-	noLimit,
-	o200kPieceEnd,
 	type PieceCacheSize,
 	pieceCacheSize,
 	rememberLongPiece,
 	threeWords,
+} from "./piece-cache.ts";
+import {
+	type AsciiPieces,
+	cl100kPieceEnd,
+	createAsciiPieces,
+	ended,
+	endedEarlier,
+	noLimit,
+	o200kPieceEnd,
 	unclear,
 	undecided,
 } from "./pieces.ts";

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createPieceBytes, hashBytes, lastWordMask, type PieceBytes } from "./pieces.ts";
+import { createPieceBytes, hashBytes, lastWordMask, type PieceBytes } from "./piece-cache.ts";
 
 /** The encodings that have a table of their own; o200k_harmony's is o200k_base's. */
 export type TableName = "o200k_base" | "cl100k_base";

@@ -1,7 +1,7 @@
 import { type LineFeatures, scoreLines, type TextUnits, unitText } from "./lines.ts";
 
 /** Which headers of a diff come before its lines: those of files and hunks, of files alone, or none. */
-export type DiffHeaders = "all" | "files" | "none";
+type DiffHeaders = "all" | "files" | "none";
 
 /** What headers are worth beside changed lines, of which the most wanted is worth 1. */
 const worth = { file: 20, hunk: 30, commit: 10, other: 0.05, context: 0.8 };

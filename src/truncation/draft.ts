@@ -141,7 +141,7 @@ export function fitBudget(
 	return { text: "", kept: [], notices: [] };
 }
 
-export interface AssembleParameters {
+interface AssembleParameters {
 	readonly units: Units;
 	readonly kept: readonly number[];
 	readonly marks: Marks;
@@ -260,7 +260,7 @@ export function lineStarts(text: string): Uint32Array {
 }
 
 /** The line, from 0, that a character stands in. */
-export function lineAt(starts: Uint32Array, at: number): number {
+function lineAt(starts: Uint32Array, at: number): number {
 	let [low, high] = [0, starts.length - 2];
 	while (low < high) {
 		const middle = (low + high + 1) >> 1;

@@ -136,7 +136,7 @@ const failureForms: readonly RegExp[] = [
 ];
 
 /** How surely a line tells of a failure: by its form, by a word, or not at all. */
-export type FailureSign = "sure" | "likely" | "none";
+type FailureSign = "sure" | "likely" | "none";
 
 const likely =
 	/\b(?:error|errors|err|fail(?:ed|ure|ures|s|ing)?|fatal|exception|panic|traceback|assert(?:ion)?|invalid|denied|refused|cannot|can't|could not|couldn't|unable to|timed? ?out|conflict|abort(?:ed|ing)?|missing|unexpected|undefined|undeclared|not found|unknown|unauthorized|forbidden|mismatch|corrupt(?:ed)?|crash(?:ed)?|killed|rejected|unreachable|unavailable|unhealthy|died|rolled back|exceeded|expired|already exists|overflow|violat(?:es|ion)|halted|malformed|illegal|not permitted|not allowed|does not exist|doesn't exist|lost|broken|\w+(?:Error|Exception))\b/i;

@@ -3,7 +3,7 @@ import { locateCallArguments, type PairedResult } from "../conversation/turns.ts
 import { findIdentifiers } from "../masking/identifiers.ts";
 
 /** What is known of a call: what whoever made it was after. */
-export interface CallPurpose {
+interface CallPurpose {
 	/** Its arguments: a value, its JSON, or the text of a call that takes free text. */
 	readonly input: unknown;
 	/** What the assistant said last before it. */

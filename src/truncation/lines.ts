@@ -239,7 +239,7 @@ export const endShares = { head: (maxChars: number) => Math.min(0.4, 0.06 + maxC
 const namedWorth = [0, 0.25, 1, 0.5, 0.25];
 const namedBefore = 2;
 
-export interface LineJudgement {
+interface LineJudgement {
 	/** Leaves out the place in the text, as in texts of many equal parts. */
 	readonly isEven?: boolean;
 	readonly weights?: LineWeights;

@@ -1,5 +1,5 @@
 /** A regular expression without the flag `g`, and the value to answer for it. */
-export interface IndexedPattern<Value> {
+interface IndexedPattern<Value> {
 	readonly pattern: RegExp;
 	readonly value: Value;
 }

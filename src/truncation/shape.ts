@@ -114,7 +114,7 @@ function jsonShape(text: string): "json" | "json_lines" | undefined {
 	return lines.every((line) => /^\s*[[{]/.test(line.slice(0, 20)) && isJson(line)) ? "json_lines" : undefined;
 }
 
-export function isJson(text: string): boolean {
+function isJson(text: string): boolean {
 	try {
 		JSON.parse(text);
 		return true;

@@ -2,7 +2,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { createCounter, createCountMemo, loadCounter, readEncoding } from "../../src/tokens/counter.ts";
-import { createPieceCache, findLongPiece, pieceCacheSize, rememberLongPiece } from "../../src/tokens/pieces.ts";
+import { createPieceCache, findLongPiece, pieceCacheSize, rememberLongPiece } from "../../src/tokens/piece-cache.ts";
 import { createDraw, randomText } from "./random-text.ts";
 import { encodingNames, reference, tableNames } from "./reference.ts";
 import { viewOf } from "./trained-table.ts";

@@ -1,4 +1,4 @@
-import { createPieceBytes } from "../../src/tokens/pieces.ts";
+import { createPieceBytes } from "../../src/tokens/piece-cache.ts";
 import { createTokenTable, type TokenTable } from "../../src/tokens/table.ts";
 import { type Draw, pick } from "./random-text.ts";
 
