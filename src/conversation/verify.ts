@@ -35,10 +35,7 @@ export interface Violation {
 	readonly detail: string;
 }
 
-interface ReadDocument {
-	readonly document: unknown;
-	readonly transcript: Transcript;
-}
+type ReadDocument = { readonly document: unknown; readonly transcript: Transcript };
 
 interface VerifyParameters {
 	readonly plan: Plan;
@@ -53,10 +50,7 @@ interface VerifyParameters {
 	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
 }
 
-/**
- * Checks a written document against the promises, whoever planned its edits: this engine, a summary or an external
- * strategy. Returns nothing where every promise holds.
- */
+/** Checks a written document against the promises, whoever planned its edits; returns nothing if every promise holds. */
 export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
 	const violations: Violation[] = [];
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
