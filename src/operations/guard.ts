@@ -89,8 +89,8 @@ export function guardConversation(request: GuardRequest): Promise<Outcome<GuardR
 async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const { log, lastResponse, largeFrom } = request;
 	const inputTokens = checkGivenTokens(request);
+	const opened = await openConversation(request);
 	const { policy, window, budget } = await openBudget(request);
-	const opened = await openConversation({ ...request, policy });
 	const { source, transcript, meter } = opened;
 	const followUp = followUpOf(lastResponse, { source, policy, meter });
 	// The appended messages take their place within the budget first.
