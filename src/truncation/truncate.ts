@@ -39,7 +39,7 @@ export function truncateOutput(parameters: TruncateOutputParameters): OutputTrun
 	const wellFormed = text.toWellFormed();
 	const shown = keepAnsi || !stripAnsi ? wellFormed : stripEscapes(wellFormed, stripAnsi);
 	const told = (draft: Draft, used: OutputTruncation["strategy"]): OutputTruncation => {
-		const least = leastBudgetOf(parameters, used);
+		const least = leastBudgetOf(parameters, used, shown);
 		const described = describe(draft, used, { tokens, parameters });
 		return least === undefined ? described : { ...described, leastBudget: least };
 	};
@@ -92,14 +92,19 @@ function sizeOf(text: string, budget: TruncateOutputParameters["budget"]): numbe
 	return budget.unit === "chars" ? text.length : budget.countTokens(text);
 }
 
-/** The least budget with which a text that was cut says so; `undefined` where the budget is no smaller than that. */
+/**
+ * The least budget with which a text that was cut says so, or with which all of it is shown, escape sequences aside;
+ * `undefined` where the budget is no smaller than that.
+ */
 function leastBudgetOf(
 	parameters: TruncateOutputParameters,
 	strategy: OutputTruncation["strategy"],
+	shown: string,
 ): number | undefined {
 	const { text, budget } = parameters;
 	const shortest = shortestNotice(parameters, strategy).forms.at(-1) as string;
-	const whole = sizeOf(text, budget);
+	const isShorter = shown !== "" && shown.length < text.length;
+	const whole = Math.min(sizeOf(text, budget), isShorter ? sizeOf(shown, budget) : Number.POSITIVE_INFINITY);
 	const least = shortest.length < text.length ? Math.min(whole, sizeOf(shortest, budget)) : whole;
 	return budget.max < least ? least : undefined;
 }

@@ -10,7 +10,7 @@ import { commandsOf, pages } from "./markdown.ts";
 
 /** Commands that are not run here, and why. */
 const elsewhere: readonly (readonly [pattern: RegExp, reason: string])[] = [
-	[/^(?:npm ci\b|npm test$|npm run (?:lint|typecheck|demo|conformance)\b|\.ci\/run)/, "CI runs them"],
+	[/^(?:npm ci\b|npm test$|npm run (?:test:all|lint|typecheck|demo|conformance)\b|\.ci\/run)/, "CI runs them"],
 	[/^npm run (?:bench|load)\b/, "minutes of work"],
 	[/^npx vitest run /, "part of the tests"],
 	[/^npm install prom-client$/, "changes an installation"],

@@ -145,6 +145,14 @@ describe("a limit that leaves no room for a marker", () => {
 		}
 	});
 
+	it("is the length without colours where that fits, and nothing less", async () => {
+		const coloured = "\n\n\n\n\u001b[31mred\u001b[0m";
+		const cut = (maxChars: number) => truncate(coloured, { maxChars, strategy: "table" });
+		await expect(cut(0)).rejects.toThrow(/smallest that works here is 7; got 0/);
+		expect((await cut(7)).text).toBe("\n\n\n\nred");
+		await expect(cut(6)).rejects.toThrow(/smallest that works here is 7; got 6/);
+	});
+
 	it("is called by the name under which it was given", async () => {
 		const small = policyOf({ locale: "en", truncate: { max_chars: 9 } });
 		await expect(truncateText({ text: names, policy: small })).rejects.toThrow(/`truncate\.max_chars`.* got 9\./);
