@@ -26,6 +26,6 @@ describe.each(tableNames)("the %s counter on random Unicode", (name) => {
 		}
 		expect(seen.compared).toBe(texts);
 		expect(seen.asked).toBeGreaterThan(texts / 2);
-		for (const times of Object.values(seen)) expect(times).toBeGreaterThan(1000);
+		for (const times of Object.values(seen)) expect(times).toBeGreaterThan(texts / 50);
 	});
 });
