@@ -58,7 +58,7 @@ export function createTokenBudget(options: {
 		return best !== "" && take(best) ? best : "";
 	};
 
-	/** The texts put together, or the part of them that fits when they are counted as a whole. */
+	/** All texts joined, cut to the budget when counted as a whole. */
 	const fitWhole = (text: string): string =>
 		countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text);
 	return { take, takeSome, fitWhole };

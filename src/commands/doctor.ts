@@ -92,7 +92,12 @@ async function checkArchive(options: ArchiveCommandOptions, policy: Policy): Pro
 			await archive.clear();
 			const found = `${archive.location}: written and read`;
 			if (text === probe.text) return { name, state: "ok", found };
-			return { name, state: "failed", found, advice: "What was read is not what was written: look at the disk." };
+			return {
+				name,
+				state: "failed",
+				found,
+				advice: "The archive returned another text than the one that was written: check the disk.",
+			};
 		} finally {
 			await archive.close();
 		}

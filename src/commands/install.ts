@@ -71,7 +71,7 @@ export async function changeFiles(what: {
 		else {
 			show(`${shownName(file)}\n${lineDifference(before, after)}`);
 			const backup = dryRun ? undefined : await carryOutChange(file, change);
-			const kept = backup === undefined ? "" : `; what the file was: ${backup}`;
+			const kept = backup === undefined ? "" : `; the old file is ${backup}`;
 			if (dryRun) say("nothing was written (--dry-run)");
 			else say(`${done}${files.length > 1 ? ` in ${file}` : ""}${kept}`);
 		}

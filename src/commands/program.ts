@@ -19,7 +19,7 @@ Examples:
   npm test 2>&1 | palimpsest truncate                   keep head and tail of a long output
   palimpsest run --max-tokens 2000 -- npm test          run a command, show what matters of its output
   git diff | palimpsest count - --model gpt-4o          how many tokens a text has
-  palimpsest recall ku193re960gi257do532 --tail 40      read what a placeholder stands for
+  palimpsest recall ku193re960gi257do532 --tail 40      read the original behind a placeholder
   palimpsest restore masked.json                        put every original back
   palimpsest report session.jsonl                       what fills the context window, and what to do about it
   palimpsest replay ~/.claude/projects                  what each policy would have cost and lost there
@@ -147,9 +147,7 @@ function addConversationCommands(program: Command): void {
 		.addOption(new Option("--strategy <name>", "how, if not as the policy says").choices(builtInStrategies))
 		.option("--force", "also while the window has room");
 	withWindow(compact)
-		.addOption(
-			new Option("--request", "print what a summary is to be written from, and ask no model").conflicts("summary"),
-		)
+		.addOption(new Option("--request", "print the prompt for a summary, and ask no model").conflicts("summary"))
 		.option("--summary <file>", "put in this summary")
 		.option("--summary-token <token>", "the token of the request that it answers")
 		.action(async (file, options) => (await import("./compact.ts")).compact(file, options));
@@ -229,7 +227,7 @@ function addArchiveReaders(program: Command): void {
 		.action(async (file, options) => (await import("./count.ts")).count(file, options));
 
 	const partOptions = ["lines", "chars", "grep", "context", "head", "tail", "maxTokens"];
-	addArchiving(program, "recall [ref]", "Print what a placeholder stands for, or a part of it.")
+	addArchiving(program, "recall [ref]", "Print the original behind a placeholder, or a part of it.")
 		.option("--tool-call-id <id>", "what was kept of this call, in place of REF")
 		.option("--lines <range>", "such as 120-180")
 		.option("--chars <range>", "such as 8000-12000")
@@ -306,7 +304,7 @@ function addArchiveCommands(program: Command): void {
 			(await import("./archive.ts")).runOnArchive(name, options),
 		);
 	command("stats", "Print where it is and what it holds.");
-	command("sweep", "Throw away what the retention says, now.");
+	command("sweep", "Delete now what the retention no longer keeps.");
 	command("export", "Print every original as a line of JSON.");
 	command("clear", "Throw away all of it.").requiredOption("--yes", "say that this is meant");
 }

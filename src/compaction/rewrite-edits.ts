@@ -143,7 +143,7 @@ function rewriteEdits(matched: Matched) {
 	const takeOut = (position: number): Pick<RemoveEdit, "path" | "message" | "before" | "unsent"> => {
 		const held = messagesAt[position] ?? [];
 		const [message = -1] = held;
-		// A message of several values is counted with the first of them that is removed.
+		// If a message has several values, count it with the first one removed.
 		let before = noSize;
 		for (const index of held) {
 			if (counted.has(index)) continue;

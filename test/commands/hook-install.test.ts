@@ -61,7 +61,7 @@ describe("an installation for Claude Code", () => {
 		expect(added.join("\n")).toContain(command("claude-code"));
 		for (const line of commented.split("\n")) expect(after).toContain(line.replace(/^ {12}\}$/, ""));
 		expect(text.split("\n").filter((line) => line.startsWith("+ ")).length).toBeGreaterThan(5);
-		expect(lines).toEqual([`palimpsest: installed; what the file was: ${settings}.before-palimpsest`]);
+		expect(lines).toEqual([`palimpsest: installed; the old file is ${settings}.before-palimpsest`]);
 		expect(await readFile(`${settings}.before-palimpsest`, "utf8")).toBe(commented);
 		expect((await stat(settings)).mode & 0o777).toBe(0o644);
 	});

@@ -35,7 +35,7 @@ describe("palimpsest install", () => {
 			},
 		});
 		expect(await readFile(`${file}.before-palimpsest`, "utf8")).toBe(commented);
-		expect(lines.join("\n")).toMatch(/what the file was: .*\n.*Start a new session/);
+		expect(lines.join("\n")).toMatch(/the old file is .*\n.*Start a new session/);
 		expect((await run("install", "claude-code", "--project")).lines.join()).toContain("nothing to change");
 		await run("uninstall", "claude-code", "--project");
 		expect(await readFile(file, "utf8")).toBe(commented);
@@ -48,7 +48,7 @@ describe("palimpsest install", () => {
 		await run("install", "claude-code", "--project");
 		const installed = await readFile(file, "utf8");
 		const uninstalled = await run("uninstall", "claude-code", "--project");
-		expect(uninstalled.lines.join()).toContain(`what the file was: ${file}.before-palimpsest-2`);
+		expect(uninstalled.lines.join()).toContain(`the old file is ${file}.before-palimpsest-2`);
 		for (let times = 0; times < 2; times += 1) {
 			await run("install", "claude-code", "--project");
 			await run("uninstall", "claude-code", "--project");

@@ -137,7 +137,7 @@ function render(messages: readonly unknown[], given: Partial<RenderRangeParamete
 	return renderRange({ transcript, messages: all, budget: 10_000, countTokens, marker, ...given });
 }
 
-const callOfRenderRange = (id: string, name: string, args: string) => ({
+const functionCall = (id: string, name: string, args: string) => ({
 	id,
 	type: "function",
 	function: { name, arguments: args },
@@ -152,7 +152,7 @@ describe("renderRange", () => {
 			{
 				role: "assistant",
 				content: "Looking.",
-				tool_calls: [callOfRenderRange("a", "ls", '{"path":"src"}'), callOfRenderRange("b", "pwd", "{}")],
+				tool_calls: [functionCall("a", "ls", '{"path":"src"}'), functionCall("b", "pwd", "{}")],
 			},
 			{ role: "tool", tool_call_id: "a", content: "main.ts" },
 			{ role: "tool", tool_call_id: "b", content: "/home" },
@@ -199,7 +199,7 @@ describe("renderRange", () => {
 	it("shortens results to head and tail before anything else", () => {
 		const { text, shortened } = render([
 			{ role: "user", content: "x".repeat(5000) },
-			{ role: "assistant", content: null, tool_calls: [callOfRenderRange("a", "cat", "{}")] },
+			{ role: "assistant", content: null, tool_calls: [functionCall("a", "cat", "{}")] },
 			{ role: "tool", tool_call_id: "a", content: longOutput },
 		]);
 		expect(shortened).toBe(1);

@@ -29,7 +29,7 @@ const session = [
 
 const hidden = record("user", "3", "2", [{ type: "tool_result", tool_use_id: "a", content: "hidden" }]);
 
-const shapeOfRewriteEdits = (made: ReturnType<typeof rewrite>) =>
+const placesOfEdits = (made: ReturnType<typeof rewrite>) =>
 	planOf(made).plan.map((edit) => `${edit.kind} ${jsonPointer(edit.path)} (${edit.message})`);
 
 const relinked = (made: ReturnType<typeof rewrite>) =>
@@ -41,7 +41,7 @@ describe("records of a session", () => {
 	it("that are written anew under their id stay in their place, and what follows them stays tied", () => {
 		const made = rewrite(session, (history) => history.map((one, index) => (index === 2 ? hidden : one)));
 		expect(made.source.format.name).toBe("claude-code");
-		expect(shapeOfRewriteEdits(made)).toEqual(["replace /2 (2)"]);
+		expect(placesOfEdits(made)).toEqual(["replace /2 (2)"]);
 		expect(relinked(made)).toEqual([]);
 		expect(made.violations).toEqual([]);
 		expect(planOf(made).plan[0]?.after.tokens).toBeLessThan(20);
@@ -51,7 +51,7 @@ describe("records of a session", () => {
 		const late = record("user", "5", "x", "on, then");
 		const fresh = record("user", "x", "1", "what came before");
 		const made = rewrite(session, (history) => [history[0], fresh, late]);
-		expect(shapeOfRewriteEdits(made)).toEqual([
+		expect(placesOfEdits(made)).toEqual([
 			"insert /1 (1)",
 			"remove /1 (1)",
 			"remove /2 (2)",
@@ -67,7 +67,7 @@ describe("records of a session", () => {
 	it("that were moved are no forerunners", () => {
 		const early = record("user", "5", null, "on!");
 		const made = rewrite(session, (history) => [early, history[0], history[3]]);
-		expect(shapeOfRewriteEdits(made)).toEqual(["insert /0 (0)", "remove /1 (1)", "remove /2 (2)", "remove /4 (4)"]);
+		expect(placesOfEdits(made)).toEqual(["insert /0 (0)", "remove /1 (1)", "remove /2 (2)", "remove /4 (4)"]);
 		expect(relinked(made)).toEqual(["/3/parentUuid 1"]);
 	});
 });

@@ -101,9 +101,9 @@ describe("startDraft", () => {
 	});
 });
 
-const sizeOfPlanTotals = (tokens: number) => ({ chars: 4 * tokens, tokens });
+const sizeOfTokens = (tokens: number) => ({ chars: 4 * tokens, tokens });
 
-const base = { path: [0], before: sizeOfPlanTotals(10), after: sizeOfPlanTotals(2) };
+const base = { path: [0], before: sizeOfTokens(10), after: sizeOfTokens(2) };
 
 const replace = (message: number, reason: EditReason, rest: object = {}): Edit => {
 	return { ...base, kind: "replace", reason, message, replacement: "", ...rest };
@@ -143,7 +143,7 @@ describe("totalsOf", () => {
 	it("counts a message that several edits drop or sum up once", () => {
 		const totals = totalsOf([
 			remove(1, "drop"),
-			remove(1, "drop", { before: sizeOfPlanTotals(0), after: sizeOfPlanTotals(0) }),
+			remove(1, "drop", { before: sizeOfTokens(0), after: sizeOfTokens(0) }),
 			remove(2, "drop"),
 			replace(5, "summary"),
 			remove(6, "summary"),
@@ -167,7 +167,7 @@ describe("totalsOf", () => {
 				message: 9,
 				inserts: "message",
 				value: {},
-				before: sizeOfPlanTotals(0),
+				before: sizeOfTokens(0),
 			},
 		]);
 		expect(totals.saved).toMatchObject({ chars: 56, tokens: 14 });

@@ -20,11 +20,11 @@ const transcript = transcriptFrom({
 	messages: openaiMessages(user("Go."), toolTurn("a", outputOf("a")), toolTurn("b", parts), user("Well?")),
 });
 
-const measurementOfReport = measure(transcript, { countTokens: roughCount, messageOverhead: 4 });
+const measured = measure(transcript, { countTokens: roughCount, messageOverhead: 4 });
 
 describe("reportOf", () => {
 	it("an empty plan changes nothing", () => {
-		const report = reportOf(transcript, measurementOfReport, []);
+		const report = reportOf(transcript, measured, []);
 		const characters = outputOf("a").length + 1_700;
 		expect(report).toMatchObject({
 			format: "openai-chat",
@@ -34,7 +34,7 @@ describe("reportOf", () => {
 			tool_results: 2,
 			tool_chars: { before: characters, after: characters },
 		});
-		expect(report.tokens.before).toBe(measurementOfReport.total.tokens);
+		expect(report.tokens.before).toBe(measured.total.tokens);
 		expect(report.tokens.after).toBe(report.tokens.before);
 		expect(report.chars.after).toBe(report.chars.before);
 	});
@@ -42,7 +42,7 @@ describe("reportOf", () => {
 	it("counts a result of which two texts were cut once", () => {
 		const limits = { maxChars: 100, headChars: 10, tailChars: 10, marker: "<cut>" };
 		const plan = planTruncate({ transcript, limits, countTokens: roughCount });
-		const report = reportOf(transcript, measurementOfReport, plan);
+		const report = reportOf(transcript, measured, plan);
 		expect(plan).toHaveLength(3);
 		expect(report).toMatchObject({ changed: true, truncated_tool_results: 2, tool_chars: { after: 75 } });
 		expect(report.chars.before - report.chars.after).toBe(report.tool_chars.before - 75);
@@ -53,10 +53,10 @@ describe("reportOf", () => {
 		const { edits: plan } = planDrop({
 			transcript,
 			policy: guard,
-			measurement: measurementOfReport,
+			measurement: measured,
 			fits: () => false,
 		});
-		const report = reportOf(transcript, measurementOfReport, plan);
+		const report = reportOf(transcript, measured, plan);
 		expect(report).toMatchObject({
 			dropped_messages: 5,
 			messages: { before: 6, after: 1 },

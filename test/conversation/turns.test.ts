@@ -115,10 +115,10 @@ describe("groupMessages", () => {
 	});
 });
 
-const callingOfPairing = (...ids: (string | undefined)[]) =>
+const withCalls = (...ids: (string | undefined)[]) =>
 	messageOf({ calls: ids.map((id, index) => ({ id, name: `${id}-${index}` })) });
 
-const answeringOfPairing = (...ids: (string | undefined)[]) =>
+const withResults = (...ids: (string | undefined)[]) =>
 	messageOf({ role: "tool", results: ids.map((id) => resultOf(id)) });
 
 const callers = (...messages: readonly Message[]) =>
@@ -126,22 +126,14 @@ const callers = (...messages: readonly Message[]) =>
 
 describe("pairResults", () => {
 	it("pairs each result with the call of its id, in order of appearance", () => {
-		expect(callers(callingOfPairing("a", "b"), answeringOfPairing("b"), answeringOfPairing("a"))).toEqual([
+		expect(callers(withCalls("a", "b"), withResults("b"), withResults("a"))).toEqual([
 			[1, 0],
 			[2, 0],
 		]);
 	});
 
 	it("an id that is used again belongs to the nearest preceding message", () => {
-		expect(
-			callers(
-				callingOfPairing("a"),
-				answeringOfPairing("a"),
-				callingOfPairing("a"),
-				answeringOfPairing("a"),
-				answeringOfPairing("a"),
-			),
-		).toEqual([
+		expect(callers(withCalls("a"), withResults("a"), withCalls("a"), withResults("a"), withResults("a"))).toEqual([
 			[1, 0],
 			[3, 2],
 			[4, 2],
@@ -149,29 +141,23 @@ describe("pairResults", () => {
 	});
 
 	it("never pairs with a later call", () => {
-		expect(callers(answeringOfPairing("a"), callingOfPairing("a"))).toEqual([[0, undefined]]);
+		expect(callers(withResults("a"), withCalls("a"))).toEqual([[0, undefined]]);
 	});
 
 	it("leaves orphans and results without an id unpaired", () => {
-		expect(callers(callingOfPairing("a", undefined), answeringOfPairing("ghost", undefined))).toEqual([
+		expect(callers(withCalls("a", undefined), withResults("ghost", undefined))).toEqual([
 			[1, undefined],
 			[1, undefined],
 		]);
 	});
 
 	it("gives the call itself, the right one of parallel ones", () => {
-		const [paired] = pairResults(transcriptOf(callingOfPairing("a", "b"), answeringOfPairing("b")));
+		const [paired] = pairResults(transcriptOf(withCalls("a", "b"), withResults("b")));
 		expect(paired?.call).toEqual({ id: "b", name: "b-1" });
 	});
 
 	it("treats ids such as `__proto__` as any other", () => {
-		expect(
-			callers(
-				answeringOfPairing("__proto__"),
-				callingOfPairing("__proto__", "constructor"),
-				answeringOfPairing("__proto__"),
-			),
-		).toEqual([
+		expect(callers(withResults("__proto__"), withCalls("__proto__", "constructor"), withResults("__proto__"))).toEqual([
 			[0, undefined],
 			[2, 1],
 		]);
@@ -180,12 +166,12 @@ describe("pairResults", () => {
 
 describe("toolTurns", () => {
 	it("are the assistant messages with at least one call that has an id", () => {
-		const userCall = { ...callingOfPairing("u"), role: "user" as const };
+		const userCall = { ...withCalls("u"), role: "user" as const };
 		const transcript = transcriptOf(
-			callingOfPairing("a"),
-			answeringOfPairing("a"),
-			callingOfPairing(undefined),
-			callingOfPairing(undefined, "b"),
+			withCalls("a"),
+			withResults("a"),
+			withCalls(undefined),
+			withCalls(undefined, "b"),
 			messageOf(),
 			userCall,
 		);

@@ -324,7 +324,7 @@ const chat = (reason: string, ...calls: unknown[]) => ({
 	choices: [{ finish_reason: reason, message: { content: null, tool_calls: calls } }],
 });
 
-const callOfWholeArguments = (written: unknown, name: unknown = "ls") => ({
+const callWithArguments = (written: unknown, name: unknown = "ls") => ({
 	id: "a",
 	function: { name, arguments: written },
 });
@@ -336,29 +336,23 @@ const use = (input: unknown) => ({ type: "tool_use", id: "a", name: "ls", input 
 describe("a call of Chat Completions", () => {
 	it("is usable where its arguments are a JSON object, cut or not", () => {
 		for (const reason of ["length", "tool_calls"]) {
-			expect(usable(chat(reason, callOfWholeArguments('{"path":"."}'), callOfWholeArguments("{}")))).toEqual([
-				true,
-				true,
-			]);
+			expect(usable(chat(reason, callWithArguments('{"path":"."}'), callWithArguments("{}")))).toEqual([true, true]);
 			for (const written of ['{"path":".', "[1]", "7", '"x"', "null", "x", "{} {}", 7, [1], true]) {
-				expect(usable(chat(reason, callOfWholeArguments(written)))).toEqual([false]);
+				expect(usable(chat(reason, callWithArguments(written)))).toEqual([false]);
 			}
 		}
 	});
 
 	it("may have no arguments, but not where the cut may have come before them", () => {
 		for (const nothing of ["", " ", null, undefined, {}]) {
-			expect(usable(chat("tool_calls", callOfWholeArguments(nothing)))).toEqual([true]);
-			expect(usable(chat("length", callOfWholeArguments(nothing), callOfWholeArguments(nothing)))).toEqual([
-				true,
-				false,
-			]);
+			expect(usable(chat("tool_calls", callWithArguments(nothing)))).toEqual([true]);
+			expect(usable(chat("length", callWithArguments(nothing), callWithArguments(nothing)))).toEqual([true, false]);
 		}
 	});
 
 	it("is not usable without a name", () => {
 		for (const name of ["", null, 7])
-			expect(usable(chat("tool_calls", callOfWholeArguments("{}", name)))).toEqual([false]);
+			expect(usable(chat("tool_calls", callWithArguments("{}", name)))).toEqual([false]);
 		expect(usable(chat("tool_calls", { id: "a", function: { arguments: "{}" } }))).toEqual([false]);
 	});
 
@@ -366,9 +360,9 @@ describe("a call of Chat Completions", () => {
 		const count = { cut: 0 };
 		const property = fc.property(fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 3 }), (input) => {
 			const whole = JSON.stringify(input);
-			expect(usable(chat("length", callOfWholeArguments(whole)))).toEqual([true]);
+			expect(usable(chat("length", callWithArguments(whole)))).toEqual([true]);
 			for (let end = 0; end < whole.length; end += 1) {
-				expect(usable(chat("length", callOfWholeArguments(whole.slice(0, end))))).toEqual([false]);
+				expect(usable(chat("length", callWithArguments(whole.slice(0, end))))).toEqual([false]);
 				count.cut += 1;
 			}
 		});

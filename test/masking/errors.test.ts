@@ -66,7 +66,7 @@ describe("detectError", () => {
 
 const of = (kind: TargetKind): CallTarget => ({ ...otherTarget, kind });
 
-const resultOfOfStructuralErrors = (text: string, isError?: boolean) => ({ texts: [{ path: [], text }], isError });
+const structuralResult = (text: string, isError?: boolean) => ({ texts: [{ path: [], text }], isError });
 
 const filler = "a line of output that says nothing\n".repeat(60);
 
@@ -169,10 +169,10 @@ describe("errorInText judges the rest by what kind of call gave it", () => {
 
 describe("structuralError", () => {
 	it("trusts the format's flag, then an exit code, then the text", () => {
-		expect(structuralError({ result: resultOfOfStructuralErrors("fine", true) })).toBe("flag");
-		expect(structuralError({ result: resultOfOfStructuralErrors("Error: no", false) })).toBeUndefined();
-		expect(structuralError({ result: resultOfOfStructuralErrors("Exit code 1", false) })).toBe("exit_code");
-		expect(structuralError({ result: resultOfOfStructuralErrors("Error: no") })).toBe("error_message");
+		expect(structuralError({ result: structuralResult("fine", true) })).toBe("flag");
+		expect(structuralError({ result: structuralResult("Error: no", false) })).toBeUndefined();
+		expect(structuralError({ result: structuralResult("Exit code 1", false) })).toBe("exit_code");
+		expect(structuralError({ result: structuralResult("Error: no") })).toBe("error_message");
 		expect(structuralError({ result: { texts: [], isError: undefined } })).toBeUndefined();
 	});
 });

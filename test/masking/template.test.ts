@@ -136,30 +136,30 @@ describe("a template of a caller's own whose variables run into each other", () 
 	});
 });
 
-const grammarOfTemplatePattern = { name: "[a-z]{0,64}", size: "\\d+" };
+const patternGrammar = { name: "[a-z]{0,64}", size: "\\d+" };
 
 describe("templatePattern", () => {
 	it("matches what filling the template gives, from start to end", () => {
-		const pattern = templatePattern("[{name} ({size})]", grammarOfTemplatePattern);
+		const pattern = templatePattern("[{name} ({size})]", patternGrammar);
 		expect(pattern.test("[ls (12)]")).toBe(true);
 		expect(pattern.test("[ls (12)] ")).toBe(false);
 		expect(pattern.test("[ls ()]")).toBe(false);
 	});
 
 	it("takes what is no variable literally", () => {
-		expect(templatePattern("{0} {other} $^ a.b", grammarOfTemplatePattern).test("{0} {other} $^ a.b")).toBe(true);
-		expect(templatePattern("{0}", grammarOfTemplatePattern).test("anything")).toBe(false);
-		expect(templatePattern("{constructor}", grammarOfTemplatePattern).test("{constructor}")).toBe(true);
+		expect(templatePattern("{0} {other} $^ a.b", patternGrammar).test("{0} {other} $^ a.b")).toBe(true);
+		expect(templatePattern("{0}", patternGrammar).test("anything")).toBe(false);
+		expect(templatePattern("{constructor}", patternGrammar).test("{constructor}")).toBe(true);
 	});
 
 	it("a variable that stands again has the same value again", () => {
-		const pattern = templatePattern("{name}-{name}", grammarOfTemplatePattern);
+		const pattern = templatePattern("{name}-{name}", patternGrammar);
 		expect(pattern.test("ls-ls")).toBe(true);
 		expect(pattern.test("ls-cat")).toBe(false);
 	});
 
 	it("is fast for a template that repeats a variable a hundred times", () => {
-		const pattern = templatePattern("{name}a".repeat(100), grammarOfTemplatePattern);
+		const pattern = templatePattern("{name}a".repeat(100), patternGrammar);
 		const started = performance.now();
 		expect(pattern.test(`${"a".repeat(2_000)}!`)).toBe(false);
 		expect(performance.now() - started).toBeLessThan(20_000);

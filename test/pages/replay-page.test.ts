@@ -1,5 +1,5 @@
 import { fc, it } from "@fast-check/vitest";
-import { beforeAll, describe, expect, it as itOfReplayPage, it as itOfReplayPageData } from "vitest";
+import { beforeAll, describe, expect } from "vitest";
 import { embedJson, selfContainedPage } from "../../src/pages/page.ts";
 import { drawnCalls, type ReplayPageData, replayPageData } from "../../src/pages/replay-data.ts";
 import { replayPage } from "../../src/pages/replay-page.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 describe("the page of a replay", () => {
-	itOfReplayPage("allows its own scripts and style sheets by their hashes, and nothing else", () => {
+	it("allows its own scripts and style sheets by their hashes, and nothing else", () => {
 		const { policy, scripts, styles, scriptHashes, styleHashes } = readPage(html);
 		expect(policy).toMatch(/^default-src 'none'; script-src 'sha256-/);
 		expect(policy).not.toMatch(/unsafe|https?:|\*/);
@@ -25,13 +25,13 @@ describe("the page of a replay", () => {
 		expect(styleHashes).toEqual(styles.map(hashOf));
 	});
 
-	itOfReplayPage("asks for nothing: no address, but in a comment and as the name of a vocabulary", () => {
+	it("asks for nothing: no address, but in a comment and as the name of a vocabulary", () => {
 		expect(readPage(html).addresses).toEqual(["http://www.w3.org/2000/svg", "https://github.com/leeoniya/uPlot"]);
 		expect(html).not.toMatch(/\b(?:src|srcset|action)=|<(?:link|iframe|object|embed|base)\b|@import|url\(/);
 		expect(Array.from(html.matchAll(/\bhref="([^"]*)"/g), ([, target]) => target)).toEqual(["#main"]);
 	});
 
-	itOfReplayPage("takes a name for text, wherever it stands", () => {
+	it("takes a name for text, wherever it stands", () => {
 		expect(html.match(/<script\b/g)).toHaveLength(3);
 		expect(html).not.toMatch(/<script>alert|<b>mine/);
 		expect(html).toContain("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&lt;!-- &quot;quoted&quot;");
@@ -39,11 +39,11 @@ describe("the page of a replay", () => {
 		expect(readPage(html).data.files.map((one: { file: string }) => one.file)).toEqual(["a.json", hostileName]);
 	});
 
-	itOfReplayPage("carries the licence of what draws it", () => {
+	it("carries the licence of what draws it", () => {
 		expect(readPage(html).scripts[0]).toContain("Permission is hereby granted, free of charge");
 	});
 
-	itOfReplayPage("says every figure in tables that need no script", () => {
+	it("says every figure in tables that need no script", () => {
 		const [, all = "", first = ""] = html.split("<table");
 		expect(all).toContain("All figures over 2 conversations");
 		expect(first).toContain("All figures of a.json");
@@ -70,13 +70,13 @@ describe("the page of a replay", () => {
 		]);
 	});
 
-	itOfReplayPage("names dollars where costs are in dollars", async () => {
+	it("names dollars where costs are in dollars", async () => {
 		const page = await replayPage({ ...fixture, billedIn: "us_dollars" });
 		expect(page).toContain("in US dollars at the model’s prices");
 		expect(page).toMatch(/<td class="first">\$[\d,.]+<\/td>/);
 	});
 
-	itOfReplayPage("speaks of one conversation where there is one, and draws none where none can be drawn", async () => {
+	it("speaks of one conversation where there is one, and draws none where none can be drawn", async () => {
 		const page = await replayPage({ report: replayFixture({ "a.json": 60 }).report, series: [] });
 		expect(page).toContain("The conversation as a whole");
 		expect(page).not.toMatch(/Each conversation|id="over-time"|× raw, worst/);
@@ -86,19 +86,16 @@ describe("the page of a replay", () => {
 describe("a self-contained page", () => {
 	const parts = { title: "<i>", body: "", styles: ["a{}\r\nb{}"], data: null };
 
-	itOfReplayPage("hashes what a browser reads, whose line ends are one character", () => {
+	it("hashes what a browser reads, whose line ends are one character", () => {
 		const { styles, styleHashes, scriptHashes } = readPage(selfContainedPage({ ...parts, scripts: ["1;\r2;"] }));
 		expect(styles).toEqual(["a{}\nb{}"]);
 		expect(styleHashes).toEqual([hashOf("a{}\nb{}")]);
 		expect(scriptHashes).toEqual([hashOf("1;\n2;")]);
 	});
 
-	itOfReplayPage.each(["'</script>'", "'</STYLE >'", "'<!--'"])(
-		"refuses a script that would end itself: %s",
-		(script) => {
-			expect(() => selfContainedPage({ ...parts, scripts: [script] })).toThrow("holds what would end it");
-		},
-	);
+	it.each(["'</script>'", "'</STYLE >'", "'<!--'"])("refuses a script that would end itself: %s", (script) => {
+		expect(() => selfContainedPage({ ...parts, scripts: [script] })).toThrow("holds what would end it");
+	});
 });
 
 const sizes = fc.array(fc.nat(50), { maxLength: 400, size: "max" });
@@ -136,7 +133,7 @@ function column({ columns }: ReplayPageData, place: number): number[] {
 }
 
 describe("what the plots are drawn from", () => {
-	itOfReplayPageData("is what was measured, call by call", () => {
+	it("is what was measured, call by call", () => {
 		const { report, series } = replayFixture({ "a.json": 90, "b.json": 1 });
 		const data = replayPageData(report, { series, billedIn: "input_tokens" });
 		expect(data.files.map(({ file, calls }) => [file, calls])).toEqual([
@@ -157,7 +154,7 @@ describe("what the plots are drawn from", () => {
 		expect(compared).toBe(8);
 	});
 
-	itOfReplayPageData("keeps the digits of small sums in dollars", () => {
+	it("keeps the digits of small sums in dollars", () => {
 		const { report, series } = replayFixture({ "a.json": 40 });
 		const dear = series.map((one) => ({ ...one, billed: one.billed.map((tokens) => tokens * 3e-6) }));
 		const data = replayPageData(report, { series: dear, billedIn: "us_dollars" });
@@ -166,7 +163,7 @@ describe("what the plots are drawn from", () => {
 		expect(Math.abs(last / 10 ** data.billedDecimals / expected - 1)).toBeLessThan(1e-4);
 	});
 
-	itOfReplayPageData("is drawn from 2 000 calls of a longer conversation, and small", () => {
+	it("is drawn from 2 000 calls of a longer conversation, and small", () => {
 		const { report, series } = replayFixture({ "long.json": 9_000 });
 		const data = replayPageData(report, { series, billedIn: "input_tokens" });
 		const at = column(data, data.files[0]?.at ?? -1);
@@ -178,7 +175,7 @@ describe("what the plots are drawn from", () => {
 		expect(embedJson(data).length).toBeLessThan(200_000);
 	});
 
-	itOfReplayPageData("leaves out what has no calls", () => {
+	it("leaves out what has no calls", () => {
 		const { report, series } = replayFixture({ "empty.json": 0 });
 		expect(replayPageData(report, { series, billedIn: "input_tokens" }).files).toEqual([]);
 	});
