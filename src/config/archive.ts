@@ -5,10 +5,8 @@ import type { Environment } from "../policy/layers.ts";
 import type { Policy } from "../policy/schema.ts";
 
 /**
- * The archive that the `--archive` and `--namespace` arguments name, else `PALIMPSEST_ARCHIVE` and `PALIMPSEST_NAMESPACE`;
- * by default the user's files, namespace `default`. Opens nothing.
- *
- * @throws PalimpsestError `invalid_argument` for a place or a namespace that cannot be used.
+ * The archive of `--archive` and `--namespace`, else of `PALIMPSEST_ARCHIVE` and `PALIMPSEST_NAMESPACE`; by default
+ * the user's files, namespace `default`. Opens nothing. Throws `invalid_argument` for an unusable place or namespace.
  */
 export function archiveLocation(named: {
 	readonly archive?: string | undefined;
@@ -21,11 +19,12 @@ export function archiveLocation(named: {
 	return { where, namespace: checkNamespace(namespace ?? (environment.PALIMPSEST_NAMESPACE || "default")) };
 }
 
-/** The archive of a process, opened when it is first used. */
+/**
+ * The archive of a process. It is opened at its first use and stays open during each `use`; `end` closes it after the
+ * last one.
+ */
 export interface ArchiveSource {
-	/** Calls `work` with the archive, which stays open meanwhile. Fails as opening it does. */
 	use<T>(work: (archive: Archive) => Promise<T>): Promise<T>;
-	/** Closes the archive once nothing uses it. */
 	end(): void;
 }
 
@@ -36,8 +35,8 @@ interface OpenArchive {
 }
 
 /**
- * Makes the source of an archive, which is opened again when the `archive` section of the policy in force changes;
- * `undefined` where nothing is kept. Loads and opens nothing yet: a client waits for its server to start.
+ * The source of an archive, or `undefined` if nothing is archived. It opens the archive again when the `archive`
+ * section of the policy in force changes. Nothing is loaded until the first use, so that a server starts fast.
  */
 export function createArchiveSource(from: {
 	readonly location: ArchiveLocation;
@@ -55,14 +54,13 @@ export function createArchiveSource(from: {
 	};
 	const opened = (): OpenArchive => {
 		const policy = from.policy();
-		// An archive in memory loses its content when it closes, so the first policy stays.
+		// An archive in memory loses its content when it closes, so it keeps its first policy.
 		const key = location.where === "memory" ? "" : JSON.stringify(policy.archive);
 		if (current?.key === key) return current;
 		const former = current;
 		const next: OpenArchive = { key, archive: open(policy), uses: 0 };
 		current = next;
 		next.archive.catch(() => {
-			// The next call tries again.
 			if (current === next) current = undefined;
 		});
 		if (former) closeUnused(former);
@@ -71,7 +69,7 @@ export function createArchiveSource(from: {
 	const closeUnused = (one: OpenArchive): void => {
 		if (one.uses > 0 || (one === current && !hasEnded)) return;
 		if (one === current) current = undefined;
-		// Callers of `use` already got the error of an archive that could not be opened.
+		// Callers of `use` already got the error if the archive could not be opened.
 		one.archive.then((archive) => archive.close()).catch(() => undefined);
 	};
 

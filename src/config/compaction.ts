@@ -9,26 +9,19 @@ import type { OpenAiCompatibleOptions } from "../summariser/endpoint.ts";
 import { endpointName, expectedBaseUrl, isBaseUrl, type Summariser } from "../summariser/summariser.ts";
 import type { CheckedStrategy } from "./external-strategy.ts";
 
-/** The model and the strategies of the configuration. */
 export interface CompactionSource {
-	/** One client for all calls; absent where the environment names no model. */
+	/** One client for all calls; absent if the environment names no model. */
 	readonly endpoint: Summariser | undefined;
-	/** Makes the strategy of a name. Its module is loaded once. */
 	readonly loadStrategy: (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
-	/** Checks the strategy that a policy names. Fails as `checkStrategy` does. */
+	/** Loads the strategy that a policy names, so that a server reports a bad one at its start. */
 	readonly check: (policy: Policy) => Promise<void>;
-	/** Ends calls under way and closes connections. */
 	readonly close: () => Promise<void>;
 }
 
-/**
- * Makes a compaction source; opens and loads nothing yet.
- *
- * @throws PalimpsestError `invalid_policy` where the environment names a model that cannot be asked.
- */
+/** Opens and loads nothing yet. Throws `invalid_policy` if the environment names a model that cannot be used. */
 export function createCompactionSource(from: {
 	readonly environment: Environment;
-	/** The policy file in force, from whose folder modules are looked for; null: from the working directory. */
+	/** The policy file in force. Modules are resolved from its folder; null: from the working directory. */
 	readonly policyFile: () => string | null;
 	readonly workingDirectory: string;
 }): CompactionSource {
@@ -43,7 +36,6 @@ export function createCompactionSource(from: {
 		const key = JSON.stringify([name, folder]);
 		const known = checked.get(key) ?? module().then(({ checkStrategy }) => checkStrategy(name, folder));
 		checked.set(key, known);
-		// After a failure, the next call tries again.
 		known.catch(() => checked.delete(key));
 		return known;
 	};
@@ -64,11 +56,9 @@ export function createCompactionSource(from: {
 }
 
 /**
- * The endpoint that the environment names: `PALIMPSEST_LLM_URL`, `PALIMPSEST_LLM_MODEL`, where it needs one
- * `PALIMPSEST_LLM_KEY`, and `PALIMPSEST_LLM_TIMEOUT_MS`; `undefined` where the first is absent or empty. Variables of other
- * programs are not read: the user has not named those endpoints here. `load` is called with the first request.
- *
- * @throws PalimpsestError `invalid_policy`, listing every variable that cannot be used, none by its value.
+ * The endpoint of `PALIMPSEST_LLM_URL`, `_MODEL`, `_KEY` and `_TIMEOUT_MS`; `undefined` without a URL. Variables of
+ * other programs are not read: the user has not named those endpoints here. Throws `invalid_policy`, which names
+ * every unusable variable but shows no value.
  */
 export function summariserOfEnvironment(
 	environment: Environment,
@@ -84,7 +74,7 @@ export function summariserOfEnvironment(
 			return (await opened).summarise(request);
 		},
 		async close() {
-			// An endpoint that was never asked is not loaded to be closed; later requests find it closed.
+			// Do not load an endpoint only to close it. Later requests find it closed.
 			opened ??= Promise.reject(new SummariserError("unknown", "The summariser was closed."));
 			await (await opened.catch(() => undefined))?.close();
 		},
@@ -95,7 +85,6 @@ async function loadEndpoint() {
 	return (await import("../summariser/endpoint.ts")).createOpenAiCompatible;
 }
 
-/** The longest time that a timer of Node.js takes, in ms. */
 const longestTimeout = 2 ** 31 - 1;
 
 function readEndpoint(environment: Environment): (OpenAiCompatibleOptions & { readonly model: string }) | undefined {

@@ -7,27 +7,18 @@ import { parseStrategyName } from "../policy/names.ts";
 import type { Policy, PolicyLayer } from "../policy/schema.ts";
 import { findPolicyFile, type PolicyFileSearch, policyFileName, readPolicyFile } from "./policy-file.ts";
 
-/** The sources of a configuration. */
 export interface ConfigSources extends PolicyFileSearch {
-	/** The `--set key=value` arguments, in order. */
 	readonly settings?: readonly string[] | undefined;
 }
 
-/** A complete policy with its sources. */
 export interface Config {
 	readonly policy: Policy;
-	/** File, environment and `--set`, in order of precedence. A tool call's own policy is laid over them. */
+	/** File, environment and `--set`, in order of precedence. The policy of a tool call goes on top. */
 	readonly layers: readonly PolicyLayer[];
-	/** Path of the policy file that was read; null where there is none. */
 	readonly file: string | null;
 }
 
-/**
- * Makes the configuration from policy file, environment and settings.
- *
- * @throws PalimpsestError `unreadable_file` for a named file that cannot be read, `invalid_policy` for any of the
- * sources.
- */
+/** Throws `unreadable_file` if a named file cannot be read, and `invalid_policy` for any source. */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
 	return loadConfigOf(await findPolicyFile(sources), sources);
 }
@@ -40,8 +31,8 @@ async function loadConfigOf(file: string | null, sources: ConfigSources): Promis
 }
 
 /**
- * Refuses a policy file that names code where nobody named the file: a host starts its server in the folder of a project,
- * and opening somebody else's project must not run code from it.
+ * Refuses a policy file that names code unless the user named the file: a host starts its server in the folder of a
+ * project, and opening somebody else's project must not run its code.
  */
 function refuseFoundCode(strategy: string | undefined, file: string, search: PolicyFileSearch): void {
 	if (strategy === undefined || parseStrategyName(strategy).kind !== "external") return;
@@ -52,28 +43,23 @@ function refuseFoundCode(strategy: string | undefined, file: string, search: Pol
 	]);
 }
 
-/** The policy in force, which follows its file. */
 export interface PolicySource {
 	current(): Policy;
-	/** The layers of the policy in force; lay a tool call's own policy over them and resolve. */
+	/** The layers of the policy in force. The policy of a tool call goes on top. */
 	layers(): readonly PolicyLayer[];
-	/** Path of the policy file in force; null where there is none. */
 	file(): string | null;
-	/** Calls a listener after each change of the policy, until the returned function is called. */
 	onChange(listener: (policy: Policy) => void): () => void;
-	/** Ends the watch. The policy in force stays readable. */
+	/** The policy in force stays readable. */
 	close(): void;
 }
 
 /**
- * Loads the configuration and follows its file. Where no file exists, one that appears in the working directory is
- * taken up.
- *
- * @throws PalimpsestError as `loadConfig`, at the start only.
+ * Loads the configuration and follows its file. If there is none, a file that appears in the working directory is
+ * used. Throws as `loadConfig`, at the start only.
  */
 export async function createPolicySource(
 	options: ConfigSources & {
-		/** Told why a changed file was not taken: it is invalid or was deleted. The policy in force stays. */
+		/** Called if a changed file is invalid or was deleted. The policy in force stays. */
 		readonly onError?: ((error: PalimpsestError) => void) | undefined;
 		readonly intervalMilliseconds?: number | undefined;
 	},
@@ -107,7 +93,7 @@ export async function createPolicySource(
 		}
 	};
 
-	// Watching starts before the first read, so that no change between the two is missed.
+	// Watch before the first read, so that no change in between is missed.
 	const endWatch = watchPolicyFile({
 		path: watched,
 		onChange: () => void reload().catch(report),
@@ -140,9 +126,10 @@ export async function createPolicySource(
 const missing = "missing";
 
 /**
- * Watches a file, which may be missing, by looking at it every `intervalMilliseconds` (default 500): this also notices
- * editors that replace it by a rename, and works on network drives. `onChange` is called when a changed file has rested
- * for one interval, `onError` when it was deleted. Never keeps the process alive. Returns a function that ends the watch.
+ * Watches a file, which may be missing, by polling every `intervalMilliseconds` (default 500): this also works on
+ * network drives and with editors that replace the file. `onChange` is called when a changed file has not changed for
+ * one interval, `onError` when it was deleted. Does not keep the process alive. Returns a function that ends the
+ * watch.
  */
 export function watchPolicyFile(watch: {
 	readonly path: string;
@@ -154,7 +141,7 @@ export function watchPolicyFile(watch: {
 	let last = told;
 	const timer = setInterval(() => {
 		const now = fingerprint(watch.path);
-		// Two equal looks in a row: neither half written, nor between a delete and a rename.
+		// Equal twice in a row: the file is neither half written nor between a delete and a rename.
 		const rested = now === last;
 		last = now;
 		if (!rested || now === told) return;

@@ -1,8 +1,8 @@
 // Every start of the program loads this file, so it imports nothing.
 
 /**
- * Removes the variables in which a host left the name of a setting in place of a value: Claude Desktop starts a bundle
- * with `PALIMPSEST_ARCHIVE=${user_config.archive_folder}`, literally, where its user left that setting empty.
+ * Removes variables whose value is the name of a host's setting: Claude Desktop passes
+ * `PALIMPSEST_ARCHIVE=${user_config.archive_folder}` literally if its user left that setting empty.
  */
 export function dropUnfilledSettings(environment: NodeJS.ProcessEnv): void {
 	for (const [name, value] of Object.entries(environment)) {

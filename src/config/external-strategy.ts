@@ -8,7 +8,6 @@ import { PalimpsestError } from "../errors.ts";
 import { nearestName } from "../policy/errors.ts";
 import { parseStrategyName } from "../policy/names.ts";
 
-/** A strategy that was loaded and has the right shape. */
 export interface CheckedStrategy {
 	readonly name: string;
 	/** Constructs the class, or returns the object. */
@@ -16,11 +15,9 @@ export interface CheckedStrategy {
 }
 
 /**
- * Loads the module of an external strategy, `module#Export` or `module:Class`, which runs its code, and checks the export:
- * a class with a method `compact`, or an object with one. Paths and packages are looked for from `folder`, that of the
- * policy file (absolute). A server makes this check when it starts; no class is constructed yet.
- *
- * @throws PalimpsestError `invalid_policy` for an unusable name, a module that is missing or fails, or another export.
+ * Loads the module of an external strategy, `module#Export` or `module:Class`, which runs its code, and checks that
+ * the export is a class or an object with a method `compact`. Paths and packages are resolved from `folder`
+ * (absolute), that of the policy file. No class is constructed. Throws `invalid_policy`.
  */
 export async function checkStrategy(name: string, folder: string): Promise<CheckedStrategy> {
 	const parsed = parseStrategyName(name);
@@ -49,9 +46,8 @@ export async function checkStrategy(name: string, folder: string): Promise<Check
 }
 
 /**
- * Makes the strategy: a class is constructed with its dependencies, an object is taken as it is.
- *
- * @throws PalimpsestError `invalid_policy` where the constructor fails or makes something else.
+ * Constructs the class, or returns the object. Throws `invalid_policy` if the constructor fails or makes something
+ * else.
  */
 export function constructStrategy({ name, create }: CheckedStrategy, given: StrategyDependencies): CompactionStrategy {
 	let made: unknown;
@@ -64,7 +60,7 @@ export function constructStrategy({ name, create }: CheckedStrategy, given: Stra
 	return made;
 }
 
-/** The values that a name may mean: an export, or a member of `module.exports`, whose names Node.js does not always see. */
+/** The export, or a member of `module.exports`, whose names Node.js does not always see. */
 function exportsNamed(namespace: JsonObject, name: string): unknown[] {
 	const whole = namespace.default;
 	const own = name in namespace ? [namespace[name]] : [];
@@ -106,7 +102,6 @@ function described(value: unknown): string {
 
 const longestReason = 300;
 
-/** The first line of an error that other code threw, cut when long. */
 function firstLine(error: unknown): string {
 	const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 	const [line = ""] = text.split("\n");
@@ -118,22 +113,19 @@ function refused(name: string, problem: string, cause?: unknown): PalimpsestErro
 	return new PalimpsestError("invalid_policy", message, cause === undefined ? undefined : { cause });
 }
 
-/**
- * The URL of a module, as the code of a file in `folder` would import it: a path, a `file:` URL, or a package, which may
- * have an entry for `import` alone. `undefined` where there is no such file.
- */
+/** The URL of a module as a file in `folder` would import it: a path, a `file:` URL, or a package. */
 function resolveModule(module: string, folder: string): URL | undefined {
 	if (module.startsWith("file:")) return URL.canParse(module) ? existing(new URL(module)) : undefined;
 	if (/^\.{0,2}[\\/]/.test(module) || isAbsolute(module)) return existing(pathToFileURL(resolve(folder, module)));
 	const require = createRequire(join(folder, "from-here"));
 	try {
 		const found = require.resolve(module);
-		// A module that is built into Node.js has no path.
 		return isAbsolute(found) ? pathToFileURL(found) : undefined;
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code !== "ERR_PACKAGE_PATH_NOT_EXPORTED") return undefined;
 	}
-	// Node.js resolves for `import` only from its own module, so a package without an entry for `require` is looked up here.
+	// Node.js resolves for `import` only from its own module, so a package without an entry for `require` is looked
+	// up here.
 	const [name = ""] = /^(?:@[^/]+\/)?[^/]+/.exec(module) ?? [];
 	const packages = (require.resolve.paths(module) ?? []).map((one) => join(one, name));
 	const found = packages.find((one) => existsSync(join(one, "package.json")));
@@ -153,7 +145,7 @@ function existing(url: URL): URL | undefined {
 
 /**
  * The file that the `exports` field of a package names for an `import` of `subpath` (`.` or `./…`), relative to the
- * package; `undefined` where it names none. Source: Node.js documentation, "Modules: Packages".
+ * package. Source: Node.js documentation, "Modules: Packages".
  */
 export function packageTarget(exports: unknown, subpath: string): string | undefined {
 	const isBySubpath = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
@@ -168,7 +160,7 @@ export function packageTarget(exports: unknown, subpath: string): string | undef
 	return best && chooseTarget(bySubpath[best.key], subpath.slice(best.start.length, subpath.length - best.end.length));
 }
 
-/** Conditions of an `exports` field that hold for `import` in Node.js. */
+/** Conditions of an `exports` field that apply to `import` in Node.js. */
 const conditions = new Set(["node", "node-addons", "import", "module-sync", "default"]);
 
 function chooseTarget(target: unknown, star: string): string | undefined {

@@ -6,13 +6,11 @@ import { invalidPolicy } from "../policy/errors.ts";
 import type { Environment } from "../policy/layers.ts";
 import type { PolicyLayer } from "../policy/schema.ts";
 
-/** Where a policy file is looked for. */
 export interface PolicyFileSearch {
-	/** The file named by flag. Relative to `workingDirectory`; `~/` is the home folder. */
+	/** The file of the flag. Relative to `workingDirectory`; `~/` is the home folder. */
 	readonly policyFile?: string | undefined;
 	readonly environment: Environment;
 	readonly workingDirectory: string;
-	/** By default the user's own. */
 	readonly home?: string | undefined;
 	readonly platform?: NodeJS.Platform | undefined;
 }
@@ -20,11 +18,9 @@ export interface PolicyFileSearch {
 export const policyFileName = "palimpsest.toml";
 
 /**
- * The absolute path of the policy file: the one named by flag, else by `PALIMPSEST_POLICY`, else `palimpsest.toml` in
- * the working directory, else in the user's configuration folder. Null where none is named and none exists. A named
- * file is not looked at.
- *
- * @throws PalimpsestError `unreadable_file` where a file's existence cannot be told.
+ * The absolute path of the policy file: that of the flag, else `PALIMPSEST_POLICY`, else `palimpsest.toml` in the
+ * working directory, else in the user's configuration folder. Null if there is none. A named file is not checked.
+ * Throws `unreadable_file` if the system refuses to say whether a file exists.
  */
 export async function findPolicyFile(search: PolicyFileSearch): Promise<string | null> {
 	const { environment, workingDirectory, home = homedir(), platform = process.platform } = search;
@@ -49,11 +45,7 @@ export async function findPolicyFile(search: PolicyFileSearch): Promise<string |
 
 const mostBytes = 1_000_000;
 
-/**
- * Reads and checks a policy file.
- *
- * @throws PalimpsestError `unreadable_file`: missing, no regular file, no permission, over 1 MB; `invalid_policy`.
- */
+/** Throws `unreadable_file` (missing, not a regular file, no permission, over 1 MB) or `invalid_policy`. */
 export async function readPolicyFile(file: string): Promise<PolicyLayer> {
 	const bytes = await readBytes(file);
 	let text: string;
@@ -62,7 +54,7 @@ export async function readPolicyFile(file: string): Promise<PolicyLayer> {
 	} catch {
 		throw invalidPolicy(file, ["not UTF-8 text"]);
 	}
-	// Hooks look for a policy file and mostly find none; they do without the parser and the schema.
+	// Hooks mostly find no policy file, and then need neither the parser nor the schema.
 	const { parsePolicyText } = await import("../policy/layers.ts");
 	return parsePolicyText(text, file);
 }

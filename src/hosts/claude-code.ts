@@ -3,10 +3,9 @@ import { fillTemplate } from "../masking/template.ts";
 import { type HookContext, shortenBlocks, type ToolEvent } from "./tool-event.ts";
 
 /**
- * The answer of Claude Code's `PostToolUse` hook: the tool's result with its large texts shortened, in the tool's own
- * shape, since Claude Code ignores a result of another shape; `undefined` where it stays as it is.
- *
- * Source: https://code.claude.com/docs/en/hooks#posttooluse-decision-control (`updatedToolOutput`, from 2.1.121 on).
+ * The answer of Claude Code's `PostToolUse` hook: the result with its large texts shortened, in the tool's own shape,
+ * since Claude Code ignores any other; `undefined` if it stays as it is. Source:
+ * https://code.claude.com/docs/en/hooks#posttooluse-decision-control (`updatedToolOutput`, since 2.1.121).
  */
 export async function answerClaudeCode(event: ToolEvent, context: HookContext): Promise<JsonObject | undefined> {
 	const updatedToolOutput = await shortenResponse(event.toolName, event.response, context);
@@ -32,13 +31,12 @@ function shortenResponse(toolName: string, response: unknown, context: HookConte
 	}
 }
 
-/** `{stdout, stderr, interrupted, isImage, …}`. */
 async function shortenCommand(response: JsonObject, context: HookContext): Promise<unknown> {
 	const { stdout, stderr = "", isImage, persistedOutputPath: file } = response;
 	if (typeof stdout !== "string" || typeof stderr !== "string" || isImage === true) return undefined;
 	if (typeof file === "string") {
-		// Of an output over some 30 000 characters, the host shows the first 2 000 and names the file that holds it all. The
-		// excerpt of the whole replaces both; the file stays.
+		// The host shows the first 2 000 characters of a longer output and saves all of it in a file. The excerpt
+		// replaces both; the file stays.
 		const { persistedOutputPath: _path, persistedOutputSize: _size, ...rest } = response;
 		const shorter = await context.shortenFile(file, context.mostChars);
 		return shorter === undefined ? undefined : { ...rest, stdout: shorter };
@@ -56,10 +54,7 @@ async function shortenMember(response: JsonObject, name: string, context: HookCo
 	return shorter === undefined ? undefined : { ...response, [name]: shorter };
 }
 
-/**
- * `{type: "text", file: {content, startLine, numLines, totalLines, …}}`. The host numbers the lines that it shows, so only
- * the end can go; it can be read with `offset`.
- */
+/** The host numbers the lines that it shows, so only the end can be cut; the model can read on with `offset`. */
 async function shortenRead(response: JsonObject, { mostChars, wordings }: HookContext): Promise<unknown> {
 	const { type, file } = response;
 	if (type !== "text" || !isJsonObject(file) || typeof file.content !== "string") return undefined;
@@ -78,14 +73,11 @@ async function shortenRead(response: JsonObject, { mostChars, wordings }: HookCo
 	};
 }
 
-/**
- * A text, or a list of content blocks. A result with `structuredContent` comes as the text of its JSON, which is all that the
- * model is shown of it, alone or behind the blocks that are no text (Claude Code 2.1.197).
- */
+/** A text or a list of content blocks. `structuredContent` arrives as the text of its JSON (Claude Code 2.1.197). */
 async function shortenMcp(response: unknown, context: HookContext): Promise<unknown> {
 	if (typeof response === "string") return context.shorten(response, context.mostChars);
 	if (Array.isArray(response)) return shortenBlocks(response, context);
-	// Of a result as the server sent it, the model is shown the structured content and no text beside it.
+	// The model is shown the structured content of a raw result and none of its text.
 	if (!isJsonObject(response) || !Array.isArray(response.content) || "structuredContent" in response) return undefined;
 	const content = await shortenBlocks(response.content, context);
 	return content === undefined ? undefined : { ...response, content };

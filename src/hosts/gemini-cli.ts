@@ -2,11 +2,10 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { HookContext, ToolEvent } from "./tool-event.ts";
 
 /**
- * The answer of Gemini CLI's `AfterTool` hook; `undefined` where the result stays as it is. Up to 0.61 a result is only
- * replaced where the hook denies it, and the model then sees the reason as an error: the text says that it is none.
- * A result that is an error already, or not all text, stays.
- *
- * Source: https://geminicli.com/docs/hooks/reference#aftertool.
+ * The answer of Gemini CLI's `AfterTool` hook; `undefined` if the result stays as it is. Up to 0.61, a hook can only
+ * replace a result by denying it, and the model then sees the reason as an error: the text says that it is none.
+ * Results with an error, or with anything but text, stay. Source:
+ * https://geminicli.com/docs/hooks/reference#aftertool.
  */
 export async function answerGeminiCli(event: ToolEvent, context: HookContext): Promise<JsonObject | undefined> {
 	if (!isJsonObject(event.response)) return undefined;
@@ -19,7 +18,6 @@ export async function answerGeminiCli(event: ToolEvent, context: HookContext): P
 	return shorter === undefined ? undefined : { decision: "deny", reason: `${noError}\n${shorter}` };
 }
 
-/** The text of a part, a list of parts or a string; `undefined` where there is anything else in it. */
 function textOf(content: unknown): string | undefined {
 	if (typeof content === "string") return content;
 	if (Array.isArray(content)) {

@@ -9,26 +9,22 @@ import type { Policy } from "../policy/schema.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import { hosts } from "./hosts.ts";
 
-/** The fields of a policy that count for the result of one call. */
+/** The fields of a policy that matter for the result of one call. */
 type UsualPolicy = Pick<Policy, "locale" | "on_archive_failure" | "archive">;
 
-/** The policy of a hook. */
 export interface HookPolicy {
 	readonly policy: UsualPolicy;
-	/** All of the policy, which takes longer to load. */
 	readonly wholePolicy: () => Promise<Policy>;
 }
 
 /**
- * The policy of a hook: that of the configuration, in the language of the host's server entry. Where nothing sets a field,
- * the defaults count without the schema, which takes longer to load than a result to shorten.
- *
- * @throws PalimpsestError `unreadable_file`, `invalid_policy`.
+ * The policy of the configuration, in the language of the host's server entry. If nothing sets a field, it uses the
+ * defaults without loading the schema, which takes longer than shortening a result. Throws `unreadable_file` or
+ * `invalid_policy`.
  */
 export async function hookPolicy(named: {
 	readonly policyFile: string | undefined;
 	readonly locale: string | undefined;
-	/** Such as `claude-code`. */
 	readonly host: string;
 }): Promise<HookPolicy> {
 	const { policyFile, locale, host } = named;
@@ -45,7 +41,7 @@ export async function hookPolicy(named: {
 	return { policy: usual ?? (await wholePolicy()), wholePolicy };
 }
 
-/** The schema's own defaults, which a test compares. */
+/** The defaults of the schema; a test compares them. */
 export const usualPolicy: UsualPolicy = {
 	locale: "fr",
 	on_archive_failure: "refuse",
@@ -53,7 +49,7 @@ export const usualPolicy: UsualPolicy = {
 };
 
 /**
- * The usual policy in the language that a preset or a locale sets; a preset changes nothing else of it. `undefined` for
+ * The defaults in the locale that a preset or a variable sets; a preset changes no other field of it. `undefined` for
  * unknown names, which the schema then refuses.
  */
 export function usualPolicyIn({
@@ -69,7 +65,6 @@ export function usualPolicyIn({
 /** Our variables that set no field of a policy. */
 const otherVariables = /^PALIMPSEST_(?:ARCHIVE|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
 
-/** Whether neither a file nor a variable sets a policy here. */
 export async function isPolicyUsual(search: {
 	readonly environment: Environment;
 	readonly workingDirectory: string;
@@ -79,20 +74,20 @@ export async function isPolicyUsual(search: {
 	return !Object.entries(search.environment).some(isSet) && (await findPolicyFile(search)) === null;
 }
 
-/** The variables by which a host's entry sets the language of its server: directly, or by a preset. */
+/** The variables that set the language of a server in a host's entry. */
 const languageVariables = ["PALIMPSEST_PRESET", "PALIMPSEST_LOCALE"] as const;
 
 type LanguageVariables = Readonly<Partial<Record<(typeof languageVariables)[number], string>>>;
 
-/** Where a host says for which project it calls its hook; elsewhere it is the working directory. */
+/** The variable in which a host names the project; for other hosts it is the working directory. */
 const projectVariables: Readonly<Record<string, string>> = {
 	"claude-code": "CLAUDE_PROJECT_DIR",
 	"gemini-cli": "GEMINI_PROJECT_DIR",
 };
 
 /**
- * The preset and the locale with which a host starts the server, from its entry in the project, else the user's.
- * Empty where there is no entry, or no file that can be read: a hook never fails for it.
+ * The preset and the locale of the host's server entry, in the project, else the user's. Empty if there is none or no
+ * file can be read: a hook never fails for it.
  */
 async function serverLanguage(hostName: string): Promise<LanguageVariables> {
 	const { platform, env: environment } = process;
@@ -118,7 +113,6 @@ async function serverLanguage(hostName: string): Promise<LanguageVariables> {
 	);
 }
 
-/** Claude Code keeps its history in the file of its servers, which may grow large. */
 const mostBytes = 32 * 1024 * 1024;
 
 async function settingsIn(file: string | undefined): Promise<unknown> {
@@ -128,7 +122,7 @@ async function settingsIn(file: string | undefined): Promise<unknown> {
 		try {
 			return JSON.parse(text);
 		} catch {
-			// With comments. The parser that takes them is slower, and loaded for such files only.
+			// With comments. The parser for those is slower, and loaded for such files only.
 			return (await import("../json-text/settings.ts")).readSettings(text);
 		}
 	} catch {

@@ -5,37 +5,30 @@ import { appendItem, readSettings, refusedSettings, withoutValue } from "../json
 import { opencodePlugin } from "./opencode.ts";
 import { ownCommand, shellArgument } from "./own-command.ts";
 
-/** The hosts that a hook can be installed in. */
 export type InstallHost = "claude-code" | "gemini-cli" | "opencode";
 
-/** The part that is installed: an entry in a settings file, or a file of its own. */
 export type HookTarget =
 	| { readonly kind: "entry"; readonly file: string; readonly entry: HookEntry }
 	| { readonly kind: "file"; readonly file: string; readonly text: string };
 
-/** An entry of a host's settings file that calls a hook. */
 interface HookEntry {
-	/** Such as `PostToolUse`. */
 	readonly event: string;
-	/** For which tools: a regular expression over their names. */
+	/** A regular expression over the names of tools. */
 	readonly matcher: string;
 	readonly hook: Readonly<Record<string, string | number>>;
-	/** Whether a command is one of ours, for this host. */
+	/** Whether a command in the settings is ours. */
 	readonly isOwn: (command: string) => boolean;
 }
 
 /**
- * The text or entry that installs a hook, and its file. The matchers name the tools whose results are text that may be
- * long; file reads are not among them, since models ask for them line by line.
- *
- * Sources: https://code.claude.com/docs/en/settings, https://geminicli.com/docs/hooks/reference#configuration-schema,
- * https://opencode.ai/docs/plugins.
+ * The entry or the file that installs a hook. The matchers name the tools with long text results; file reads are not
+ * among them, since models request them line by line. Sources: https://code.claude.com/docs/en/settings,
+ * https://geminicli.com/docs/hooks/reference#configuration-schema, https://opencode.ai/docs/plugins.
  */
 export function hookTarget(
 	host: InstallHost,
 	how: {
 		readonly isForProject: boolean;
-		/** Characters up to which a result is left whole. */
 		readonly mostChars: number;
 		/** Language of the notices, if not that of the host's server entry. */
 		readonly locale: string | undefined;
@@ -67,10 +60,8 @@ export function hookTarget(
 }
 
 /**
- * The text of a settings file (JSON, comments allowed) with a hook entered, once; all else stays as it is, comments too,
- * except white space on the lines beside it.
- *
- * @throws PalimpsestError `invalid_json` for a text that is not JSON, or whose `hooks` have another shape than the host's.
+ * Enters a hook once into the text of a settings file (JSON with comments); all else stays as it is. Throws
+ * `invalid_json` for other text, or if `hooks` has an unknown shape.
  */
 export function enterHook(text: string, entry: HookEntry): string {
 	const { event, matcher, hook } = entry;
@@ -80,7 +71,6 @@ export function enterHook(text: string, entry: HookEntry): string {
 	return appendItem(removeOwn(text, entry), ["hooks", event], group);
 }
 
-/** The text of a settings file without our hook, and without the lists that it leaves empty. */
 export function removeHook(text: string, entry: HookEntry): string {
 	if (ownPlaces(text, entry).length === 0) return text;
 	const left = removeOwn(text, entry);
@@ -92,7 +82,7 @@ export function removeHook(text: string, entry: HookEntry): string {
 
 function removeOwn(text: string, entry: HookEntry): string {
 	let left = text;
-	// The last one first: a removal moves what follows it.
+	// From the last one: a removal moves the places behind it.
 	for (const [group, hook] of ownPlaces(text, entry).reverse()) {
 		const isLast = hooksIn(groupsOf(left, entry.event)[group]).length === 1;
 		left = withoutValue(left, ["hooks", entry.event, group, ...(isLast ? [] : ["hooks", hook])]);
@@ -100,7 +90,6 @@ function removeOwn(text: string, entry: HookEntry): string {
 	return left;
 }
 
-/** The places of our hooks: in which group, and where in its list. */
 function ownPlaces(text: string, { event, isOwn }: HookEntry): [group: number, hook: number][] {
 	return groupsOf(text, event).flatMap((group, at) =>
 		hooksIn(group).flatMap((hook, position): [number, number][] => {

@@ -1,56 +1,47 @@
 import path from "node:path";
 
-/** A program that can use an MCP server, and how it is configured. */
 export interface Host {
-	/** As `palimpsest install` takes it, such as `claude-code`. */
 	readonly name: string;
 	readonly title: string;
-	/** How its configuration is written; `yaml` is entered by hand. */
+	/** `yaml` is entered by hand. */
 	readonly format: "json" | "toml" | "yaml";
-	/** The place of the entry in it. */
 	readonly key: readonly string[];
-	/** Its configuration file; `undefined` where it has none for a project. */
+	/** The configuration file; `undefined` if the host has none for a project. */
 	readonly file: (where: HostSurroundings) => string | undefined;
-	/** Its programs, where it has several with a file each; `file` is that of the first. */
+	/** The host's programs, if it has several with a file each; `file` is that of the first. */
 	readonly programs?: (where: HostSurroundings) => readonly HostProgram[];
 	readonly entry: (start: ServerStart) => unknown;
-	/** Tells the user how the host starts the server. */
 	readonly afterwards: string;
-	/** The page of its documentation. */
 	readonly source: string;
 }
 
-/** Where the hosts of this machine keep their configuration. */
 export interface HostSurroundings {
 	readonly platform: NodeJS.Platform;
 	readonly homeFolder: string;
-	/** The project, where the entry is for that alone. */
+	/** Set if the entry is for this project only. */
 	readonly projectFolder?: string | undefined;
 	readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 interface HostProgram {
-	/** Its configuration file. */
 	readonly file: string;
-	/** The folder that exists where the program is installed. */
+	/** It exists if the program is installed. */
 	readonly folder: string;
 }
 
-/** How a host starts the server. */
 export interface ServerStart {
 	readonly command: string;
 	readonly args: readonly string[];
-	/** Environment variables, beside those that the host passes on. */
 	readonly env: Readonly<Record<string, string>>;
 }
 
-/** The command by which a host starts the server: npx, which on Windows is a script that only a shell can run. */
+/** The command that starts the server: npx, which on Windows is a script that only a shell can run. */
 export function serverStart(choices: {
 	readonly preset?: string | undefined;
 	readonly locale?: string | undefined;
-	/** Where originals are kept, as `--archive`. */
+	/** As `--archive`. */
 	readonly archive?: string | undefined;
-	/** Program and first arguments in place of npx: a checkout, or an own installation. */
+	/** Program and first arguments in place of npx. */
 	readonly command?: readonly string[] | undefined;
 	readonly platform: NodeJS.Platform;
 }): ServerStart {
@@ -65,12 +56,11 @@ export function serverStart(choices: {
 const plain = ({ command, args, env }: ServerStart) => ({ command, args, env });
 const typed = (start: ServerStart) => ({ type: "stdio", ...plain(start) });
 
-/** A file below the project where there is one, else a file of the user. */
+/** A file in the project if there is one, else a file of the user. */
 const ofProject =
 	(segments: readonly string[], file: (where: HostSurroundings) => string) => (where: HostSurroundings) =>
 		where.projectFolder ? path.join(where.projectFolder, ...segments) : file(where);
 
-/** The same path below the project and below the home folder. */
 const inBoth = (...segments: string[]) => ofProject(segments, ({ homeFolder }) => path.join(homeFolder, ...segments));
 
 /** A file of the user; there is none for a project. */
@@ -190,17 +180,16 @@ const rows: Readonly<Record<string, HostRow>> = {
 	},
 };
 
-/** The hosts that the server can be entered in, in the order of the documentation. */
 export const hosts: readonly Host[] = Object.entries(rows).map(([name, row]) => {
 	return { name, format: "json", key: ["mcpServers", "palimpsest"], entry: plain, ...row };
 });
 
-/** The folder of a user's configuration files on Linux, which some programs use on macOS too. */
+/** The folder of configuration files on Linux; some programs use it on macOS too. */
 function configFolder({ homeFolder, environment }: Pick<HostSurroundings, "homeFolder" | "environment">): string {
 	return environment.XDG_CONFIG_HOME || path.join(homeFolder, ".config");
 }
 
-/** The folder in which programs keep a user's settings: `Application Support`, `%APPDATA%` or `~/.config`. */
+/** `Application Support`, `%APPDATA%` or `~/.config`. */
 function settingsFolder(where: HostSurroundings): string {
 	const { platform, homeFolder, environment } = where;
 	if (platform === "darwin") return path.join(homeFolder, "Library", "Application Support");
@@ -208,7 +197,6 @@ function settingsFolder(where: HostSurroundings): string {
 	return configFolder(where);
 }
 
-/** The folder of VS Code's user settings. */
 function codeFolder(where: HostSurroundings): string {
 	return path.join(settingsFolder(where), "Code", "User");
 }

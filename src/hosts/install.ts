@@ -6,7 +6,7 @@ import { enterJson, entryInJson, refusedSettings, removeFromJson, withValue } fr
 import type { Host, HostSurroundings, ServerStart } from "./hosts.ts";
 import { readIfThere } from "./settings-file.ts";
 
-/** A host whose configuration we can change without harm; YAML would lose its comments. */
+/** A host whose configuration can be changed safely; YAML would lose its comments. */
 export type WritableHost = Host & { readonly format: "json" | "toml" };
 
 export function isWritable(host: Host): host is WritableHost {
@@ -14,34 +14,30 @@ export function isWritable(host: Host): host is WritableHost {
 }
 
 /**
- * The text of a host's configuration with the server entered, in the place of an entry of ours that is there; all else
- * stays as it is.
- *
- * @throws PalimpsestError `invalid_json` for a text that is not what the host reads.
+ * Enters the server into the text of a host's configuration, in place of an earlier entry; all else stays as it is.
+ * Throws `invalid_json` if the host could not read the text.
  */
 export function enterServer(text: string, host: WritableHost, start: ServerStart): string {
 	const entry = host.entry(start);
 	return host.format === "json" ? enterJson(text, host.key, entry) : changeToml(text, host.key, entry);
 }
 
-/** The text without our entry. */
 export function removeServer(text: string, host: WritableHost): string {
 	return host.format === "json" ? removeFromJson(text, host.key) : changeToml(text, host.key, undefined);
 }
 
-/** Whether the server is entered there. */
 export function hasServer(text: string, { format, key }: WritableHost): boolean {
 	if (format === "json") return entryInJson(text, key) !== undefined;
 	const table: unknown = readToml(text, "it is not valid TOML");
 	return key.reduce((at, name) => (isJsonObject(at) ? at[name] : undefined), table) !== undefined;
 }
 
-/** The lines that a user puts into a YAML configuration, the server's entry with the keys above it. */
+/** The lines that a user puts into a YAML configuration. */
 export function entryByHand({ key, entry }: Host, start: ServerStart): string {
 	return toYaml(below(key, entry(start)), "");
 }
 
-/** Scalars and lists as JSON, which YAML takes. */
+/** Scalars and lists are written as JSON, which YAML accepts. */
 function toYaml(value: JsonObject, indent: string): string {
 	const lines = Object.entries(value).map(([name, inner]) =>
 		isJsonObject(inner) && Object.keys(inner).length > 0
@@ -56,8 +52,8 @@ function below(key: readonly string[], value: unknown): JsonObject {
 }
 
 /**
- * The configuration files of a host's programs that are on this machine. Where none is known to be there, the first file:
- * the host may be installed later.
+ * The configuration files of the host's installed programs. If none is installed, the first file: the host may be
+ * installed later.
  */
 export function presentFiles(host: Host, where: HostSurroundings): readonly string[] {
 	const programs = host.programs?.(where) ?? [];
@@ -67,10 +63,8 @@ export function presentFiles(host: Host, where: HostSurroundings): readonly stri
 	return file === undefined ? [] : [file];
 }
 
-/** Whether a host knows the server by one of its files; `no file` where the host is not on this machine. */
 type HostState = "no file" | "installed" | "not installed" | "unreadable";
 
-/** Looks into each configuration file of a host's programs that are on this machine. */
 export function hostStates(
 	host: Host,
 	where: HostSurroundings,
@@ -90,11 +84,9 @@ async function findState(host: Host, file: string): Promise<HostState> {
 }
 
 /**
- * The text of a TOML file with a table at a key, or without it where the value is `undefined`. The table is written at the
- * end, under its own header; all other lines stay as they are, comments too. Lines are moved without a parser that knows
- * them, so the result is read again and compared.
- *
- * @throws PalimpsestError `invalid_json` for a text that is no TOML, or that holds the table without a header of its own.
+ * The text of a TOML file with a table at a key, or without it if the value is `undefined`. The table goes to the
+ * end, under its own header; all other lines stay as they are. Lines are moved without a parser, so the result is
+ * parsed and compared. Throws `invalid_json` for other text, or if the table has no header of its own.
  */
 function changeToml(text: string, key: readonly string[], value: unknown): string {
 	const wanted = withValue(readToml(text, "it is not valid TOML"), key, value);
@@ -103,7 +95,7 @@ function changeToml(text: string, key: readonly string[], value: unknown): strin
 	const table = value === undefined ? "" : stringify(below(key, value)).trimEnd().replaceAll("\n", eol);
 	const kept = without.trimEnd();
 	const after = value === undefined ? without : `${kept}${kept === "" ? "" : eol + eol}${table}${eol}`;
-	// An inline table takes no further members, and has no lines of its own that could be taken out.
+	// An inline table accepts no further members and has no lines that could be removed.
 	const [outer = "", ...inner] = key;
 	const problem = `\`${outer}\`, or what stands in it, is written as an inline table or with dotted keys. Write it as tables under headers such as [${[outer, ...inner.slice(0, -1), "name"].join(".")}], or change \`${key.join(".")}\` by hand`;
 	if (isDeepStrictEqual(comparable(readToml(after, problem)), comparable(wanted))) return after;
@@ -111,8 +103,8 @@ function changeToml(text: string, key: readonly string[], value: unknown): strin
 }
 
 /**
- * Without the lines from a header of the table, or of one within it, to the next other header. Comments behind its last
- * key stay: they belong to what follows.
+ * Removes the lines from the header of the table, or of one inside it, to the next other header. Comments behind its
+ * last key stay: they belong to the next table.
  */
 function withoutTable(text: string, key: readonly string[]): string {
 	const own = key.map((name) => `(?:${name}|"${name}")`).join("\\s*\\.\\s*");
@@ -133,7 +125,7 @@ function withoutTable(text: string, key: readonly string[]): string {
 	return [...kept, ...comments].join("");
 }
 
-/** Scalars as texts, since numbers may be bigints and dates are classes of the parser. */
+/** Scalars as texts: numbers may be bigints, and dates are classes of the parser. */
 function comparable(value: unknown): unknown {
 	if (Array.isArray(value)) return value.map(comparable);
 	if (value instanceof Date || !isJsonObject(value)) return String(value);

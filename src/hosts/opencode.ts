@@ -2,16 +2,13 @@ import { version } from "../version.ts";
 import { ownCommands, ownTools } from "./tool-event.ts";
 
 /**
- * The text of a plugin file for opencode: after each tool call, `command` shortens a large output, which it reads from
- * standard input; after any error, the output stays as it is.
- *
- * Sources: https://opencode.ai/docs/plugins (`tool.execute.after`; the output is changed in place) and opencode's
- * `tool/truncate.ts` and `tool/shell.ts` (`metadata.outputPath`).
+ * The text of a plugin for opencode: after each tool call, `command` shortens a large output, which it reads from
+ * standard input; after any error, the output stays as it is. Sources: https://opencode.ai/docs/plugins
+ * (`tool.execute.after`; the output is changed in place) and opencode's `tool/truncate.ts` and `tool/shell.ts`
+ * (`metadata.outputPath`).
  */
 export function opencodePlugin(how: {
-	/** Program and first arguments. */
 	readonly command: readonly string[];
-	/** Characters up to which an output is left whole. */
 	readonly mostChars: number;
 	/** Language of the notices, if not that of the server's entry. */
 	readonly locale?: string | undefined;

@@ -1,22 +1,21 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
 
-/** How other programs call this one: by name where the shell finds it, else by the path of its script. */
+/** How other programs call this one: by name if the shell finds it, else by the path of its script. */
 export function ownCommand(): readonly string[] {
 	const name = process.platform === "win32" ? "palimpsest.cmd" : "palimpsest";
 	const isThere = (process.env.PATH ?? "")
 		.split(path.delimiter)
-		// A folder that npx makes for one run does not last.
+		// The folder that npx makes for one run does not last.
 		.some((folder) => folder !== "" && !folder.includes("_npx") && existsSync(path.join(folder, name)));
 	return isThere ? ["palimpsest"] : [process.execPath, path.resolve(process.argv[1] ?? "")];
 }
 
-/** The same as one line for a shell. */
+/** The command as one line for a shell. */
 export function ownCommandLine(): string {
 	return ownCommand().map(shellArgument).join(" ");
 }
 
-/** An argument as the shells of hosts take it. */
 export function shellArgument(argument: string): string {
 	return /^[\w@%+=:,./-]+$/.test(argument) ? argument : `"${argument.replace(/(["\\$`])/g, "\\$1")}"`;
 }

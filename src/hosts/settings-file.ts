@@ -6,23 +6,19 @@ import { readRegularFile, writeNewFile } from "../files/access.ts";
 
 const byteOrderMark = "\uFEFF";
 
-/** A change of a user's file. */
 interface FileChange {
-	/** `undefined` where there is no file. */
+	/** `undefined` if there is no file. */
 	readonly before: string | undefined;
-	/** `undefined` where there is to be none. */
+	/** `undefined` if the file is to be removed. */
 	readonly after: string | undefined;
 }
 
-/** The largest settings file that is read; those of hosts that keep their history there have a few megabytes. */
 const mostBytes = 256 * 1024 * 1024;
 
 /**
- * The change that `change` makes to the text of a file; nothing is written. A byte order mark is not shown to `change` and
- * stays.
- *
- * @throws PalimpsestError `unreadable_file`, also for a file that is not regular or not UTF-8, which would be damaged;
- * `invalid_json` where `change` refuses the text.
+ * Computes the change that `change` makes to the text of a file; writes nothing. A byte order mark is not shown to
+ * `change` and stays. Throws `unreadable_file`, also if the file is not regular or not UTF-8, and `invalid_json` if
+ * `change` refuses the text.
  */
 export async function planChange(
 	file: string,
@@ -38,7 +34,7 @@ export async function planChange(
 		const after = change(before?.slice(mark.length));
 		return { before, after: after === undefined ? undefined : mark + after };
 	} catch (error) {
-		// The parsers, and the comparison of their values, recurse once for each level.
+		// The parsers and the comparison of values recurse once per level.
 		if (error instanceof RangeError) {
 			const message = `${file} cannot be changed: it is nested too deep to be read. It was left as it is.`;
 			throw new PalimpsestError("invalid_json", message, { cause: error });
@@ -49,10 +45,8 @@ export async function planChange(
 }
 
 /**
- * Reads a user's file; `undefined` where there is none. A named pipe, which could be waited for without end, is refused like
- * everything that is no regular file.
- *
- * @throws PalimpsestError `unreadable_file`, `payload_too_large`.
+ * Reads a user's file; `undefined` if there is none. Throws `unreadable_file`, also for a named pipe, which could
+ * block for ever, and `payload_too_large`.
  */
 export async function readIfThere(file: string): Promise<Buffer | undefined> {
 	try {
@@ -66,10 +60,9 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Carries out a change: the file has its old text or its new one, whatever happens, keeps its permissions, and stays a
- * link where it is one. Returns the path of a copy of the old file beside it; no earlier copy is written over.
- *
- * @throws PalimpsestError `unwritable_file`.
+ * Writes a change: the file has its old text or its new one, keeps its permissions, and stays a link if it is one.
+ * Returns the path of a copy of the old file beside it; earlier copies are never overwritten. Throws
+ * `unwritable_file`.
  */
 export async function carryOutChange(file: string, { before, after }: FileChange): Promise<string | undefined> {
 	try {
@@ -90,7 +83,7 @@ export async function carryOutChange(file: string, { before, after }: FileChange
 	}
 }
 
-/** Copies a file beside itself, under the first name that is free, or that has a copy of the same bytes. */
+/** Copies a file beside itself, under the first name that is free or holds the same bytes. */
 async function keepCopy(file: string): Promise<string> {
 	const bytes = await readFile(file);
 	for (let number = 1; ; number += 1) {

@@ -8,19 +8,15 @@ import { excerptWordings } from "../policy/wordings.ts";
 import type { HookPolicy } from "./hook-policy.ts";
 import type { HookContext, ToolEvent } from "./tool-event.ts";
 
-/** The parts of the program that a hook shortens with. */
 export interface HookShell extends HookPolicy {
 	readonly archive: Archive | undefined;
-	/** How a shell calls this program. */
 	readonly command: string;
 }
 
-/**
- * Hooks cut pages as text: the library that reads pages takes longer to load, and to read 100 kB, than all the rest.
- */
+/** Hooks truncate pages as text: the library that reads HTML takes longer to load than all the rest. */
 const how = { htmlToText: undefined };
 
-/** Shortens the result of one call by a policy, and keeps the whole in an archive. */
+/** Shortens the result of one call and archives the original. */
 export function hookContext(what: HookShell & { readonly event: ToolEvent }): Omit<HookContext, "mostChars"> {
 	const { event, policy, archive, command } = what;
 	const toolCall = { id: event.toolCallId, name: event.toolName, input: event.input };
@@ -35,9 +31,9 @@ export function hookContext(what: HookShell & { readonly event: ToolEvent }): Om
 }
 
 /**
- * Shortens a text that a plugin passes on; `undefined` where it fits. A host that has cut the text names the file with the
- * whole (`savedIn`), which is shortened and archived instead. Where that file cannot be read, or the text is no part of it,
- * the notice says that only the passed text is archived.
+ * Shortens a text that a plugin passes on; `undefined` if it fits. If the host cut the text, `savedIn` is the file
+ * with the whole output, which is shortened and archived instead. If that file cannot be read, or the text is not
+ * part of it, the notice says that only the passed text is archived.
  */
 export async function shortenPassed(
 	what: HookShell & { readonly text: string; readonly most: number; readonly savedIn: string | undefined },
@@ -56,7 +52,6 @@ export async function shortenPassed(
 	return shortenText({ text, isCut: true, policy, archive, command, check, how });
 }
 
-/** Shortens an open file and closes it. */
 async function shortenSaved(
 	what: HookShell & { readonly handle: FileHandle; readonly most: number; readonly toolCall?: AnsweredCall },
 ): Promise<string> {
@@ -68,15 +63,15 @@ async function shortenSaved(
 	return shortened.kind === "whole" ? shortened.bytes.toString("utf8") : shortened.text;
 }
 
-/** Bytes of a saved output that is read at most: some 4 s of work, where a hook has 8 s before its result passes as it is. */
+/** Reading this much takes some 4 s. After 8 s the host uses the result as it is. */
 export const mostSavedBytes = 128 * 1024 * 1024;
 
-/** Characters that a host may put around the part of an output that it shows, beside the name of the file. */
+/** Characters that a host may add to the part of an output that it shows, beside the name of the file. */
 const mostNoticeChars = 2_000;
 
 /**
- * Opens the file into which a host has saved an output; `undefined` for anything but a regular file of bounded size. It is
- * opened before it is looked at, so that the file that was checked is the file that is read. The caller closes it.
+ * Opens the file in which a host saved an output; `undefined` for anything but a regular file of bounded size. It is
+ * opened before it is checked, so that both are the same file. The caller closes it.
  */
 export async function openSavedOutput(file: string): Promise<FileHandle | undefined> {
 	// Without O_NONBLOCK, opening a pipe would wait for a writer. Windows has neither flag.
@@ -89,8 +84,8 @@ export async function openSavedOutput(file: string): Promise<FileHandle | undefi
 }
 
 /**
- * Whether a file holds the whole of the text that a host shows: the text has to be the beginning of the file, its
- * end, or both, except the host's own notice. Metadata alone proves nothing, since a tool may put any path there.
+ * Whether a file holds all of the output of which a host shows a part: the text must be the beginning of the file,
+ * its end, or both, except the host's own notice. Metadata proves nothing, since a tool may name any path there.
  */
 export async function isWholeOf(handle: FileHandle, shown: { readonly text: string; readonly file: string }) {
 	const text = Buffer.from(shown.text);
@@ -102,7 +97,7 @@ export async function isWholeOf(handle: FileHandle, shown: { readonly text: stri
 	return same >= text.length - mostNoticeChars - Buffer.byteLength(shown.file) && same >= text.length / 2;
 }
 
-/** The note of opencode's shell on how a command ended, such as a time-out: behind the output, and in no file. */
+/** The note of opencode's shell on how a command ended, such as a time-out. It follows the output and is in no file. */
 export function shellNoteOf(text: string): string {
 	const from = text.lastIndexOf("\n\n<shell_metadata>\n");
 	const isNote = from !== -1 && text.endsWith("\n</shell_metadata>") && text.length - from <= mostNoticeChars;

@@ -3,30 +3,26 @@ import type { ExcerptWordings } from "../policy/wordings.ts";
 
 // A host waits for its hooks after every tool call, so this file loads nothing that a small result does not need.
 
-/** A tool call that a host reports, with its result. */
 export interface ToolEvent {
 	readonly toolName: string;
 	readonly toolCallId: string | undefined;
 	readonly input: unknown;
-	/** In the shape of the host and of the tool. */
+	/** In the shape of the host and the tool. */
 	readonly response: unknown;
 }
 
-/** The functions that a hook shortens with. */
 export interface HookContext {
-	/** Characters up to which a result is left whole. */
 	readonly mostChars: number;
-	/** Shortens one text of a result to at most so many characters; `undefined` where it fits. */
+	/** `undefined` if the text fits. */
 	readonly shorten: (text: string, mostChars: number) => Promise<string | undefined>;
-	/** The same for a text that the host has put into a file; `undefined` also where that cannot be read. */
+	/** The same for a text that the host saved in a file; `undefined` also if it cannot be read. */
 	readonly shortenFile: (file: string, mostChars: number) => Promise<string | undefined>;
 	readonly wordings: () => Promise<ExcerptWordings>;
 }
 
 /**
- * Reads an event, whose fields Claude Code and Gemini CLI name alike; `undefined` where it is another event.
- *
- * Sources: https://code.claude.com/docs/en/hooks#posttooluse, https://geminicli.com/docs/hooks/reference#aftertool.
+ * Reads an event; Claude Code and Gemini CLI name its fields alike. `undefined` for other events. Sources:
+ * https://code.claude.com/docs/en/hooks#posttooluse, https://geminicli.com/docs/hooks/reference#aftertool.
  */
 export function readToolEvent(json: string, eventName: string): ToolEvent | undefined {
 	const event: unknown = JSON.parse(json);
@@ -36,20 +32,21 @@ export function readToolEvent(json: string, eventName: string): ToolEvent | unde
 	return { toolName, toolCallId: typeof id === "string" ? id : undefined, input, response };
 }
 
-/** The names of our tools. */
 export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
 
 /** Our commands that print tool results. */
 export const ownCommands =
 	/\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 
-/** Whether a result comes from our own tools or commands: a recalled text must stay whole, a shortened one is short. */
+/**
+ * Whether a result comes from our own tools or commands: a recalled text must stay whole, and a shortened one is
+ * short.
+ */
 export function isOwnResult({ toolName, input }: ToolEvent): boolean {
 	if (ownTools.test(toolName)) return true;
 	return isJsonObject(input) && typeof input.command === "string" && ownCommands.test(input.command);
 }
 
-/** The texts among the blocks of a result, `{type: "text", text}` or `{text}`, shortened; `undefined` where all fit. */
 export async function shortenBlocks(
 	blocks: readonly unknown[],
 	{ mostChars, shorten }: HookContext,
@@ -69,7 +66,7 @@ export async function shortenBlocks(
 	return shortened.some((block, index) => block !== blocks[index]) ? shortened : undefined;
 }
 
-/** How much of a budget each of several texts gets: those that need less than an equal share leave the rest to the others. */
+/** Splits a budget among several texts: texts shorter than an equal share leave the rest to the others. */
 function fairShares(lengths: readonly number[], budget: number): number[] {
 	const shares = lengths.map(() => 0);
 	let left = budget;

@@ -7,29 +7,24 @@ import type { CallerRequest, CompactReport } from "../operations/compaction-requ
 import type { Policy } from "../policy/schema.ts";
 import { type Answer, beside } from "./tool.ts";
 
-/**
- * Largest answer in bytes. Clients built on the SDK end the connection past 10 MiB in one message, so a larger answer
- * would cost the caller more than an error does.
- */
+/** Largest answer in bytes. Clients built on the SDK close the connection at 10 MiB in one message. */
 export const largestAnswer = 8_000_000;
 
 /**
- * Largest structured content, in bytes of its JSON, that the text block repeats; a larger one is summarised. At 10 MB
- * the second copy made a call take three times as long.
+ * Larger structured content, in bytes of its JSON, is only summarised in the text block. At 10 MB the second copy
+ * made a call take three times as long.
  */
 export const largestRepeated = 256_000;
 
-/** Structured content of more bytes is not written a second time when it is sent. */
 const worthKeeping = 16_000;
 
 type Link = Extract<CallToolResult["content"][number], { type: "resource_link" }>;
 
 /**
- * The result of a tool call: structured content, and text that says the same, since some hosts show their model only one
- * of them. Parts that are too large to send go into files, the largest first, and the result links to them. `text` gives
- * the policy's `text`; it is asked only where `auto` would summarise.
- *
- * @throws PalimpsestError `payload_too_large` without `spill`, which clients on other machines do not have.
+ * The result of a tool call: structured content, and text with the same content, since some hosts show their model
+ * only one of the two. Parts that are too large to send go into files, the largest first, and the result links to
+ * them. Without `spill`, for clients on other machines, throws `payload_too_large`. `text` returns the policy's
+ * `text`.
  */
 export async function toolResult(given: {
 	readonly answer: Answer;
@@ -44,9 +39,9 @@ export async function toolResult(given: {
 	for (;;) {
 		const bytes = members.reduce((sum, member) => sum + member.bytes, 1);
 		const isRepeated = bytes <= largestRepeated || given.text() === "full";
-		// The answer's own text speaks of all members, one of which may be in a file now.
+		// The answer's own text describes all members, one of which may be in a file now.
 		const text = isRepeated ? ((links.length === 0 ? ownText : undefined) ?? membersJson(members)) : undefined;
-		// The text travels as a string in JSON: once more with its quotes escaped, which at most doubles it.
+		// The text travels as a string in JSON; escaping at most doubles it.
 		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));
 		const total = bytes + escaped + bytesBeside;
 		if (total <= largestAnswer) {
@@ -71,7 +66,7 @@ function unsendable(bytes: number): PalimpsestError {
 	return new PalimpsestError("payload_too_large", `${why} Call again with respond_with "edits" or "report".`);
 }
 
-/** An error as the result of a tool call: code and message, for models that see only the text. Defects are not described. */
+/** A tool error: code and message as text. Defects are not described. */
 export function toolError(error: unknown): CallToolResult {
 	const known =
 		error instanceof PalimpsestError
@@ -84,12 +79,11 @@ export function toolError(error: unknown): CallToolResult {
 	return { isError: true, content: [{ type: "text", text: `[${known.code}] ${known.message}${facts}` }] };
 }
 
-/** Largest member, in bytes of its JSON, that a summary still shows. */
 const largestShown = 16_000;
 
 /**
- * The text block of an answer that is too large to repeat: its size and where it is, what happened to the conversation,
- * and then, as JSON, the short members such as the report.
+ * The text block of an answer that is too large to repeat: sizes, what happened to the conversation, and the short
+ * members as JSON.
  */
 function summariseAnswer(members: readonly AnswerMember[], bytes: number): string {
 	const large = members.filter((member) => member.bytes > largestShown);
@@ -104,7 +98,6 @@ function summariseAnswer(members: readonly AnswerMember[], bytes: number): strin
 	].join("\n");
 }
 
-/** The most important numbers in words: a long report would be left out. */
 function whatHappened(report: unknown): string[] {
 	if (!isJsonObject(report)) return [];
 	const words = ["messages", "tokens", "chars"].flatMap((unit) => {
@@ -115,13 +108,12 @@ function whatHappened(report: unknown): string[] {
 	return words.length === 0 ? [] : [`The conversation: ${words.join(", ")}.`];
 }
 
-/** One member of a tool's answer with its JSON, which is written once. */
 interface AnswerMember {
 	readonly name: string;
 	readonly value: unknown;
-	/** `undefined` where the value is nested too deep for `JSON.stringify`, with which the SDK sends it. */
+	/** `undefined` if the value is nested too deep for `JSON.stringify`, with which the SDK sends it. */
 	readonly json: string | undefined;
-	/** Bytes that it takes in the answer's JSON, a comma or brace included; infinite where it cannot be sent. */
+	/** With a comma or brace; infinite if it cannot be sent. */
 	readonly bytes: number;
 }
 
@@ -153,20 +145,19 @@ function sendableJson(value: unknown): string | undefined {
 	}
 }
 
-/** Stands for the summary in the call that an answer spells out. */
+/** Placeholder of the summary in the call that an answer spells out. */
 export const summaryPlaceholder = "<your summary>";
 
-/** Stands there for the messages of this call. */
 const sameMessages = "<the same messages>";
 
-/** The exact call of `compact_conversation` that brings the summary and repeats these arguments of the current call. */
+/** The exact call of `compact_conversation` that brings the summary and repeats the arguments of the current call. */
 export function callWithSummary({ summary_token }: CallerRequest, { messages, ...repeated }: JsonObject) {
 	const conversation = messages === undefined ? {} : { messages: sameMessages };
 	const summary = summaryPlaceholder;
 	return { tool: "compact_conversation", arguments: { ...conversation, ...repeated, summary_token, summary } };
 }
 
-/** Asks the caller for a summary: the prompt, and the exact next call, which repeats the arguments of this one. */
+/** Requests a summary from the caller: the prompt and the exact next call. */
 export function summaryRequestAnswer(given: {
 	readonly request: CallerRequest;
 	readonly report: CompactReport;
@@ -185,18 +176,15 @@ export function summaryRequestAnswer(given: {
 	return { summary_request: { ...request, next_call: next }, report, [beside]: { text } };
 }
 
-/**
- * A result that passes through the SDK in the place of a message that is written already, as JSON in UTF-8 without a line
- * break. Only our own transports know it.
- */
+/** A message that is JSON in UTF-8 already. It passes through the SDK as a result; only our own transports know it. */
 export function rawResult(message: Uint8Array): CallToolResult {
 	return { content: [], raw: message };
 }
 
-/** The bytes of a message that is written already; `undefined` for any other. */
+/** The bytes of such a message; `undefined` for any other. */
 export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
 	if (!("result" in message)) return undefined;
-	// A client's own `raw` cannot be mistaken for it: JSON holds no bytes.
+	// A client cannot forge it: JSON holds no bytes.
 	return message.result.raw instanceof Uint8Array ? message.result.raw : undefined;
 }
 

@@ -4,12 +4,10 @@ import { checkNamespace } from "../archive/reference.ts";
 import { type ArchiveSource, createArchiveSource } from "../config/archive.ts";
 import type { Policy } from "../policy/schema.ts";
 
-/** Makes archives by location, each opened at its first use. As a rule `mostOpen` stay open: each may hold a connection. */
+/** Opens archives by location at their first use. Keeps `mostOpen` of them open, since each may hold a connection. */
 export function createArchives({ mostOpen, policy }: { readonly mostOpen: number; readonly policy: () => Policy }) {
-	// In the order of the last use.
 	const sources = new Map<string, ArchiveSource>();
 	return {
-		/** `undefined` if nothing is kept there. */
 		of(location: ArchiveLocation): ArchiveSource | undefined {
 			const key = JSON.stringify(location);
 			const source = sources.get(key) ?? createArchiveSource({ location, policy });
@@ -24,9 +22,7 @@ export function createArchives({ mostOpen, policy }: { readonly mostOpen: number
 			}
 			return source;
 		},
-		/** The archives that were asked for last, `mostOpen` at most. */
 		current: () => [...sources.values()].slice(-mostOpen),
-		/** Closes all of them once nothing uses them. */
 		end(): void {
 			for (const source of sources.values()) source.end();
 			sources.clear();
@@ -34,10 +30,8 @@ export function createArchives({ mostOpen, policy }: { readonly mostOpen: number
 	};
 }
 
-/** An issuer may know any number of principals. */
 const mostOpenOfPrincipals = 64;
 
-/** Makes the archives of one server's principals, each in its own namespace; opens none yet. */
 export function createPrincipalArchives({
 	location,
 	policy,
@@ -49,14 +43,14 @@ export function createPrincipalArchives({
 	return { of: (principal: string) => of(locationOfPrincipal(location, principal)), current, end };
 }
 
-/** The place of a principal's originals: a namespace of its own within the operator's. */
+/** Each principal has a namespace within the operator's. */
 export function locationOfPrincipal(location: ArchiveLocation, principal: string): ArchiveLocation {
 	return { ...location, namespace: namespaceOfPrincipal(location.namespace, principal) };
 }
 
 /**
- * The namespace of a principal within the operator's. 128 bits of SHA-256 over both names make it unique to the principal;
- * the words in front are for people who look at folders.
+ * The hash over both names makes the namespace unique to the principal; the words in front are for people who look at
+ * folders.
  */
 export function namespaceOfPrincipal(operators: string, principal: string): string {
 	const hash = createHash("sha256")

@@ -11,20 +11,18 @@ import { z } from "zod";
 import type { SamplingOptions } from "../summariser/sampling.ts";
 import { joinSignals, type RetryProgress, type Summariser, type SummaryProgress } from "../summariser/summariser.ts";
 
-/** How far a call is: at a step of asking a model, waiting for a thread, or at work. */
 export type CallProgress = SummaryProgress | WorkProgress;
 
-/** A call in another thread. */
+/** A call in a worker thread; `elapsed` is in seconds. */
 export interface WorkProgress {
 	readonly kind: "work";
 	readonly phase: "waiting_for_its_turn" | "working";
-	/** Seconds since the call came in. */
 	readonly elapsed: number;
 }
 
 /**
- * Returns the function that reports each step and each retry by MCP progress, in seconds elapsed and expected; `undefined`
- * where the client gave no token. A retry is also reported as `{attempt, max_retries, delay}` (docs/specs/robustness.md#retries).
+ * Reports each step and each retry by MCP progress, in seconds elapsed and expected; `undefined` if the client gave
+ * no token. A retry is also reported as `{attempt, max_retries, delay}` (docs/specs/robustness.md#retries).
  */
 export function callProgress(call: {
 	readonly progressToken: ProgressToken | undefined;
@@ -40,11 +38,11 @@ export function callProgress(call: {
 		const params = {
 			progressToken,
 			progress: last,
-			// The time that a model takes can be guessed; the time that work takes cannot.
+			// The time that a model takes can be estimated, that of other work cannot.
 			...(told.kind !== "work" && { total: round(Math.max(last, expected)) }),
 			...(told.kind === "retry" ? describeRetry(told) : { message: told.phase.replaceAll("_", " ") }),
 		};
-		// A client that has gone away needs no progress.
+		// A client that is gone needs no progress.
 		sendNotification({ method: "notifications/progress", params }).catch(() => undefined);
 	};
 }
@@ -61,15 +59,14 @@ function describeRetry({ attempt, max_retries, delay, code, status_code }: Retry
 	};
 }
 
-/** Time in ms that a client has to list its roots. */
 const patience = 10_000;
 
-/** Roots of any scheme; the SDK's own schema would refuse all of a list in which one is no file. */
+/** Roots of any scheme: the SDK's own schema would refuse the whole list for one that is not a file. */
 const rootsListed = z.object({ roots: z.array(z.object({ uri: z.string() })) });
 
 /**
- * Returns the function that gives the folders which a client offers as its roots. It asks once, and again after the client
- * says that they changed. `gone` ends the wait for an answer.
+ * Returns a function that gives the folders of the client's roots. It asks once, and again after the client announces
+ * a change. `gone` ends the wait for an answer.
  */
 export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promise<readonly string[]> {
 	let known: Promise<readonly string[]> | undefined;
@@ -83,7 +80,7 @@ export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promis
 			const { roots } = await server.server.request({ method: "roots/list" }, rootsListed, options);
 			return roots.flatMap(({ uri }) => folderOf(uri) ?? []);
 		} catch {
-			// A client that fails to answer allows nothing; the next call asks again.
+			// A client that does not answer allows nothing; the next call asks again.
 			known = undefined;
 			return [];
 		}
@@ -94,7 +91,7 @@ export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promis
 	};
 }
 
-/** The folder that a root names; `undefined` for a root that is no folder of this machine, which must not cost the others. */
+/** `undefined` for a root that is not a folder of this machine. */
 function folderOf(uri: string): string | undefined {
 	try {
 		return uri.startsWith("file:") ? fileURLToPath(uri) : undefined;
@@ -103,12 +100,11 @@ function folderOf(uri: string): string | undefined {
 	}
 }
 
-/** Any answer: the summariser judges it. */
 const anyResult = z.looseObject({});
 
 /**
- * Returns the function that makes the client's own model, as asked in the course of a call; `undefined` where the client
- * declares none. `gone` is aborted when nothing can come from the client any more.
+ * Returns a function that makes a summariser of the client's own model; `undefined` if the client has none. `gone`
+ * ends the wait for an answer.
  */
 export function clientModel(
 	server: McpServer,

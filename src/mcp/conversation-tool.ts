@@ -14,10 +14,7 @@ import type { Policy } from "../policy/schema.ts";
 import { originalLinks } from "./resources.ts";
 import { type Answer, beside, type ToolContext } from "./tool.ts";
 
-/**
- * A list of messages, or an object around one; the formats judge the messages. Passed on as it came: a schema of lists
- * would copy it.
- */
+/** A list of messages, or an object around one. The formats check the messages: a schema of lists would copy them. */
 const conversation = z
 	.unknown()
 	.refine(
@@ -26,7 +23,6 @@ const conversation = z
 	)
 	.meta({ anyOf: [{ type: "array", items: { type: "object" } }, { type: "object" }] });
 
-/** The arguments of every tool that edits a conversation. */
 export const conversationInput = {
 	messages: conversation.optional().describe("In any agent format, or a request body. Or give `path`."),
 	path: z.string().optional().describe("File with them (JSON, JSONL)."),
@@ -40,7 +36,6 @@ export const conversationInput = {
 
 type ConversationArguments = Readonly<z.output<z.ZodObject<typeof conversationInput>>>;
 
-/** The answer of every tool that edits a conversation. */
 export const conversationOutput = z.looseObject({
 	messages: z.unknown().optional(),
 	output_path: z.string().optional(),
@@ -48,17 +43,15 @@ export const conversationOutput = z.looseObject({
 	report: z.looseObject({}),
 });
 
-/** Edits a conversation; this is where the tools differ. */
 export type EditConversation = (given: {
 	readonly conversation: unknown;
-	/** How a file spells its values; absent for a conversation that came inline. */
+	/** How a file spells its values; absent for an inline conversation. */
 	readonly spellingsOf?: SpellingsOf;
 }) => Promise<EditedConversation>;
 
 interface EditedConversation extends Outcome<object> {
-	/** The answer in place of the conversation: a question to the caller. */
+	/** An answer without the conversation: a question to the caller. */
 	readonly instead?: Answer;
-	/** A report on the context window, and the same in words, where the caller asked for a report. */
 	readonly context?: { readonly report: ContextReport; readonly text: string };
 }
 
@@ -67,16 +60,14 @@ interface ConversationCall {
 	readonly context: ToolContext;
 	readonly policy: Policy;
 	readonly edit: EditConversation;
-	/** Part of the name of the result's file where the caller names none. */
+	/** Part of the name of the result's file if the caller names none. */
 	readonly done: ResultWord;
 }
 
 /**
- * Answers a tool that edits a conversation: takes it from `messages` or from the file at `path`, and answers in the form
- * that the caller asked for. A result written to `output_path` differs from the file at `path` inside the edits only.
- *
- * @throws PalimpsestError `invalid_argument` for arguments that do not go together; the errors of reading, editing and
- * writing.
+ * Edits the conversation of `messages` or of the file at `path`, and answers in the requested form. A file written to
+ * `output_path` differs from the one at `path` only inside the edits. Throws `invalid_argument` for arguments that do
+ * not go together, and the errors of reading, editing and writing.
  */
 export async function answerConversation(call: ConversationCall): Promise<Answer> {
 	const { input, edit } = call;
@@ -102,8 +93,8 @@ function requireFittingArguments({ messages, path, respond_with, output_path, ov
 }
 
 /**
- * Answers with the conversation in the file at `path`. By default the result goes into a new file and the answer is the
- * report: a session is larger than hosts show of an answer.
+ * By default the result goes into a new file and the answer is the report: a session is larger than hosts show of an
+ * answer.
  */
 async function answerPath(call: ConversationCall, path: string): Promise<Answer> {
 	const { input, context, policy, edit } = call;
@@ -124,7 +115,7 @@ async function answerPath(call: ConversationCall, path: string): Promise<Answer>
 	return { output_path: written, report: outcome.report, [beside]: { blocks: originalLinks(outcome.edits) } };
 }
 
-/** Writes the result beside the file at `path`. The error names other ways, since that folder may take no files. */
+/** The error names other ways, since the folder of `path` may not be writable. */
 async function writeBeside({ context, done }: ConversationCall, path: string, text: string): Promise<string> {
 	try {
 		return await context.files.writeBeside(path, done, text);
@@ -135,16 +126,12 @@ async function writeBeside({ context, done }: ConversationCall, path: string, te
 	}
 }
 
-/**
- * Reports where a number may be rounded: an inline conversation was parsed before it got here, and messages that are
- * answered inline are written anew.
- */
+/** Reports numbers that may be rounded: inline messages were parsed before they got here. */
 function withUnsafeIntegers(messages: unknown, outcome: EditedConversation): EditedConversation {
 	const unsafe = unsafeIntegers(messages);
 	return unsafe.length === 0 ? outcome : { ...outcome, report: { ...outcome.report, unsafe_integers: unsafe } };
 }
 
-/** The form that the caller asked for; an outcome that would have broken a promise becomes its error. */
 function answerWith({ respond_with = "messages" }: ConversationArguments, outcome: EditedConversation): Answer {
 	const { conversation: messages, edits, report, error, context } = outcome;
 	if (error) throw error;
@@ -153,15 +140,14 @@ function answerWith({ respond_with = "messages" }: ConversationArguments, outcom
 	const blocks = originalLinks(edits);
 	if (respond_with === "messages") return { messages, report, [beside]: { blocks } };
 	if (!context) return { report, [beside]: { blocks } };
-	// A model reads tables with fewer tokens than the same as JSON.
+	// A table takes a model fewer tokens than the same JSON.
 	const text = `${context.text}\n${JSON.stringify({ report })}`;
 	return { report, context: context.report, [beside]: { text, blocks } };
 }
 
 /**
- * How a call compacts: by which strategy, and who writes a summary. `summary` is the caller's own, where it brings one.
- *
- * @throws PalimpsestError `invalid_policy` where an external strategy cannot be loaded.
+ * How a call compacts: the strategy, and who writes a summary; `summary` is the caller's own. Throws `invalid_policy`
+ * if an external strategy cannot be loaded.
  */
 export async function callCompaction(
 	context: ToolContext,
@@ -178,7 +164,7 @@ export async function callCompaction(
 	return { answer, strategy: await strategyOfCall({ named, policy, load, answer, log, signal }) };
 }
 
-/** The first of the policy's ways to get a summary that exists here. */
+/** The first source of summaries in the policy that is available here. */
 async function summarySource(context: ToolContext, policy: Policy): Promise<SummarySource> {
 	const { clientModel, endpoint } = context;
 	for (const way of policy.compaction.answered_by) {

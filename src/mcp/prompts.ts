@@ -5,10 +5,9 @@ import { z } from "zod";
 import { presetNames } from "../policy/names.ts";
 import { modelNames } from "../tokens/models.ts";
 
-/** The longest argument, in UTF-16 code units: it becomes part of what a model reads. */
+/** In UTF-16 code units. An argument becomes part of what a model reads. */
 const longestArgument = 4_000;
 
-/** Offers the prompts on a server, with completions of their arguments. */
 export function bindPrompts(server: McpServer): void {
 	for (const { name, title, description, arguments: named, write } of [compact, contextReport]) {
 		const argsSchema = Object.fromEntries(Object.entries(named).map(([key, one]) => [key, schemaOf(one)]));
@@ -17,24 +16,22 @@ export function bindPrompts(server: McpServer): void {
 			return { description, messages: [{ role: "user", content: { type: "text", text: write(given) } }] };
 		});
 	}
-	// The list never changes, so the SDK's `listChanged: true` would announce changes that never come.
+	// The list never changes, but the SDK would declare `listChanged: true`.
 	server.server.registerCapabilities({ prompts: { listChanged: false } });
 }
 
-/** A text that a person asks for by name, in hosts that turn prompts into slash commands. */
+/** A text that a user requests by name; hosts show prompts as slash commands. */
 interface Prompt {
 	readonly name: string;
 	readonly title: string;
 	readonly description: string;
-	/** None is required, and every value is text, as the protocol has it. */
+	/** None is required, and every value is text, as in the protocol. */
 	readonly arguments: Readonly<Record<string, PromptArgument>>;
-	/** The text that the agent is given. */
 	readonly write: (given: Readonly<Record<string, string | undefined>>) => string;
 }
 
 interface PromptArgument {
 	readonly description: string;
-	/** The completions that a host offers while a person types. */
 	readonly complete?: (typed: string) => string[] | Promise<string[]>;
 }
 

@@ -19,10 +19,9 @@ import { largestAnswer } from "./answer.ts";
 
 const originalUri = "original://";
 
-/** The most links in one answer: each costs a model some fifty tokens, and placeholders name their originals anyway. */
+/** Each link costs a model some fifty tokens, and placeholders name their originals anyway. */
 const mostLinks = 10;
 
-/** A link to an archived original, with the number of characters that it replaces. */
 export function originalLink({
 	ref,
 	toolCallId,
@@ -36,7 +35,7 @@ export function originalLink({
 	return { type: "resource_link", uri: `${originalUri}${ref}`, name: ref, description: `${call}${chars} characters` };
 }
 
-/** Links to the originals of edits: to the last ones, since those are asked for first. */
+/** Links to the last originals, which are requested first. */
 export function originalLinks(edits: readonly EditRecord[]): ResourceLink[] {
 	const byRef = new Map<string, ResourceLink>();
 	for (const { ref, tool_call_id: toolCallId, before } of edits) {
@@ -49,8 +48,8 @@ export function originalLinks(edits: readonly EditRecord[]): ResourceLink[] {
 const resourceNotFound = -32_002;
 
 /**
- * Offers each archived original as the resource `original://{ref}`, whole. They are not listed, since there may be a
- * hundred thousand: the masking tools' answers link to them.
+ * Offers each archived original as the resource `original://{ref}`. They are not listed, since there may be a hundred
+ * thousand: the answers of the tools link to them.
  */
 export function bindOriginals(server: McpServer, source: ArchiveSource): void {
 	server.registerResource(
@@ -75,7 +74,6 @@ function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: stri
 			let text = "";
 			for await (const piece of pieces) {
 				text += piece;
-				// Already too large to send.
 				if (text.length > largestAnswer) break;
 			}
 			return text;
@@ -101,8 +99,8 @@ function json(uri: URL, value: unknown): ReadResourceResult {
 }
 
 /**
- * Offers the policy as resources: the one in force, each preset, and the schema with every field's meaning. With
- * `tellsChanges`, subscribers to `policy://current` are notified. Returns the function that stops listening for changes.
+ * Offers the policy as resources: the one in force, each preset, and the schema. With `tellsChanges`, subscribers to
+ * `policy://current` are notified. Returns the function that stops listening for changes.
  */
 export function bindPolicy(
 	server: McpServer,
@@ -143,11 +141,11 @@ export function bindPolicy(
 			return json(uri, { name, description, source, policy: resolvePolicy([{ preset: name }]) });
 		},
 	);
-	// The list of resources never changes, so the SDK's `listChanged: true` would announce changes that never come.
+	// The list never changes, but the SDK would declare `listChanged: true`.
 	server.server.registerCapabilities({ resources: { subscribe: tellsChanges, listChanged: false } });
 	if (!tellsChanges) return () => undefined;
 
-	// Only this one changes, so only it is remembered: a client may subscribe to any number of names of any length.
+	// Only this resource changes, so only it is remembered: a client may subscribe to any number of names.
 	let isSubscribed = false;
 	server.server.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
 		if (params.uri === currentPolicyUri) isSubscribed = true;
@@ -159,21 +157,17 @@ export function bindPolicy(
 	});
 	return policySource.onChange(() => {
 		if (!isSubscribed || !server.isConnected()) return;
-		// A client that has gone away in the meantime needs no notice.
+		// A client that is gone needs no notice.
 		server.server.sendResourceUpdated({ uri: currentPolicyUri }).catch(() => {});
 	});
 }
 
-/** The page in which a host of MCP Apps shows the report of `guard_context`. */
 export const contextReportUri = "ui://palimpsest/context-report";
 
 /** https://github.com/modelcontextprotocol/ext-apps/blob/main/specification/2026-01-26/apps.mdx */
 const appMimeType = "text/html;profile=mcp-app";
 
-/**
- * Offers the page of a context report as an MCP App. It loads nothing from elsewhere, so it is allowed no origins. Hosts
- * without Apps have the same report in the structured content, and in words in the text.
- */
+/** Offers the page of a context report as an MCP App. It loads nothing, so it is allowed no origins. */
 export function bindContextReportApp(server: McpServer): void {
 	const _meta = { ui: { prefersBorder: true } };
 	server.registerResource(
@@ -186,7 +180,6 @@ export function bindContextReportApp(server: McpServer): void {
 			_meta,
 		},
 		async (uri) => {
-			// Loaded on demand, since few hosts ask for it.
 			const { reportAppPage } = await import("../pages/report-page.ts");
 			return { contents: [{ uri: uri.href, mimeType: appMimeType, text: await reportAppPage(), _meta }] };
 		},

@@ -9,30 +9,29 @@ import { toolError, toolResult } from "./answer.ts";
 import { heldArguments, readArguments } from "./pool/arguments.ts";
 import { callPolicy, type Tool, type ToolContext } from "./tool.ts";
 
-/** The result of a call, and facts about it for the operator. */
 export interface ToolOutcome {
 	readonly result: CallToolResult;
-	/** The code of the error in the result; `undefined` where the call went well. */
+	/** `undefined` if the call succeeded. */
 	readonly code: ErrorCode | undefined;
 	readonly report: CallReport | undefined;
-	/** Bytes of the result, where it is written already. */
+	/** Bytes of the result, if it is written already. */
 	readonly bytes?: number;
-	/** Whether the call was not begun, since too many others wait. */
+	/** Whether the call was refused because too many others wait. */
 	readonly isBusy?: boolean;
 }
 
 /**
- * Checks a call's arguments, runs the tool and makes its result. Never throws: bad input becomes a tool error with one of
- * our codes; a defect is logged by name and described to nobody.
+ * Checks a call's arguments, runs the tool and makes its result. Never throws: bad input becomes a tool error with
+ * one of our codes; a defect is logged by name and described to nobody.
  */
 export async function runTool(call: {
 	readonly tool: Tool;
-	/** Unchecked; bytes are JSON that nobody has parsed yet. */
+	/** Unchecked; bytes are unparsed JSON. */
 	readonly arguments: unknown;
 	readonly context: ToolContext;
-	/** Opens the archive for the call; absent where nothing is kept. */
+	/** Absent if nothing is archived. */
 	readonly archive?: Pick<ArchiveSource, "use"> | undefined;
-	/** Stores parts of answers that are too large to send; absent where the client shares no files with this process. */
+	/** Stores parts of answers that are too large to send; absent if the client shares no files with this process. */
 	readonly spill?: Spill | undefined;
 }): Promise<ToolOutcome> {
 	const { tool, context, spill } = call;
@@ -62,7 +61,10 @@ export function failedCall(
 	return { result: toolError(error), code: isKnown ? error.code : "internal", report: undefined };
 }
 
-/** Schemas that refuse unknown arguments. Making one costs more than using it, and a process may make a server per request. */
+/**
+ * Schemas that refuse unknown arguments. Making one costs more than using it, and a process may make a server per
+ * request.
+ */
 const strictInputs = new WeakMap<Tool, z.ZodObject>();
 
 function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
@@ -76,7 +78,7 @@ function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
 	throw new PalimpsestError("invalid_argument", `Invalid arguments of ${tool.name}:\n${lines}`);
 }
 
-/** Leaves out arguments that are null: OpenAI's strict mode makes a model write null for each one that it does not need. */
+/** Removes null arguments: OpenAI's strict mode makes a model write null for each unused one. */
 function withoutNulls(value: unknown, known: Readonly<Record<string, unknown>>): unknown {
 	if (!isJsonObject(value) || !Object.values(value).includes(null)) return value;
 	return Object.fromEntries(
@@ -105,34 +107,31 @@ function countOf(value: unknown): CallReport[string] | undefined {
 	return typeof before === "number" && typeof after === "number" ? { before, after } : undefined;
 }
 
-/** A call of a tool that has ended: names and sizes, never conversation text. */
+/** A finished tool call: names and sizes, never conversation text. */
 export interface CallEnd {
 	readonly tool: string;
 	readonly request?: string | number | undefined;
-	/** The id of its session. It is a secret: whoever knows it can use the session. */
+	/** A secret: whoever knows it can use the session. */
 	readonly session?: string | undefined;
-	/** The caller, where callers are told apart. */
 	readonly principal?: string | undefined;
 	/**
-	 * `ok` or `error`: answered with a result, or an error of the tool. `cancelled`: nobody waits for it any more (cancelled,
-	 * past its time, or its client gone). `busy`: not begun, since too many others wait.
+	 * `cancelled`: nobody waits for it any more (cancelled, too late, or its client gone). `busy`: not begun, since
+	 * too many others wait.
 	 */
 	readonly outcome: "ok" | "error" | "cancelled" | "busy";
-	/** The code of the error that was answered. */
 	readonly code?: ErrorCode | undefined;
-	/** From when the call came in whole until its answer was made, waiting included. */
+	/** From the arrival of the call until its answer, waiting included. */
 	readonly milliseconds: number;
-	/** Bytes of the call's arguments as JSON. Measured at the first read, which takes as long as writing them. */
+	/** Bytes of the arguments as JSON, measured at the first read, since that takes as long as writing them. */
 	readonly bytesIn: number;
-	/** Bytes of the answer as JSON, measured likewise; 0 where there is none. */
+	/** Bytes of the answer as JSON, measured at the first read; 0 without an answer. */
 	readonly bytesOut: number;
 	readonly report?: CallReport | undefined;
 }
 
-/** Takes note of a call that has ended. Its errors are ignored. */
+/** Its errors are ignored. */
 export type OnCallEnd = (end: CallEnd) => void;
 
-/** Returns the function that passes the end of a call to `onCallEnd`. */
 export function callRecorder(
 	{ principal, onCallEnd }: { readonly principal?: string | undefined; readonly onCallEnd?: OnCallEnd | undefined },
 	call: Pick<CallEnd, "tool" | "request" | "session"> & {
@@ -143,7 +142,7 @@ export function callRecorder(
 	if (!onCallEnd) return () => undefined;
 	const { arguments: given, signal, ...names } = call;
 	const began = performance.now();
-	// Measured before another thread takes the bytes.
+	// Before another thread takes the bytes.
 	let bytesIn = heldArguments(given)?.byteLength;
 	return ({ code, report, result, bytes, isBusy }) => {
 		const isCancelled = signal.aborted;
@@ -173,7 +172,7 @@ export function callRecorder(
 	};
 }
 
-/** 0 where the value is nested too deep to be written. */
+/** 0 if the value is nested too deep to be written. */
 function jsonBytes(value: unknown): number {
 	try {
 		return Buffer.byteLength(JSON.stringify(value));

@@ -35,33 +35,34 @@ import { callRecorder, type OnCallEnd, runTool } from "./run-tool.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { recallOriginal, tools } from "./tools.ts";
 
-/** Options of a server. Whatever they name outlives it. */
+/** Everything named here outlives the server. */
 export interface ServerOptions {
 	readonly policySource: PolicySource;
-	/** The operator's log, which takes each event that the client's log takes. */
+	/** The operator's log. It gets each event that the client's log gets. */
 	readonly log: Log;
-	/** Where originals are kept; absent where nothing is, and nothing can be recalled. */
+	/** Absent if nothing is archived, and so nothing can be recalled. */
 	readonly archive?: ArchiveSource | undefined;
-	/** The model that the environment names, and strategies of the user's own. */
+	/** The model of the environment, and the user's own strategies. */
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
-	/** Aborted, with the error of a connection that closed, when nothing can come from the client any more. */
+	/** Aborted, with the error of a closed connection, when nothing can come from the client any more. */
 	readonly clientGone?: AbortSignal | undefined;
 	/** Folders whose files a call may name by path. */
 	readonly allowedPaths?: readonly string[] | undefined;
-	/** Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into files. */
+	/**
+	 * Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into
+	 * files.
+	 */
 	readonly sharesFiles?: boolean | undefined;
-	/** Runs the calls that would hold up other clients; absent where there is one client. */
+	/** Runs the calls that would hold up other clients. */
 	readonly pool?: CallPool | undefined;
-	/** The place of `archive`, for the pool's threads, which open it themselves. */
+	/** The place of `archive`, which the threads of the pool open themselves. */
 	readonly archiveLocation?: ArchiveLocation | undefined;
-	/** The caller, where callers are told apart. */
 	readonly principal?: string | undefined;
-	/** Whether only answers reach the client: then it is offered neither a log nor news of the policy. */
+	/** Whether only answers reach the client: it then gets neither a log nor news of the policy. */
 	readonly onlyAnswers?: boolean | undefined;
 	readonly onCallEnd?: OnCallEnd | undefined;
 }
 
-/** Makes an MCP server for one client, with no transport yet. One process may run many. */
 export function createServer(options: ServerOptions): McpServer {
 	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles, onlyAnswers, clientGone } = options;
 	const server = new McpServer(
@@ -114,7 +115,7 @@ function instructions(policy: Policy, isArchived: boolean): string {
 	].join("\n");
 }
 
-/** Offers MCP logging. Returns the log that sends each event from the client's level on, by default the policy's. */
+/** Offers MCP logging from the client's level on, by default the policy's. */
 function bindLogging(server: McpServer, policyLevel: () => LoggingLevel): Log {
 	let clientLevel: LoggingLevel | undefined;
 	server.server.registerCapabilities({ logging: {} });
@@ -124,14 +125,12 @@ function bindLogging(server: McpServer, policyLevel: () => LoggingLevel): Log {
 	});
 	return ({ level, message, data }) => {
 		if (logLevels.indexOf(level) < logLevels.indexOf(clientLevel ?? policyLevel()) || !server.isConnected()) return;
-		// A client that has gone away in the meantime needs no log.
 		server.server.sendLoggingMessage({ level, logger: "palimpsest", data: { message, ...data } }).catch(() => {});
 	};
 }
 
 /**
- * Offers tools on a server. The SDK's own binding would answer bad input in its own words; here it becomes a tool error
- * with one of our codes.
+ * The SDK's own binding would answer bad input in its own words; here it becomes a tool error with one of our codes.
  */
 export function bindTools(
 	server: McpServer,
@@ -183,7 +182,6 @@ export function bindTools(
 // A process may make a server for each request.
 const definitions = new WeakMap<Tool, ToolDefinition>();
 
-/** A tool's definition as clients list it, made once. */
 export function toolDefinition(tool: Tool): ToolDefinition {
 	const { name, title, description, annotations, app } = tool;
 	const definition = definitions.get(tool) ?? {
@@ -203,9 +201,9 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 	const { $schema: _, ...rest } = z.toJSONSchema(schema, {
 		io,
 		override({ jsonSchema: made }) {
-			// `additionalProperties: {}` allows what its absence allows, and some providers refuse it.
 			if (isEmptyObject(made.additionalProperties)) delete made.additionalProperties;
-			// An empty `properties` beside alternatives allows everything too.
+			// An empty `additionalProperties` or `properties` allows everything, as its absence does, and some
+			// providers refuse it.
 			if (isEmptyObject(made.properties)) delete made.properties;
 			// These bounds are implied by JSON, and each costs ten tokens.
 			if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
@@ -219,10 +217,7 @@ function isEmptyObject(value: unknown): boolean {
 	return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
-/**
- * The SDK's validator of a client's answers to elicitation, made at its first use: making one compiles Ajv's schemas, and
- * our servers ask clients for nothing.
- */
+/** Made at its first use: it compiles Ajv's schemas, and our servers never ask clients for elicitation. */
 const lazyValidator: jsonSchemaValidator = {
 	getValidator: (schema) => new AjvJsonSchemaValidator().getValidator(schema),
 };
@@ -230,14 +225,14 @@ const lazyValidator: jsonSchemaValidator = {
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 
 /**
- * Answers malformed requests with `InvalidParams` and words of ours: the SDK checks every request before its handler, and
- * answers with zod's issues as JSON. Call this once all handlers are set.
+ * Answers malformed requests with `InvalidParams` and words of ours: the SDK checks every request before its handler,
+ * and answers with zod's issues as JSON. Call this once all handlers are set.
  */
 function describeRequestErrors(server: McpServer): void {
 	// The SDK has no public way to take part in its check.
 	const { _requestHandlers: handlers } = server.server as unknown as { _requestHandlers: Map<string, Handle> };
 	for (const [method, handle] of handlers) {
-		// An async function, since the check throws before the handler's promise is made.
+		// Async, since the check throws before the handler's promise is made.
 		handlers.set(method, async (request, extra) => {
 			try {
 				return await handle(request, extra);

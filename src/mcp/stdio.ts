@@ -13,21 +13,19 @@ import { messageBytes } from "./answer.ts";
 import { createJoinedChunks } from "./chunks.ts";
 import { createServer, type ServerOptions } from "./server.ts";
 
-/** Largest message by default, in bytes. The SDK's own 10 MiB would end the connection. */
+/** In bytes. The SDK's own 10 MiB would end the connection. */
 const defaultLargestMessage = 64 * 1024 * 1024;
 
-/** Time in ms that a client has to read the rest of an answer when a signal ends the server. */
+/** Time in ms for a client to read the rest of an answer when a signal ends the server. */
 const patience = 1_000;
 
 /**
- * Serves one client on standard input and output until it goes away. Returns once the server listens. When standard input
- * ends, calls under way are finished, then the process has nothing left to do and ends by itself. `largestMessage` is the
- * largest message that is taken, in bytes, by default 64 MiB.
+ * Serves one client on standard input and output until it goes away. Returns once the server listens. When standard
+ * input ends, calls under way are finished, and the process ends by itself.
  */
 export async function serveStdio(
 	options: ServerOptions & {
 		readonly largestMessage?: number | undefined;
-		/** Closed when the client goes away. */
 		readonly compaction?: CompactionSource | undefined;
 	},
 ): Promise<void> {
@@ -59,7 +57,7 @@ export async function serveStdio(
 		void server.close().finally(() => process.stdout.write("", () => process.exit(0)));
 	};
 	for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, leave);
-	// A client that closed its end makes every write fail.
+	// If the client closed its end, every write fails.
 	process.stdout.on("error", leave);
 	process.stdin.on("error", leave);
 	process.stdin.once("end", () => {
@@ -71,7 +69,7 @@ export async function serveStdio(
 	await server.connect(transport);
 }
 
-/** Describes an error without its own message, which may quote the input. */
+/** Without its own message, which may quote the input. */
 function describeError(error: Error): string {
 	if (error instanceof SyntaxError) return "A line on standard input is not JSON and was skipped";
 	if (error.name.endsWith("ZodError")) return "A line on standard input is not a JSON-RPC message and was skipped";
@@ -79,16 +77,16 @@ function describeError(error: Error): string {
 }
 
 /**
- * Bytes of unread answers above which no more requests are read, until the client has read some. One answer is at most
- * 8 MB, so this never slows down a client that reads.
+ * Above this many unread bytes of answers, no more requests are read. One answer is at most 8 MB, so this never slows
+ * down a client that reads.
  */
 export const mostUnread = 32_000_000;
 
 /**
- * Speaks the protocol on a pair of streams, one message a line, like the SDK's `StdioServerTransport`. Differences: it
- * reads in linear time; it skips a message over `largestMessage` bytes, line break included, and tells `onOversized`,
- * instead of closing the connection; `send` resolves once the message is written; and a client that sends without reading
- * cannot make memory grow.
+ * Speaks the protocol on a pair of streams, one message a line, like the SDK's `StdioServerTransport`. Differences:
+ * it reads in linear time; it skips a message over `largestMessage` bytes, line break included, instead of closing
+ * the connection; `send` resolves once the message is written; and a client that does not read cannot make memory
+ * grow.
  */
 export function createStdioTransport(options: {
 	readonly input: Readable;
@@ -134,7 +132,7 @@ export function createStdioTransport(options: {
 		send(message: JSONRPCMessage) {
 			if (state === "closed") return Promise.resolve();
 			return new Promise<void>((resolve) => {
-				// A write that fails ends the connection by the stream's own event, so this never rejects.
+				// A failed write ends the connection by the stream's own event, so this never rejects.
 				const settle = (): void => {
 					sending.delete(settle);
 					resolve();
@@ -149,9 +147,8 @@ export function createStdioTransport(options: {
 	return transport;
 }
 
-/** A line that was skipped because it was too long. */
+/** A line that was skipped because it is too long; `bytes` includes its break. */
 export interface OversizedLine {
-	/** Bytes of the whole line, its break included. */
 	readonly bytes: number;
 	/** Its first and last characters, a few hundred of each. */
 	readonly head: string;
@@ -162,9 +159,9 @@ const lineFeed = 0x0a;
 const edgeLength = 300;
 
 /**
- * Reads lines of UTF-8 from chunks cut anywhere, in linear time; the SDK's reader copies and searches everything it holds
- * at every chunk. Of a line over `largest` bytes, line break included, only the ends are kept. `onLine` takes the text of
- * each line without its line feed; a carriage return before it stays. Returns the function that takes a chunk.
+ * Reads lines of UTF-8 from chunks, in linear time; the SDK's reader copies and searches all it holds at every chunk.
+ * Of a line over `largest` bytes, line break included, only the ends are kept. `onLine` gets each line without its
+ * line feed. Returns the function that takes a chunk.
  */
 export function createLineReader(options: {
 	readonly largest: number;
@@ -228,8 +225,8 @@ const idAtEnd = new RegExp(String.raw`[^\\]${id}\s*(?:,\s*${word}\s*)*\}\s*$`);
 const response = new RegExp(String.raw`^\s*\{\s*(?:(?:${word}|${id})\s*,\s*)*"(?:result|error)"\s*:`);
 
 /**
- * The id of a request of which only both ends are known: clients write it before or after the large part. `undefined` if
- * it is in neither end, and for a response, which needs no answer.
+ * The id of a request of which only both ends are known: clients write it before or after the large part. `undefined`
+ * if it is in neither, and for a response, which needs no answer.
  */
 export function findRequestId({ head, tail }: Pick<OversizedLine, "head" | "tail">): RequestId | undefined {
 	if (response.test(head)) return undefined;

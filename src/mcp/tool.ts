@@ -17,9 +17,9 @@ type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compactio
 type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
 
 /**
- * A tool's `policy` argument. Its JSON Schema costs every conversation tokens, so it has only the choices of the plain
- * fields and the names of the fields in each section that the tool uses; `policy://schema` has the rest.
- * `checkPolicyLayer` checks the values, since its errors name the nearest known field.
+ * A tool's `policy` argument. Its JSON Schema costs every conversation tokens, so it has only the choices of the
+ * plain fields and the names of the fields in the sections that the tool uses. `checkPolicyLayer` checks the values,
+ * since its errors name the nearest known field.
  */
 export function policyInput(sections: readonly Section[]) {
 	const properties = (policyJsonSchema() as JsonSchema).properties ?? {};
@@ -38,7 +38,6 @@ export function policyInput(sections: readonly Section[]) {
 		});
 }
 
-/** The policy of one call: its own fields over the policy in force. */
 export function callPolicy(context: ToolContext, override: unknown): Policy {
 	const { layers } = context;
 	if (override === undefined) {
@@ -60,47 +59,44 @@ export function callPolicy(context: ToolContext, override: unknown): Policy {
 // The layers are another list once the configuration changes.
 const policiesInForce = new WeakMap<readonly PolicyLayer[], Policy>();
 
-/** Everything but the input that a tool's handler gets. */
 export interface ToolContext {
-	/** The layers of the policy in force, over which a call's own policy is laid. */
+	/** The layers of the policy in force. A call's own policy goes on top. */
 	readonly layers: readonly PolicyLayer[];
 	readonly log: Log;
 	readonly files: FileAccess;
-	/** Where originals are kept; absent where nothing is. */
+	/** Absent if nothing is archived. */
 	readonly archive?: Archive | undefined;
 	/** Aborted when the client no longer waits. */
 	readonly signal?: AbortSignal | undefined;
-	/** Reports to the client how far a long call is; absent where it did not ask. */
+	/** Reports progress to the client; absent if it did not request any. */
 	readonly onProgress?: ((progress: CallProgress) => void) | undefined;
-	/** The client's own model; absent where it declares none. */
+	/** The client's own model, if it has one. */
 	readonly clientModel?: (() => Promise<Summariser>) | undefined;
-	/** The model that the environment names; absent where it names none. */
+	/** The model of the environment, if it names one. */
 	readonly endpoint?: Summariser | undefined;
 	readonly loadStrategy?: LoadStrategy | undefined;
 }
 
-/** Key in an answer for content that accompanies the structured content. JSON leaves symbols out. */
+/** Key in an answer for content that accompanies the structured content. JSON omits symbols. */
 export const beside = Symbol("beside");
 
-/** The answer of a tool: its structured content, which the text block repeats as JSON unless `text` stands there. */
+/** A tool's structured content. The text block repeats it as JSON unless `text` replaces it; `blocks` follow. */
 export type Answer = Readonly<Record<string, unknown>> & {
 	readonly [beside]?: {
 		readonly text?: string;
-		/** More blocks, after the text. */
 		readonly blocks?: readonly ContentBlock[];
 	};
 };
 
-/** A tool as data and a handler, so that a change of the SDK only touches `bindTools`. */
+/** A tool as data and a handler, so that a change of the SDK only affects `bindTools`. */
 export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 	readonly name: string;
 	readonly title: string;
-	/** For a model that has to choose among many tools. */
 	readonly description: string;
 	readonly annotations: ToolAnnotations;
 	readonly inputSchema: Input;
 	readonly outputSchema: z.ZodObject;
-	/** The page that shows the tool's answers in hosts of MCP Apps, as the URI of a resource. */
+	/** The URI of the page that shows the tool's answers in hosts of MCP Apps. */
 	readonly app?: `ui://${string}`;
 	/** Throws PalimpsestError for mistakes that the caller can correct. */
 	readonly handle: (input: z.output<Input>, context: ToolContext) => Promise<Answer>;
@@ -111,7 +107,6 @@ export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Tool {
 	return tool as unknown as Tool;
 }
 
-/** Hints of a tool that changes nothing anywhere. */
 export const pureTool: ToolAnnotations = {
 	readOnlyHint: true,
 	destructiveHint: false,
@@ -119,5 +114,5 @@ export const pureTool: ToolAnnotations = {
 	openWorldHint: false,
 };
 
-/** Hints of a tool that may write a file, also over another one. */
+/** Hints of a tool that may overwrite a file. */
 export const fileWritingTool: ToolAnnotations = { ...pureTool, readOnlyHint: false, destructiveHint: true };

@@ -63,7 +63,7 @@ const guardContext = defineTool({
 	outputSchema: conversationOutput.extend({ context: z.looseObject({}).optional() }),
 	app: contextReportUri,
 	async handle(input, context) {
-		// Loaded on demand, with every format: a client that lists the tools waits for less.
+		// Loaded on demand, with every format: listing the tools is faster.
 		const { guardWithCompaction } = await import("../operations/guard-with-compaction.ts");
 		const policy = callPolicy(context, input.policy);
 		const { model, context_window: contextWindow, reserve_tokens: reserveTokens, tools, usage } = input;
@@ -82,7 +82,7 @@ const guardContext = defineTool({
 			const report = await reportContext(request);
 			const text = contextText(report, { columns: 100, bars: "none" });
 			const isWindowKnown = (contextWindow ?? policy.guard.context_window_override) !== null;
-			// A session may name the model that the caller does not.
+			// A session may name the model if the caller does not.
 			const known = isWindowKnown ? given : { ...given, model: report.model ?? undefined };
 			const guarded = await guardWithCompaction({ ...one, ...known, ...shell, compaction });
 			return { ...withNextCall(guarded, input), context: { report, text } };
@@ -91,7 +91,7 @@ const guardContext = defineTool({
 	},
 });
 
-/** Spells out the call that brings the summary, where a compaction before the guard asks the caller for one. */
+/** Adds the call that brings the summary, if a compaction before the guard requests one from the caller. */
 function withNextCall<Guarded extends { readonly report: GuardWithCompactionReport }>(
 	guarded: Guarded,
 	{ messages, path, model, context_window, policy }: JsonObject,
@@ -103,13 +103,13 @@ function withNextCall<Guarded extends { readonly report: GuardWithCompactionRepo
 	return { ...guarded, report: { ...guarded.report, compaction: { ...compaction, request } } };
 }
 
-/** Members that a model can do without, in two steps: the marks in the text tell which lines are left out. */
+/** Members that a model can do without, in two steps: the markers in the text say which lines are omitted. */
 const [spare, unneeded] = [
 	["band", "encoding", "method", "factor", "chars", "kept_lines", "omitted_chars", "omitted"],
 	["strategy", "tokens", "lines", "omitted_lines"],
 ] as const;
 
-/** Forms of the answer, the fullest first: where the answer has to be small, the text needs the room. */
+/** Forms of the answer, the fullest first: in a small answer, the text needs the room. */
 const forms: readonly ((outcome: TruncateOutcome) => Answer)[] = [
 	({ text, report }) => {
 		const { ref, chars } = report;
@@ -124,7 +124,7 @@ function without(answer: Answer, names: readonly string[]): Answer {
 	return Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)));
 }
 
-/** The two things that hosts show of an answer: its structured content, or its blocks, the first of which repeats that. */
+/** Hosts show either the structured content of an answer or its blocks, the first of which repeats that. */
 function shownOf(answer: Answer): readonly string[] {
 	const json = JSON.stringify(answer);
 	const blocks = answer[beside]?.blocks ?? [];
@@ -208,10 +208,9 @@ const compactConversation = defineTool({
 	},
 });
 
-// The archive checks all bounds, which would cost every conversation tokens.
+// The archive checks all bounds; bounds here would cost every conversation tokens.
 const count = z.int().optional();
 
-/** The tool `recall_original`: reads an original that was masked, truncated or dropped. */
 export const recallOriginal = defineTool({
 	name: "recall_original",
 	title: "Recall an original",
@@ -239,8 +238,8 @@ export const recallOriginal = defineTool({
 });
 
 /**
- * A recalled original as a tool's answer. The text block holds one line of description, then the recalled text as it was: a
- * model reads that more easily than the same text within JSON.
+ * A recalled original as an answer. The text block holds one line of description, then the text as it was: a model
+ * reads that more easily than JSON.
  */
 export function recalledAnswer(recalled: Recalled): Answer {
 	switch (recalled.kind) {
@@ -268,7 +267,7 @@ export function recalledAnswer(recalled: Recalled): Answer {
 	}
 }
 
-/** One line: which original this is, how much of it, and how to ask for the rest. */
+/** One line: which original this is, how much of it, and how to request the rest. */
 function describePart(part: RecalledPart): string {
 	const { total, shown, matches, redactions, next } = part;
 	const isWhole = part.left_out_chars === 0 && shown?.chars.start === 0 && shown.chars.end === total.chars && !matches;
@@ -301,7 +300,7 @@ function describe({ kind, tool_name, archived_at }: RecalledListing): string {
 	return `${kinds[kind]}${tool}, kept ${archived_at}`;
 }
 
-/** Every tool, in the order in which clients list them; `recall_original` only where originals are kept. */
+/** In the order in which clients list them; `recall_original` only if originals are archived. */
 export const tools: readonly Tool[] = [
 	maskConversation,
 	guardContext,

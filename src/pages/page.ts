@@ -3,14 +3,9 @@ import { readFile } from "node:fs/promises";
 import { PalimpsestError } from "../errors.ts";
 import { packageFile } from "../version.ts";
 
-/** The files of `assets`, which `npm run assets` makes. */
 type PageAsset = "page.css" | "replay.js" | "report.js" | "uplot.css" | "uplot.js" | "uplot-license.txt";
 
-/**
- * Reads a part that pages carry inside themselves.
- *
- * @throws PalimpsestError `unreadable_file` where it is missing.
- */
+/** Reads a part that pages carry inside themselves. Throws `unreadable_file` if it is missing. */
 export async function pageAsset(name: PageAsset): Promise<string> {
 	try {
 		return await readFile(packageFile(`assets/${name}`), "utf8");
@@ -23,19 +18,16 @@ export async function pageAsset(name: PageAsset): Promise<string> {
 }
 
 /**
- * An HTML page that is one file and makes no request: its content security policy forbids every request, and allows only
- * the scripts and style sheets whose hashes it holds, so that injected ones do not run.
- *
- * @throws PalimpsestError `internal` for a script or style sheet that would end its own element.
+ * An HTML page in one file that makes no request. Its content security policy forbids every request and allows only
+ * scripts and style sheets whose hashes it holds, so that injected ones do not run. `scripts` run in order after the
+ * body was read; the element `data` holds `data` as JSON. Throws `internal` for a script or style sheet that would
+ * end its own element.
  */
 export function selfContainedPage(page: {
 	readonly title: string;
-	/** HTML of the body. */
 	readonly body: string;
 	readonly styles: readonly string[];
-	/** Run in order after the body was read. */
 	readonly scripts: readonly string[];
-	/** For the scripts, as JSON in the element `data`. */
 	readonly data: unknown;
 }): string {
 	const { title, body, styles, scripts, data } = page;
@@ -82,9 +74,9 @@ function hashOf(source: string): string {
 }
 
 /**
- * A value as JSON for a `<script type="application/json">`. HTML has no entities there, ends it at `</script`, and reads on
- * differently after `<!--` and `<script` (HTML, “script data state”), so no `<` is left. U+2028 and U+2029 end lines for
- * readers that take JSON for JavaScript.
+ * JSON for a `<script type="application/json">`. HTML has no entities there, ends it at `</script`, and reads on
+ * differently after `<!--` and `<script` (HTML, “script data state”), so every `<` is escaped. U+2028 and U+2029 end
+ * lines for readers that take JSON for JavaScript.
  */
 export function embedJson(value: unknown): string {
 	return JSON.stringify(value).replace(
@@ -95,7 +87,7 @@ export function embedJson(value: unknown): string {
 
 const entities: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };
 
-/** A text for HTML, between tags or in a quoted attribute. */
+/** For text between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
 	return text.replace(/[&<>"']/g, (character) => `&${entities[character]};`);
 }

@@ -3,33 +3,30 @@ import type { PolicyFigures, ReplayReport, ReplaySeries } from "../replaying/rep
 
 // The scripts of the pages are bundled with this file, so it imports nothing that needs Node.js.
 
-/** The data of the replay page's plots, as the page carries it. */
 export interface ReplayPageData {
 	readonly billedIn: BilledUnit;
-	/** Decimals that `billed` was multiplied away by. */
+	/** `billed` is multiplied by this power of ten. */
 	readonly billedDecimals: number;
-	/** Over all files, in the order of the report: the place of a policy gives it its colour. */
+	/** In the order of the report, which decides the colours. */
 	readonly policies: readonly Pick<PolicyFigures, "policy" | "average_context_ratio" | "ratio_to_raw" | "recall">[];
 	readonly files: readonly DrawnFile[];
-	/** Each a list of whole numbers as differences from one to the next; many calls and policies share one. */
+	/** Lists of whole numbers, each as the difference from the one before; many calls and policies share one. */
 	readonly columns: readonly (readonly number[])[];
 }
 
-/** Whether figures of cost are in prices of one input token, or in US dollars. */
 export type BilledUnit = "input_tokens" | "us_dollars";
 
-/** A conversation whose calls can be drawn. */
 interface DrawnFile {
 	readonly file: string;
 	/** LLM calls of the conversation, drawn or not. */
 	readonly calls: number;
-	/** Place in `columns` of the numbers of the calls that are drawn, from 1. */
+	/** Place in `columns` of the numbers of the drawn calls, from 1. */
 	readonly at: number;
-	/** Of each policy; numbers are places in `columns`. */
+	/** One for each policy; numbers are places in `columns`. */
 	readonly series: readonly (Readonly<Record<keyof ContextParts | "billed", number>> & { readonly policy: string })[];
 }
 
-/** Packs the series: each column is kept once, also where several policies share it, as small differences. */
+/** Packs the series: each column is stored once, as differences, also if several policies share it. */
 export function replayPageData(
 	{ policies }: ReplayReport,
 	{ series, billedIn }: { readonly series: readonly ReplaySeries[]; readonly billedIn: BilledUnit },
@@ -88,13 +85,13 @@ function total(values: readonly number[]): number {
 	return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** Calls that a plot is drawn from at most: two for each pixel of a wide screen. */
+/** Two calls for each pixel of a wide screen. */
 export const mostDrawnCalls = 2_000;
 
 /**
- * The calls of a conversation that a plot is drawn from, as ascending positions in `sizes`: all of them where they are few,
- * else the first, the last, and from each of as many equal stretches as there is room for the smallest and the largest, so
- * that the peaks stay.
+ * The drawn calls of a conversation, as ascending positions in `sizes`: all if they are few, else the first, the
+ * last, and from each of as many equal stretches as there is room for the smallest and the largest, so that the peaks
+ * stay.
  */
 export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): number[] {
 	if (sizes.length <= most) return sizes.map((_, call) => call);
@@ -109,7 +106,7 @@ export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): num
 			if ((sizes[call] as number) < (sizes[least] as number)) least = call;
 			if ((sizes[call] as number) > (sizes[largest] as number)) largest = call;
 		}
-		// A flat stretch has one call that is both.
+		// In a flat stretch both are the same call.
 		drawn.push(...new Set([Math.min(least, largest), Math.max(least, largest)]));
 	}
 	return [...drawn, sizes.length - 1];
@@ -125,10 +122,9 @@ const percent = new Intl.NumberFormat("en", {
 	signDisplay: "negative",
 });
 
-/** `12,345`. */
 export const formatCount = (value: number): string => whole.format(Math.round(value));
 
-/** `94.1%`; a dash where there is nothing that it could be a share of. */
+/** `94.1%`; a dash if the total is zero. */
 export const formatShare = (value: number | null): string => (value === null ? "–" : percent.format(value));
 
 /** `12,345` in prices of one token, or `$1.234`, to four digits. */

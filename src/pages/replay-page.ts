@@ -10,10 +10,9 @@ import {
 } from "./replay-data.ts";
 
 /**
- * The page that `palimpsest replay --html` writes: one HTML file that needs no network and shows what each policy sent,
- * cost and kept in view. `series` are drawn over time; other conversations and policies appear in the tables alone.
- *
- * @throws PalimpsestError `unreadable_file` where the parts that it carries are missing.
+ * The page of `palimpsest replay --html`: one HTML file that needs no network and shows what each policy sent, cost
+ * and kept in view. `series` are drawn over time; other conversations and policies appear in the tables only. Throws
+ * `unreadable_file` if a part of the page is missing.
  */
 export async function replayPage({
 	report,
@@ -145,7 +144,6 @@ const recallColumns = (kind: "identifiers" | "lines"): Columns => ({
 	"At best": ({ recall_bound }) => formatShare(recall_bound[kind]),
 });
 
-/** The columns of a table, by their headings and those of their groups. */
 const groups: Readonly<Record<string, Columns>> = {
 	Cost: {
 		Billed: ({ billed }, unit) => formatCost(billed, unit),
@@ -170,20 +168,18 @@ const groups: Readonly<Record<string, Columns>> = {
 	},
 };
 
-/** Columns that say something only of several conversations. */
+/** Columns that make sense only for several conversations. */
 const ofSeveral: ReadonlySet<string> = new Set(["× raw, worst", "Conversations"]);
 
-/** `0.857`. */
 function formatRatio(value: number | null): string {
 	return value === null ? "–" : value.toFixed(3);
 }
 
-/** All figures of each policy as an HTML table, in a region of its own that scrolls where the page is too narrow. */
+/** An HTML table with the figures of each policy, in a region that scrolls if the page is too narrow. */
 function figuresTable(table: {
 	readonly policies: readonly PolicyFigures[];
 	readonly caption: string;
 	readonly unit: BilledUnit;
-	/** Whether the figures are over several conversations. */
 	readonly several: boolean;
 }): string {
 	const { policies, caption, unit, several } = table;

@@ -4,25 +4,21 @@ import { pageAsset, selfContainedPage } from "./page.ts";
 
 /**
  * The page of a context report: one HTML file that needs no network and shows what fills the context window, and what
- * each preset would free and cost.
- *
- * @throws PalimpsestError `unreadable_file` where the parts that it carries are missing.
+ * each preset would free and cost. Throws `unreadable_file` if a part of the page is missing.
  */
 export function reportPage({ report }: { readonly report: ContextReport }): Promise<string> {
 	return pageWith(report);
 }
 
 /**
- * The same page as an MCP App: without a report, which the host sends it with the tool's answer (`structuredContent`
- * is the report, or has it as its `context`). It makes no request, so its resource needs no allowed origins.
- *
- * @throws PalimpsestError `unreadable_file` as above.
+ * The same page as an MCP App, without a report: the host passes it the tool's answer, whose `structuredContent` is
+ * the report or has it as `context`.
  */
 export function reportAppPage(): Promise<string> {
 	return pageWith({ version });
 }
 
-/** The script `client/report.js` shows the report, or waits for the host's where the data has only a version. */
+/** The script `client/report.js` shows the report, or waits for the host's if the data has only a version. */
 async function pageWith(data: ContextReport | { readonly version: string }): Promise<string> {
 	return selfContainedPage({
 		title: "What fills the context window",

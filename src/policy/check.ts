@@ -3,10 +3,8 @@ import { alternatives, describeValue, invalidPolicy, pathLabel, suggestion, valu
 import { type PolicyLayer, policyLayerSchema, policySchema } from "./schema.ts";
 
 /**
- * Makes a policy layer of a value from outside. `source` says in the error where it came from: a file's path, `--set`,
- * "the tool's policy argument". `observation_masking.schema1` is read as `mask`.
- *
- * @throws PalimpsestError `invalid_policy`, listing every problem: the key, what was expected, what came.
+ * Checks a policy layer from outside. `source` names its origin in errors: a file's path, `--set`, "the tool's policy
+ * argument". `observation_masking.schema1` is read as `mask`. Throws `invalid_policy`, which lists every problem.
  */
 export function checkPolicyLayer(value: unknown, source: string): PolicyLayer {
 	const { layer, problems } = inspectPolicyLayer(value);
@@ -14,7 +12,7 @@ export function checkPolicyLayer(value: unknown, source: string): PolicyLayer {
 	return layer;
 }
 
-/** A layer made of all that was valid, and one line for each thing that was not. */
+/** A layer with all that is valid, and one line for each problem. */
 export interface PolicyInspection {
 	readonly layer: PolicyLayer;
 	readonly problems: readonly string[];
@@ -25,7 +23,7 @@ const acceptedSchema = policyLayerSchema.extend({
 	[alias]: z.strictObject({ schema1: policyLayerSchema.shape.mask as z.ZodType }).optional(),
 });
 
-/** Checks a value of any origin against the schema of a layer. Never throws, never follows a prototype. */
+/** Never throws, never follows a prototype. */
 export function inspectPolicyLayer(value: unknown): PolicyInspection {
 	const problems: string[] = [];
 	const known = knownPart(acceptedSchema, value, { path: [], problems });
@@ -96,13 +94,13 @@ function keysUnder(schema: FieldSchema, prefix: string): string[] {
 
 let accepted: FieldSchema | undefined;
 
-/** The words of errors come from it. Most starts have no error, so the first error makes it. */
+/** Only errors need it, so the first error makes it. */
 function acceptedFields(): FieldSchema {
 	accepted ??= z.toJSONSchema(acceptedSchema) as FieldSchema;
 	return accepted;
 }
 
-/** One field of the policy: its dotted path, the values it takes in words, and the environment variable that sets it. */
+/** One field of the policy; `key` is its dotted path, `type` its values in words. */
 export interface PolicyField {
 	readonly key: string;
 	readonly type: string;
@@ -111,7 +109,7 @@ export interface PolicyField {
 	readonly environmentName: string;
 }
 
-/** Every field of the policy, in the schema's order. */
+/** In the schema's order. */
 export function policyFields(schema = policyJsonSchema() as FieldSchema, prefix = ""): PolicyField[] {
 	return Object.entries(schema.properties ?? {}).flatMap(([name, field]): PolicyField[] => {
 		const key = `${prefix}${name}`;
@@ -124,14 +122,13 @@ export function policyFields(schema = policyJsonSchema() as FieldSchema, prefix 
 
 let made: Record<string, unknown> | undefined;
 
-/** The JSON Schema (draft 2020-12) of a policy as one writes it, with every field's description and default. */
+/** The JSON Schema of a policy as a user writes it, with every field's description and default. */
 export function policyJsonSchema(): Record<string, unknown> {
-	// A server that starts asks for it five times.
+	// A server that starts uses it five times.
 	made ??= { ...z.toJSONSchema(policySchema, { target: "draft-2020-12", io: "input" }), title: "Palimpsest policy" };
 	return made;
 }
 
-/** The part of JSON Schema that the policy's schema uses. `additionalProperties` are those of a table with free keys. */
 interface FieldSchema
 	extends Partial<Record<"minimum" | "maximum" | "exclusiveMinimum" | "minLength" | "maxLength", number>> {
 	readonly type?: string;
@@ -144,7 +141,7 @@ interface FieldSchema
 	readonly additionalProperties?: FieldSchema | boolean;
 }
 
-/** The values of a field, in words that follow "expected". */
+/** In words that follow "expected". */
 function describeType(schema: FieldSchema): string {
 	if (schema.anyOf !== undefined) return schema.anyOf.map(describeType).join(", or ");
 	if (schema.enum !== undefined) return alternatives(schema.enum.map((value) => JSON.stringify(value)));

@@ -2,13 +2,13 @@ import { distance } from "fastest-levenshtein";
 import type { z } from "zod";
 import { PalimpsestError } from "../errors.ts";
 
-// The hooks load this file, so it stays without zod.
+// The hooks load this file, so it imports no zod at run time.
 
 const mostProblemsListed = 50;
 const longestQuote = 40;
 const longestComparedName = 100;
 
-/** The error for a policy that cannot be used: where it came from, then one problem a line. */
+/** One problem a line; `source` names the origin of the policy. */
 export function invalidPolicy(source: string, problems: readonly string[]): PalimpsestError {
 	const lines = problems.slice(0, mostProblemsListed).map((problem) => `- ${problem}`);
 	const rest = problems.length - lines.length;
@@ -16,17 +16,13 @@ export function invalidPolicy(source: string, problems: readonly string[]): Pali
 	return new PalimpsestError("invalid_policy", `Invalid policy in ${source}:\n${lines.join("\n")}`);
 }
 
-/** The error for an argument of the wrong type: its name, the expected value in words that follow "to be", and the value. */
+/** `expected` follows "to be". */
 export function wrongArgument(name: string, expected: string, value: unknown): PalimpsestError {
 	const got = describeValue(value, { text: "kind" });
 	return new PalimpsestError("invalid_argument", `Expected ${name} to be ${expected}; got ${got}.`);
 }
 
-/**
- * Refuses an argument that is given and is no whole number within its bounds.
- *
- * @throws PalimpsestError `invalid_argument`.
- */
+/** Refuses an argument that is given and is no whole number within its bounds, with `invalid_argument`. */
 export function requireWholeNumber(
 	name: string,
 	value: number | undefined,
@@ -43,7 +39,7 @@ export function requireWholeNumber(
 	throw new PalimpsestError("invalid_argument", `Expected \`${name}\` to be ${kind}, ${range}; got ${got}.`);
 }
 
-/** A value in words that follow "got". Only `text: "quoted"` shows any of a text: others may come from a conversation. */
+/** In words that follow "got". Only `text: "quoted"` shows any of a text: others may come from a conversation. */
 export function describeValue(
 	value: unknown,
 	{ text, object = "an object" }: { readonly text: "quoted" | "length" | "kind"; readonly object?: string },
@@ -60,18 +56,16 @@ export function describeValue(
 	return typeof value === "object" ? object : `a ${typeof value}`;
 }
 
-/** A text in quotation marks, on one line, cut when long. */
 export function quote(text: string): string {
 	return JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text);
 }
 
-/** A list of words: `a, b or c`. */
 export function alternatives(words: readonly string[]): string {
 	const last = words.at(-1) ?? "nothing";
 	return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
 }
 
-/** The start of a line about a value: its path, whose odd keys are quoted, and a colon. Empty for the whole value. */
+/** The start of a line about a value: its path, whose odd keys are quoted, and a colon. Empty for the root. */
 export function pathLabel(path: readonly PropertyKey[]): string {
 	if (path.length === 0) return "";
 	return `${path.map((key) => (isPlainName(String(key)) ? String(key) : quote(String(key)))).join(".")}: `;
@@ -83,8 +77,8 @@ export function isPlainName(name: string): boolean {
 }
 
 /**
- * The known name nearest to a mistyped one, or null where none is near. Names are dotted or underscored paths: a right
- * last part under a wrong parent counts as near. Case, `-` and `_` do not count.
+ * The known name nearest to a mistyped one, or null. Names are dotted or underscored paths: a right last part under a
+ * wrong parent counts as near. Case, `-` and `_` do not count.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
 	if (name.length > longestComparedName) return null;
@@ -105,7 +99,7 @@ export function nearestName(name: string, known: readonly string[]): string | nu
 	return least <= Math.max(2, wanted.length / 3) ? best : null;
 }
 
-/** A sentence, after a space, that names the known name nearest to a mistyped one; `otherwise` where none is near. */
+/** A sentence, after a space, that suggests the nearest known name; `otherwise` if none is near. */
 export function suggestion(name: string, known: readonly string[], otherwise = ""): string {
 	const near = nearestName(name, known);
 	return near === null ? otherwise : ` Did you mean ${near}?`;
@@ -120,8 +114,8 @@ function lastPart(name: string): string {
 }
 
 /**
- * One line for each issue that zod finds in a value from outside, `root`. The lines never quote the value: it may be the
- * text of a conversation. `known` are the names that are allowed, `what` the word for such a name.
+ * One line for each issue that zod finds in `root`. The lines never quote the value: it may be the text of a
+ * conversation. `known` are the allowed names, `what` the word for such a name.
  */
 export function describeIssues(
 	issues: readonly z.core.$ZodIssue[],
@@ -156,7 +150,6 @@ const kinds: Readonly<Record<string, string>> = {
 	undefined: "nothing",
 };
 
-/** In words that follow "expected". */
 function expectedOf(issue: z.core.$ZodIssue): string {
 	switch (issue.code) {
 		case "invalid_type":
@@ -189,7 +182,7 @@ function bounded(origin: string, range: string): string {
 	return `${origin === "int" ? "a whole number" : "a number"} of ${range}`;
 }
 
-/** Callers that should pass an object or a list most often pass its JSON as a text. */
+/** Callers that should pass an object or a list often pass its JSON as a text. */
 function hintFor(value: unknown, issue: z.core.$ZodIssue, expected: string): string {
 	if (typeof value !== "string") return "";
 	if (issue.code === "invalid_value") {
@@ -200,7 +193,7 @@ function hintFor(value: unknown, issue: z.core.$ZodIssue, expected: string): str
 	return isJsonText ? ". Pass the JSON itself, not a text that holds it." : "";
 }
 
-/** The value at a path, through own properties alone. */
+/** Through own properties only. */
 export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
 	return path.reduce<unknown>((value, key) => {
 		const isThere = typeof value === "object" && value !== null && Object.hasOwn(value, key);

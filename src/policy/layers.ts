@@ -5,8 +5,8 @@ import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
 /**
- * The complete policy: the schema's defaults, over them the preset that the last layer names, over it the layers in order,
- * which must have passed `checkPolicyLayer`. Frozen: the same policy may be in use elsewhere.
+ * The complete policy: the schema's defaults, over them the preset that the last layer names, over it the layers in
+ * order, which must have passed `checkPolicyLayer`. Frozen, since several callers share it.
  */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce<PolicyLayer>(mergeTables, {});
@@ -16,7 +16,7 @@ export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	return parseOnce({ ...mergeTables(sameLocale ? start : withoutTemplates(start), set), preset });
 }
 
-// Every call asks for its policy, and checking one takes longer than reading a short conversation.
+// Every call needs its policy, and checking one takes longer than reading a short conversation.
 const parsed = new Map<string, Policy>();
 const mostParsed = 16;
 
@@ -35,7 +35,7 @@ function frozen<Value>(value: Value): Value {
 	return Object.freeze(value);
 }
 
-/** A preset's own templates are worded in its own locale and do not fit another one. */
+/** A preset's own templates do not fit another locale. */
 function withoutTemplates(layer: PolicyLayer): PolicyLayer {
 	const kept = (value: unknown): unknown => {
 		if (!isTable(value)) return value;
@@ -45,7 +45,7 @@ function withoutTemplates(layer: PolicyLayer): PolicyLayer {
 	return kept(layer) as PolicyLayer;
 }
 
-/** Lays one table over another, field by field. Lists are replaced whole; neither argument is changed. */
+/** Lays one table over another, field by field. Lists are replaced; neither argument is changed. */
 function mergeTables<Table extends object>(below: Table, above: Table): Table {
 	const merged = new Map<string, unknown>(Object.entries(below));
 	for (const [key, value] of Object.entries(above)) {
@@ -61,9 +61,8 @@ function isTable(value: unknown): value is object {
 }
 
 /**
- * The layer that a policy file's TOML makes. `source` is the file's path, for the error.
- *
- * @throws PalimpsestError `invalid_policy`: the place of a syntax error, or every key that cannot be used.
+ * The layer of a policy file in TOML. Throws `invalid_policy` with the place of a syntax error, or every unusable
+ * key.
  */
 export function parsePolicyText(text: string, source: string): PolicyLayer {
 	let value: unknown;
@@ -78,10 +77,8 @@ export function parsePolicyText(text: string, source: string): PolicyLayer {
 }
 
 /**
- * The layer that `--set key=value` arguments make. Values are TOML; what is no TOML is taken as text. A later setting
- * of the same key wins.
- *
- * @throws PalimpsestError `invalid_policy`, listing every setting that cannot be used.
+ * The layer of `--set key=value` arguments. Values are TOML, or else text; later settings win. Throws
+ * `invalid_policy`, which lists every unusable setting.
  */
 export function settingsLayer(settings: readonly string[]): PolicyLayer {
 	const parsed = settings.map((setting) => {
@@ -92,7 +89,6 @@ export function settingsLayer(settings: readonly string[]): PolicyLayer {
 	return layerOf(parsed, "--set");
 }
 
-/** The layers over each other. @throws PalimpsestError `invalid_policy`, listing the problems of all. */
 function layerOf(inspections: readonly PolicyInspection[], source: string): PolicyLayer {
 	const problems = inspections.flatMap((inspection) => inspection.problems);
 	if (problems.length > 0) throw invalidPolicy(source, problems);
@@ -105,7 +101,7 @@ function refused(problem: string): PolicyInspection {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Our environment variables that set no field of the policy, with their meanings. */
+/** Our environment variables that set no field of the policy. */
 export const otherVariables = {
 	PALIMPSEST_POLICY: "the path of the policy file",
 	PALIMPSEST_ARCHIVE: "where originals are kept, as `--archive`",
@@ -120,10 +116,8 @@ export const otherVariables = {
 const prefix = "PALIMPSEST_";
 
 /**
- * The layer that `PALIMPSEST_…` variables make, such as `PALIMPSEST_MASK_WINDOW_TURNS=5`. Values are read as those of
- * `--set`; an empty variable counts as absent.
- *
- * @throws PalimpsestError `invalid_policy`, listing every variable that is unknown or cannot be used.
+ * The layer of `PALIMPSEST_…` variables, such as `PALIMPSEST_MASK_WINDOW_TURNS=5`. Values are read as in `--set`; an
+ * empty variable counts as absent. Throws `invalid_policy`, which lists every unknown or unusable variable.
  */
 export function environmentLayer(environment: Environment): PolicyLayer {
 	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
@@ -141,7 +135,7 @@ export function environmentLayer(environment: Environment): PolicyLayer {
 	return layerOf(parsed, "the environment");
 }
 
-/** One field set by a dotted key and a text: a TOML value, `null`, which TOML lacks, or any other text as it stands. */
+/** `text` is a TOML value, `null`, which TOML lacks, or any other text. */
 function parseSetting(key: string, text: string): PolicyInspection {
 	const table = (inner: unknown, part: string) => Object.fromEntries([[part, inner]]);
 	return inspectPolicyLayer(key.split(".").reduceRight<unknown>(table, readValue(text)));
@@ -151,7 +145,7 @@ function readValue(text: string): unknown {
 	if (text.trim() === "null") return null;
 	try {
 		const table = parse(`value = ${text}`);
-		// A text with line breaks could define more than the one value.
+		// A text with line breaks could define more than one value.
 		return Object.keys(table).length === 1 ? table.value : text;
 	} catch {
 		return text;

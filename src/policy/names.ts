@@ -1,8 +1,7 @@
 import { quote, suggestion } from "./errors.ts";
 
-// The hooks load this file, so it stays without zod.
+// The hooks load this file, so it imports no zod.
 
-/** The names that `preset` takes. `presets.ts` describes each. */
 export const presetNames = [
 	"observation-masking",
 	"tool-result-hiding",
@@ -11,7 +10,6 @@ export const presetNames = [
 	"balanced",
 ] as const;
 
-/** The locales of every placeholder, marker and notice. */
 export const localeNames = ["fr", "en", "zh"] as const;
 
 /** Levels of RFC 5424 that the MCP logging utility uses, least severe first. */
@@ -21,7 +19,7 @@ export type PresetName = (typeof presetNames)[number];
 export type LocaleName = (typeof localeNames)[number];
 export type LogLevel = (typeof logLevels)[number];
 
-/** The ways to shorten a text; see `docs/strategies.md`. */
+/** Described in `docs/strategies.md`. */
 export const truncationStrategies = [
 	"head_tail",
 	"auto",
@@ -34,7 +32,7 @@ export const truncationStrategies = [
 	"focus",
 ] as const;
 
-/** The built-in strategies (docs/specs/compaction-strategies.md). */
+/** Described in docs/specs/compaction-strategies.md. */
 export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-then-summary"] as const;
 
 export type BuiltInStrategy = (typeof builtInStrategies)[number];
@@ -42,7 +40,7 @@ export type BuiltInStrategy = (typeof builtInStrategies)[number];
 /** A parsed name of a strategy; `unusable` for any other text, with the reason in words. */
 type StrategyName =
 	| { readonly kind: "built_in"; readonly name: BuiltInStrategy }
-	/** `module` is the name of a package, perhaps with a path within it, or a path or `file:` URL. */
+	/** `module` is a package, perhaps with a path within it, or a path or `file:` URL. */
 	| { readonly kind: "external"; readonly module: string; readonly exportName: string }
 	| { readonly kind: "unusable"; readonly problem: string };
 
@@ -57,7 +55,7 @@ const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
 const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
 
 /**
- * Parses the name of a compaction strategy: a built-in one, or `module#Export` or `module:Class`
+ * Parses a built-in name, or `module#Export` or `module:Class`
  * (docs/specs/compaction-strategies.md#naming-a-strategy). `module` is a package or a path that starts with `./`,
  * `../`, `/`, a drive or `file:`; the last `#` or `:` separates it from the export.
  */

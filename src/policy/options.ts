@@ -3,19 +3,16 @@ import { PalimpsestError } from "../errors.ts";
 import { describeValue, isPlainName, nearestName, wrongArgument } from "./errors.ts";
 import { builtInStrategies } from "./names.ts";
 
-/** The schemas of a function's options, one for each. Their descriptions say in errors what the option takes. */
+/** One schema for each option. Its description says in errors what the option accepts. */
 export type OptionSchemas<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType };
 
-/** The schema of a function's options, each of which may be left out. */
 export function optionsSchema<Options>(schemas: OptionSchemas<Options>): z.ZodObject {
 	return z.strictObject(schemas as Readonly<Record<string, z.ZodType>>).partial();
 }
 
 /**
- * Checks the options of a function. It refuses a name that the function does not know, since nobody would notice that the
- * option has no effect. `undefined` counts as left out. Errors never quote values, but for numbers, `true` and `false`.
- *
- * @throws PalimpsestError `invalid_argument` with the function's name, what it takes, and what came.
+ * Checks the options of a function. Unknown names are refused, since nobody would notice that they have no effect.
+ * `undefined` counts as absent. Errors quote only numbers, `true` and `false`. Throws `invalid_argument`.
  */
 export function checkOptions(options: unknown, of: string, schema: z.ZodObject): void {
 	if (typeof options !== "object" || options === null || Array.isArray(options)) {
@@ -50,7 +47,6 @@ function unknownOption(of: string, name: string, known: readonly string[]): Pali
 	return refused(`\`${of}\` takes no option \`${name}\`. ${hint}`);
 }
 
-/** The words that a schema takes. */
 function wordsOf(schema: z.ZodType): readonly string[] {
 	if (schema instanceof z.ZodEnum) return schema.options.map(String);
 	return schema instanceof z.ZodUnion ? schema.options.flatMap((option) => wordsOf(option as z.ZodType)) : [];
@@ -60,7 +56,6 @@ function refused(message: string, cause?: unknown): PalimpsestError {
 	return new PalimpsestError("invalid_argument", message, { cause });
 }
 
-/** A whole number, `least` or more. */
 export function wholeNumber(least: number, unit = ""): z.ZodType {
 	return z
 		.int()
@@ -68,19 +63,17 @@ export function wholeNumber(least: number, unit = ""): z.ZodType {
 		.describe(`a whole number${unit && ` of ${unit}`}, ${least} or more`);
 }
 
-/** A number, `least` or more, or without bound. */
+/** Without an upper bound, so infinity is allowed. */
 export function number(least: number, unit = ""): z.ZodType {
 	return z
 		.custom((value) => typeof value === "number" && value >= least)
 		.describe(`a number${unit && ` of ${unit}`}, ${least} or more`);
 }
 
-/** One of some words. */
 export function choice(words: readonly string[]): z.ZodType {
 	return z.enum(words as [string]).describe(words.join(", "));
 }
 
-/** An object with these methods. */
 function withMethods(methods: readonly string[], expected: string): z.ZodType {
 	const hasMethod = (value: object, name: string) => typeof (value as Record<string, unknown>)[name] === "function";
 	const isTaken = (value: unknown) =>
@@ -90,7 +83,7 @@ function withMethods(methods: readonly string[], expected: string): z.ZodType {
 
 const strategyObject = withMethods(["compact"], "an object with `compact`");
 
-/** The schemas that options of several functions have. */
+/** The schemas that options of several functions share. */
 export const optionTypes = {
 	/** Another check, with errors of its own, follows. */
 	anything: z.unknown().describe("anything"),

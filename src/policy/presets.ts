@@ -3,24 +3,21 @@ import type { PolicyLayer } from "./schema.ts";
 
 /** A named starting point, from one of the documents that this product follows, or from measurements. */
 export interface Preset {
-	/** One line for people. */
 	readonly description: string;
-	/** Where the numbers come from. */
 	readonly source: string;
 	/** Only the fields that the source defines; all others have the schema's defaults. */
 	readonly policy: PolicyLayer;
 }
 
 /**
- * The marker of `context-trim` (docs/specs/robustness.md#context-limit), and the same with the reference of the archived
- * text.
+ * The marker of `context-trim` (docs/specs/robustness.md#context-limit), without and with the reference of the
+ * archived text.
  */
 export const trimMarker = {
 	plain: "\n\n[... contenu tronqué ...]\n\n",
 	archived: "\n\n[... contenu tronqué, réf={ref} ...]\n\n",
 } as const;
 
-/** The presets by name. */
 export const presets: Readonly<Record<PresetName, Preset>> = {
 	"observation-masking": {
 		description: "Masks results older than 8 tool turns, keeps errors, placeholder in French.",

@@ -31,7 +31,7 @@ Values in the environment and in \`--set\` are TOML values (\`5\`, \`false\`, \`
 taken as text, \`null\` as null. In a file, leave out a key that is to be null. An empty variable counts as absent.
 An unknown key, a wrong type, a value out of range or an unknown template variable is refused, with its name.`;
 
-/** The text of `docs/policy.md`: every field, and what each preset changes. */
+/** The text of `docs/policy.md`. */
 export function policyReference(): string {
 	const fields = policyFields();
 	const rows = fields.map(({ key, type, default: value, description, environmentName }) => [

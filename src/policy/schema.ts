@@ -3,8 +3,8 @@ import { localeNames, logLevels, presetNames } from "./names.ts";
 import * as sections from "./sections.ts";
 
 /**
- * Every field of a policy, with its default and its description. The configuration file, the environment,
- * `--set`, the tools' `policy` argument, `policy://schema` and `docs/policy.md` are all made from it.
+ * Every field of a policy, with its default and its description. The policy file, the environment, `--set`, the
+ * tools' `policy` argument, `policy://schema` and `docs/policy.md` are all made from it.
  */
 export const policySchema = z.strictObject({
 	preset: sections.field(z.enum(presetNames), "observation-masking", "Values to start from."),
@@ -38,7 +38,6 @@ export const policySchema = z.strictObject({
 
 type DeepReadonly<Value> = Value extends object ? { readonly [Key in keyof Value]: DeepReadonly<Value[Key]> } : Value;
 
-/** A complete, valid policy. */
 export type Policy = DeepReadonly<z.output<typeof policySchema>>;
 export type MaskPolicy = Policy["mask"];
 export type Prices = Policy["prices"];
@@ -51,13 +50,12 @@ type DeepPartial<Value> = Value extends readonly unknown[]
 		? { readonly [Key in keyof Value]?: DeepPartial<Value[Key]> }
 		: Value;
 
-/** Some fields of a policy, as a file, the environment, a flag or a tool's argument sets them. */
+/** Some fields of a policy, as set by a file, the environment, a flag or a tool's argument. */
 export type PolicyLayer = DeepPartial<Policy>;
 
-/** The schema of a layer, made from the policy's: every field optional, no defaults. */
+/** The schema of a layer: every field optional, no defaults. */
 export const policyLayerSchema = partialSchema(policySchema) as z.ZodObject;
 
-/** The schema with every field optional and no defaults, at every level. It refuses unknown keys and keeps descriptions. */
 function partialSchema(schema: z.ZodType): z.ZodType {
 	const partial = withoutDefaults(schema);
 	return schema.description === undefined ? partial : partial.describe(schema.description);

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { parseStrategyName, truncationStrategies } from "./names.ts";
 
-/** A section, such as `[mask]`, whose fields all have defaults. */
 function section<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
 	return z
 		.strictObject(shape)
@@ -9,12 +8,10 @@ function section<Shape extends z.ZodRawShape>(description: string, shape: Shape)
 		.describe(description);
 }
 
-/** A field with its default. */
 export function field<Schema extends z.ZodType>(schema: Schema, fallback: z.output<Schema>, description: string) {
 	return schema.default(fallback as never).describe(description);
 }
 
-/** A field that is absent by default. */
 function absentOr<Schema extends z.ZodType>(schema: Schema, description: string) {
 	return schema
 		.nullable()
@@ -26,35 +23,29 @@ function flag(fallback: boolean, description: string) {
 	return field(z.boolean(), fallback, description);
 }
 
-/** One of some words; the first is the default. */
+/** The first word is the default. */
 export function choice<const Word extends string>(words: readonly [Word, ...Word[]], description: string) {
 	return field(z.enum(words), words[0] as never, description) as z.ZodDefault<z.ZodEnum<{ [Key in Word]: Key }>>;
 }
 
-/** A list of some words, each at most once. */
 function distinct<const Word extends string>(words: readonly Word[]) {
 	return z.array(z.enum(words)).refine((given) => new Set(given).size === given.length, "each at most once");
 }
 
-/** A number of tokens. */
 const tokenNumber = z.int().min(0).max(1_000_000_000);
-/** A number of messages from which something is done. */
 const messageNumber = z.int().min(1).max(1_000_000_000);
-/** A number of characters (UTF-16 code units). */
 const characterNumber = z.int().min(0).max(1_000_000_000);
 
-/** Variables that a placeholder template may use. */
 export const placeholderVariables = ["tool_call_id", "tool_name", "original_chars", "ref", "digest"] as const;
-/** Variables that a truncation marker may use. */
 export const markerVariables = ["omitted_chars", "original_chars", "ref"] as const;
 const variable = /\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 
-/** The names of the variables that a template uses, in order of appearance. */
+/** The names of the variables in a template, in order of appearance. */
 export function templateVariables(template: string): string[] {
 	return Array.from(template.matchAll(variable), (match) => match[1] as string);
 }
 
-/** A schema for templates that refuses any variable other than those given, and half characters (lone surrogates). */
+/** Refuses unknown variables and lone surrogates. */
 export function templateSchema(known: readonly string[]) {
 	return z
 		.string()
@@ -75,7 +66,6 @@ export function templateSchema(known: readonly string[]) {
 		});
 }
 
-/** The rule for the results of one tool. */
 const toolRule = z.union([z.enum(["never", "always"]), z.strictObject({ keep_last: z.int().min(1).max(1_000_000) })]);
 
 export const mask = section("Masking of old tool results.", {

@@ -2,25 +2,24 @@ import type { LocaleName } from "./names.ts";
 import { trimMarker } from "./presets.ts";
 import type { Policy } from "./schema.ts";
 
-/** The templates and words in force: the policy's own where it has them, else its locale's. */
+/** The templates in force: the policy's own, else its locale's. */
 export interface Wordings {
 	/** Variables: `placeholderVariables`. */
 	readonly placeholder: string;
-	/** The same for a result of which a digest is given; the policy's own template is one for both. */
+	/** With the variable {digest}; the policy's own template is one for both. */
 	readonly digestPlaceholder: string;
-	/** In place of a masked image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
+	/** For an image, recording or document. Variables: {media}, {tool_call_id}, {tool_name}. */
 	readonly mediaPlaceholder: string;
-	/** Between head and tail of a result that the guard cut. Variables: `markerVariables`. */
+	/** For a result that the guard truncated. Variables: `markerVariables`. */
 	readonly guardMarker: string;
-	/** Between head and tail of a text that `truncate` cut. Variables: `markerVariables`. */
+	/** For a text that `truncate` truncated. Variables: `markerVariables`. */
 	readonly truncateMarker: string;
-	/** In an output that a strategy shortened. */
 	readonly notices: NoticeWordings;
-	/** In place of a tool name that is not known. */
+	/** For an unknown tool name. */
 	readonly unknownTool: string;
 }
 
-/** The notices of a shortened output, and those for an archived one, with {ref}, in place of the first four. */
+/** The notices of a shortened output, and those for an archived one, with {ref}. */
 export interface NoticeWordings extends NoticeTemplates {
 	readonly archived: string;
 	readonly wholeArchived: string;
@@ -32,9 +31,9 @@ export interface NoticeWordings extends NoticeTemplates {
 export type Originals = "not_archived" | "archived" | "recallable";
 
 /**
- * The effective wordings of a policy, with or without the reference of an archived original. A template that is worded as one of ours gets our wording with the reference. Any other
- * template of the policy's own stays as it is; without an archive its {ref} is filled with a dash, and so is its {digest}
- * where none is given.
+ * The wordings of a policy, with or without the reference of an archived original. A template that equals one of ours
+ * gets our wording with the reference; any other template stays as it is. Without an archive, {ref} and {digest} are
+ * filled with a dash.
  */
 export function wordings(policy: Policy, originals: Originals = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
@@ -54,7 +53,7 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 			...locale.notices,
 			archived: notice + hint,
 			wholeArchived: whole + hint,
-			// Without the hint: it is used where there is little room.
+			// Without the hint: it is used if there is little room.
 			shortArchived: short,
 			htmlArchived: html + hint,
 		},
@@ -63,39 +62,37 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 }
 
 /**
- * The notices of an output that a strategy shortened. `notice`, `whole` (where lines tell little), `short` (where there is
- * little room) and `html` stand at its top, each a line of its own; the others in the place of what was left out: lines,
- * lines like the one before them, a part of a line or of a string, items of a list, keys of an object, data that is
- * described. The templates of a locale show their variables; lines count from 1.
+ * The notices of a shortened output. `notice`, `whole` (lines tell little), `short` (little room) and `html` are
+ * lines at its top. The others replace omitted parts: lines, similar lines, a part of a line or string, items of a
+ * list, keys of an object, data that is described. Lines count from 1.
  */
 interface NoticeTemplates
 	extends Readonly<
 		Record<"notice" | "whole" | "short" | "html" | "gap" | "folded" | "inside" | "items" | "keys" | "data", string>
 	> {
-	/** Names of data that is described. */
+	/** Names of described data. */
 	readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>>;
 }
 
 /** Blank lines around a marker are part of it. */
 interface Templates {
 	readonly placeholder: string;
-	/** The placeholder that names some of the result's content, in the variable {digest}. */
+	/** With the variable {digest}. */
 	readonly digest_placeholder: string;
 	readonly media_placeholder: string;
 	readonly truncation_marker: string;
 	readonly notices: NoticeTemplates;
 }
 
-/** The wordings of one locale. */
 interface LocaleWordings extends Templates {
-	/** The templates where the original is archived, with the variable {ref} beside their own. */
+	/** The templates for an archived original, with the variable {ref}. */
 	readonly archived: Templates;
 	/** Follows a placeholder whose reader is offered `recall_original`. */
 	readonly recall_hint: string;
 	readonly unknown_tool: string;
 }
 
-/** Makes a locale of templates in which the part that names the reference stands between ⟨ and ⟩. */
+/** In the templates, ⟨ and ⟩ enclose the part with the reference. */
 function localeOf(templates: Templates, words: Pick<LocaleWordings, "recall_hint" | "unknown_tool">): LocaleWordings {
 	const archived = mapTexts(templates, (template) => template.replace(/[⟨⟩]/g, ""));
 	return { ...mapTexts(templates, (template) => template.replace(/⟨.*?⟩/g, "")), archived, ...words };
@@ -107,7 +104,6 @@ function mapTexts<Value>(value: Value, change: (text: string) => string): Value 
 	return Object.fromEntries(entries) as Value;
 }
 
-/** Every locale's templates, worded as the documents that this product follows word them. */
 export const locales: Readonly<Record<LocaleName, LocaleWordings>> = {
 	fr: localeOf(
 		{
@@ -193,7 +189,7 @@ const withReference: ReadonlyMap<string, string> = new Map([
 	]),
 ]);
 
-/** The notices in an output that is shortened while it comes, each a line of its own. */
+/** The notices in an output that is shortened as it streams, each a line of its own. */
 export const excerptWordings = {
 	fr: {
 		ending: "{ending} après {seconds} s.",
@@ -210,11 +206,11 @@ export const excerptWordings = {
 		exitCode: "Exit code {code}",
 		signal: "Ended by {signal} (exit code {code})",
 		recall: " All of it: {command} recall {ref}]",
-		// Where only the beginning is archived.
+		// If only the beginning is archived.
 		recallPart: " Its first {kept_bytes} bytes: {command} recall {ref}]",
-		// Where the host had cut the output before it came.
+		// If the host had cut the output before.
 		recallReceived: " The host had cut it already; the {received_chars} characters that came: {command} recall {ref}]",
-		// At the end of a read file that was cut.
+		// At the end of a truncated file.
 		readOn: "[... lines {first}-{last} left out: read them with offset and limit ...]",
 		// Before an output that a host can only take as an error.
 		noError: "[Not blocked, and no error of the tool: its long output is shortened below.]",

@@ -13,13 +13,16 @@ import {
 
 /** How often and how slowly a request is sent again. */
 export interface RetryPolicy {
-	/** Retries after the first try; 3 by default. */
+	/** Retries after the first try. Default 3. */
 	readonly maxRetries: number;
-	/** Wait before the first retry, in ms; it doubles with each further one. By default 2 000: 2, 4 and 8 s (docs/specs/robustness.md#retries). */
+	/**
+	 * Wait before the first retry, in ms; it doubles with each further one. Default 2 000
+	 * (docs/specs/robustness.md#retries).
+	 */
 	readonly baseDelayMs: number;
-	/** Share of a wait, 0 (the default) to 1, that chance may add to it, so that many clients do not retry at once. */
+	/** Random share of a wait, 0 (the default) to 1, that is added to it, so that many clients do not retry at once. */
 	readonly jitter: number;
-	/** Longest wait that a `Retry-After` can ask for, in ms; 60 000 by default. */
+	/** Longest wait that a `Retry-After` can request, in ms. Default 60 000. */
 	readonly longestRetryAfterMs: number;
 }
 
@@ -35,14 +38,13 @@ export interface Patience {
 	readonly random?: (() => number) | undefined;
 }
 
-/** One request to a model. */
 export interface ChatRequest {
 	readonly messages: AskForLess;
 	readonly maxTokens: number;
 	readonly signal: AbortSignal;
 }
 
-/** The outcome of one request. `retryAfter` is the `Retry-After` field as it came. */
+/** `retryAfter` is the `Retry-After` field as received. */
 export type ChatOutcome =
 	| { readonly kind: "answer"; readonly answer: SummaryAnswer }
 	| { readonly kind: "failure"; readonly error: SummariserError; readonly retryAfter?: string | undefined };
@@ -54,21 +56,20 @@ export interface ChatModel {
 	/** The HTTP status of a good answer; `undefined` without HTTP. */
 	readonly goodStatus: number | undefined;
 	readonly ask: (request: ChatRequest) => Promise<ChatOutcome>;
-	/** Whether a request that failed with this error is worth sending again after a wait. */
+	/** Whether a request that failed with this error is sent again. */
 	readonly isRetried: (error: SummariserError) => boolean;
-	/** Ends requests under way and closes connections. */
 	readonly close: () => void;
 }
 
-/** A timer fires at once for a longer time, in ms. */
+/** A timer with a longer delay fires at once. */
 const longestTimer = 2 ** 31 - 1;
-/** Tokens a second that a hosted model commonly writes; used until the model's own speed is known. */
+/** Tokens a second of a common hosted model, until the model's own speed is known. */
 const commonSpeed = 50;
 
 /**
- * Makes a summariser of a model (docs/specs/robustness.md#retries, #cut-answers): failures that may pass are retried after a wait, and an answer
- * that was cut off is asked for again, more concisely. In one call there are at most `maxRetries` retries after failures
- * and `maxRetries` requests for a more concise answer.
+ * Makes a summariser of a model (docs/specs/robustness.md#retries, #cut-answers): it retries failures that may pass,
+ * and asks again, more concisely, after an answer that was cut off. Each happens at most `maxRetries` times in one
+ * call.
  */
 export function createPatientSummariser(
 	options: Patience & { readonly name: string; readonly model: ChatModel; readonly timeoutMs: number },
@@ -99,7 +100,7 @@ export function createPatientSummariser(
 		}
 	};
 
-	/** The wait before a retry, in ms: the time that the endpoint asks for, up to the longest allowed, else the backoff. */
+	/** In ms: the time that the endpoint requests, up to the longest allowed, else the backoff. */
 	const delayBefore = (retry: number, retryAfter: string | undefined): number => {
 		const asked = parseRetryAfter(retryAfter, clock.now());
 		const wait = asked === undefined ? baseDelayMs * 2 ** (retry - 1) : Math.min(asked, longestRetryAfterMs);
@@ -170,12 +171,12 @@ export function createPatientSummariser(
 	};
 }
 
-/** The three ways to write a date in HTTP (RFC 9110, section 5.6.7) begin with a day of the week. */
+/** The three date formats of HTTP (RFC 9110, section 5.6.7) begin with a day of the week. */
 const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
 /**
- * Reads a `Retry-After` field (RFC 9110, section 10.2.3), seconds or a date, as ms from `now`. `undefined` where it is
- * absent or makes no sense, and where it asks for no wait: a server that just refused a request gets the usual wait.
+ * Reads a `Retry-After` field (RFC 9110, section 10.2.3), seconds or a date, as ms from `now`. `undefined` if it
+ * requests no wait or makes no sense: the usual wait applies.
  */
 function parseRetryAfter(field: string | undefined, now: number): number | undefined {
 	const value = field?.trim() ?? "";
@@ -185,8 +186,8 @@ function parseRetryAfter(field: string | undefined, now: number): number | undef
 }
 
 /**
- * Reasons to stop that end no summary, as endpoints and clients name them, without regard to case and `_`: those of
- * OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic's API and MCP sampling.
+ * Finish reasons that are no summary, without regard to case and `_`: those of OpenAI, OpenRouter, DeepSeek, SGLang,
+ * Anthropic's API and MCP sampling.
  */
 const unfinished: Readonly<Record<string, string>> = {
 	contentfilter: "a text that its content filter stopped",
@@ -199,17 +200,17 @@ const unfinished: Readonly<Record<string, string>> = {
 	insufficientsystemresource: "a text that broke off",
 };
 
-/** The error for an answer that is no summary, with the thing that it is in words. */
+/** The error for an answer that is no summary; `what` describes the answer. */
 type Unusable = (what: string) => SummariserError;
 
-/** Refuses an answer whose reason to stop says that it is no summary. */
+/** Refuses an answer whose finish reason says that it is no summary. */
 export function requireFinished(reason: unknown, unusable: Unusable): void {
 	const name = typeof reason === "string" ? reason.toLowerCase().replaceAll("_", "") : "";
 	const what = Object.hasOwn(unfinished, name) ? unfinished[name] : undefined;
 	if (what !== undefined) throw unusable(what);
 }
 
-/** The answer of a text. A cut answer may be empty: a model can spend all its tokens on thinking. */
+/** A cut answer may be empty: a model can spend all its tokens on thinking. */
 export function answerOf(
 	text: string,
 	finishReason: SummaryAnswer["finishReason"],

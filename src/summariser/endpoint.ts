@@ -26,7 +26,7 @@ export interface OpenAiCompatibleOptions extends Patience {
 	readonly apiKey?: string | undefined;
 }
 
-/** Two minutes: a model that writes 20 tokens a second needs 100 s for a hand-over of 2 000. */
+/** A model that writes 20 tokens a second needs 100 s for a summary of 2 000. */
 const defaultTimeoutMs = 120_000;
 const { anything, callback, clock, object, string } = optionTypes;
 const endpointOptions = optionsSchema<OpenAiCompatibleOptions>({
@@ -48,9 +48,8 @@ const retryOptions = optionsSchema<RetryPolicy>({
 });
 
 /**
- * Asks a model by its chat-completions endpoint (docs/specs/robustness.md). All calls share its connections.
- *
- * @throws PalimpsestError `invalid_argument` for an option that cannot be used. A base URL is not quoted: it may hold a key.
+ * Asks a model at its chat-completions endpoint (docs/specs/robustness.md). All calls share its connections. Throws
+ * `invalid_argument` for an unusable option. A base URL is not quoted: it may hold a key.
  */
 export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summariser {
 	checkOptions(options, "createOpenAiCompatible", endpointOptions);
@@ -64,9 +63,9 @@ export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summar
 	return createPatientSummariser({ ...options, name: endpointName(model), model: endpoint, timeoutMs });
 }
 
-/** Statuses of a request that is sent again (docs/specs/robustness.md#retries); a connection that failed has none. */
+/** Statuses of a request that is sent again (docs/specs/robustness.md#retries); a failed connection has none. */
 const retried = new Set<number | undefined>([429, 500, 502, 503, 504, 408, undefined]);
-/** Shortest key that is searched for in answers: local servers are given words such as `none` for a key. */
+/** Shorter keys are not searched for in answers: local servers are given words such as `none` for a key. */
 const shortestKey = 12;
 
 function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions): ChatModel {
@@ -116,13 +115,13 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 
 /** Milliseconds after which an idle connection is closed; servers commonly wait 5 s. */
 const idleMs = 4_000;
-/** Largest body of an answer, in bytes. */
+/** Of the body of an answer, in bytes. */
 const largestBody = 4 * 1024 * 1024;
 
 /**
- * Posts to one URL over connections that stay open between requests. Not by `fetch`: Node's gives up after 300 s without
- * headers, which a model on a user's own machine may exceed, and its connections cannot be closed. Redirects are not
- * followed: they would carry the conversation to a host that nobody named.
+ * Posts to one URL over connections that stay open. Not by `fetch`: Node's gives up after 300 s without headers,
+ * which a model on a user's own machine may exceed, and its connections cannot be closed. Redirects are not followed:
+ * they would carry the conversation to a host that nobody named.
  */
 function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;
@@ -152,7 +151,7 @@ function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	};
 }
 
-/** The typed error of a request that got no whole answer. Only the system's code is shown: a message may hold the key. */
+/** The error of a request without a complete answer. Only the system's code is shown: a message may hold the key. */
 function connectionError(location: string, error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
 	const { code } = error as NodeJS.ErrnoException;
@@ -166,12 +165,11 @@ function connectionError(location: string, error: unknown): SummariserError {
 	return new SummariserError("server_error", message);
 }
 
-/** The fields of an error that are made for programs. Its message is not read: it may quote the prompt or the key. */
+/** The fields of an error for programs. Its message is not read: it may quote the prompt or the key. */
 type ErrorFields = Readonly<Record<"code" | "type" | "param", string | undefined>>;
 
 /**
- * The fields of an error, wherever they stand: under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (gateways
- * on FastAPI), or bare (Mistral, older vLLM).
+ * Under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (gateways on FastAPI), or bare (Mistral, older vLLM).
  */
 function errorFieldsOf(value: unknown): ErrorFields {
 	const fields = [at(value, "error"), at(value, "detail"), value].find(isJsonObject);
@@ -179,8 +177,8 @@ function errorFieldsOf(value: unknown): ErrorFields {
 }
 
 /**
- * The status of a failure. An answer with a good status may hold an error in place of choices, as gateways send it once they
- * began to answer, with the status that it gives itself, or 200.
+ * The status of a failure. Gateways that have begun to answer send an error with a good status in place of choices;
+ * its status is the one that the error gives itself, or 200.
  */
 function failureStatus(status: number, value: unknown, { code }: ErrorFields): number | undefined {
 	if (status < 200 || status >= 300) return status;
@@ -193,7 +191,7 @@ function at(value: unknown, key: string): unknown {
 	return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** A value of a field for programs; a longer one is prose. */
+/** A longer value is prose. */
 function word(value: unknown): string | undefined {
 	const text = typeof value === "number" ? String(value) : value;
 	return typeof text === "string" && text.length <= 100 ? text : undefined;
@@ -219,7 +217,7 @@ const codeOfStatus: Readonly<Record<number, SummariserErrorCode>> = {
 const tooLong = new Set(["context_length_exceeded", "string_above_max_length", "exceed_context_size_error"]);
 /** Values of `param` that vLLM gives for one. */
 const tooLongParameters = new Set(["input_tokens", "input_text"]);
-/** Mistral's number for invalid arguments; a request that is one text can only be refused for its length. */
+/** Mistral's number for invalid arguments: a request of one text can only be refused for its length. */
 const mistralTooLong = "3051";
 
 const advice: Readonly<Record<SummariserErrorCode, string>> = {
@@ -233,8 +231,8 @@ const advice: Readonly<Record<SummariserErrorCode, string>> = {
 };
 
 /**
- * The typed error of a failure (docs/specs/robustness.md#typed-errors), by the status and the fields for programs. Messages are not read: where they
- * alone tell that the prompt was too long (older vLLM, DeepSeek), the code is `unknown`.
+ * The typed error of a failure (docs/specs/robustness.md#typed-errors). Messages are not read: if they alone say that
+ * the prompt was too long (older vLLM, DeepSeek), the code is `unknown`.
  */
 function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
 	const code = classify(status, fields);
@@ -253,14 +251,10 @@ function classify(status: number, { code = "", type = "", param = "" }: ErrorFie
 	return codeOfStatus[status] ?? (code === "model_not_found" ? "model_not_found" : "unknown");
 }
 
-/** Reasons to stop at the limit on tokens: OpenAI's, and those of Mistral and of gateways. */
+/** Finish reasons at the limit on tokens: OpenAI's, and those of Mistral and of gateways. */
 const cutOff = new Set(["length", "max_tokens", "model_length"]);
 
-/**
- * Reads a chat completion.
- *
- * @throws SummariserError `context_too_long` for a full window; `unknown` for anything but a finished or cut text.
- */
+/** Throws SummariserError `context_too_long` for a full window; `unknown` for anything but a finished or cut text. */
 function readCompletion(completion: unknown): SummaryAnswer {
 	const unusable = (what: string) =>
 		new SummariserError("unknown", `The model's endpoint answers with ${what}, not with a summary.`, 200);
@@ -282,7 +276,7 @@ function readCompletion(completion: unknown): SummaryAnswer {
 	return { ...answerOf(textOf(content), finishReason, unusable), ...(usage ? { usage } : {}) };
 }
 
-/** A content is a text or, from models that show their thinking, a list of parts. */
+/** A text or, from models that show their thinking, a list of parts. */
 function textOf(content: unknown): string {
 	if (typeof content === "string") return content;
 	if (!Array.isArray(content)) return "";

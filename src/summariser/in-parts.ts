@@ -12,32 +12,29 @@ import {
 	tellProgress,
 } from "./summariser.ts";
 
-/** A text to summarise, in pieces. It may be split between them. */
+/** A text to summarise, in pieces between which it may be split. */
 export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly summariser: Summariser;
-	/** The rendered messages, in order. */
 	readonly pieces: Pieces;
-	/** The prompt for some of the pieces. */
 	readonly writePrompt: (pieces: Pieces) => string;
 	/** The prompt that joins several summaries, oldest first, into one. */
 	readonly writeJoinPrompt: (summaries: Pieces) => string;
-	/** Most tokens of the pieces of one prompt, where the model's window is known; longer texts are split before asking. */
+	/** Most tokens of the pieces of one prompt, if the model's window is known. */
 	readonly partTokens?: number | undefined;
 	readonly countTokens: (text: string) => number;
-	/** Stands in the gap of a piece that is too long by itself; variable {omitted_chars}. */
+	/** Replaces the middle of a piece that is too long by itself; variable {omitted_chars}. */
 	readonly marker: string;
 	readonly clock?: Clock;
 }
 
-/** How often a part may be halved: down to a sixteenth of the first prompt. */
+/** How often a part may be halved. */
 const deepest = 4;
 
 /**
- * Summarises in one request where the prompt is short enough. A prompt that is too long for the model is split at a
- * message boundary, each half is summarised, and the summaries are joined into one; a single message that is too long is
- * cut in its middle. Parts are halved four times at most. Returns the number of parts with the summary.
- *
- * @throws SummariserError as the summariser does; `context_too_long` where a sixteenth is still too long.
+ * Summarises in one request if the prompt is short enough. A prompt that is too long for the model is split at a
+ * message boundary, and the summaries of its parts are joined; a single message that is too long loses its middle.
+ * Returns the number of parts with the summary. Throws as the summariser does; `context_too_long` if a sixteenth is
+ * still too long.
  */
 export async function summariseInParts(request: InPartsRequest): Promise<SummaryAnswer & { readonly parts: number }> {
 	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;

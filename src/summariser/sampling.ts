@@ -10,17 +10,17 @@ import {
 } from "./ask.ts";
 import type { Summariser, SummaryAnswer } from "./summariser.ts";
 
-/**
- * The parameters of `sampling/createMessage` of the Model Context Protocol. The prompt holds everything that the model needs:
- * the client adds no context of its own.
- */
+/** The parameters of `sampling/createMessage` of MCP. The prompt is complete: the client adds no context of its own. */
 export interface SamplingRequest {
 	messages: { role: "user" | "assistant"; content: { type: "text"; text: string } }[];
 	maxTokens: number;
 	includeContext: "none";
 }
 
-/** The signal tells the client that nobody waits any more; the time, in ms, is for transports with a limit of their own. */
+/**
+ * The signal tells the client that nobody waits any more; the time, in ms, is for transports with a limit of their
+ * own.
+ */
 export interface SamplingCall {
 	readonly signal: AbortSignal;
 	readonly timeoutMs: number;
@@ -28,7 +28,7 @@ export interface SamplingCall {
 
 /** Only `src/mcp` speaks the protocol, so the caller passes the function that sends a request. */
 export interface SamplingOptions extends Patience {
-	/** Returns the client's result as it came; rejects with its JSON-RPC error, whose `code` is a number. */
+	/** Returns the client's result as received; rejects with its JSON-RPC error, whose `code` is a number. */
 	readonly createMessage: (request: SamplingRequest, call: SamplingCall) => Promise<unknown>;
 }
 
@@ -37,8 +37,9 @@ const defaultTimeoutMs = 300_000;
 const location = "The client's model";
 
 /**
- * Asks the model of the MCP client (`sampling/createMessage`). A time-out is retried with the same waits as an endpoint's
- * (docs/specs/robustness.md#retries). No other failure is retried: the client may have asked a person, who is not to be asked twice.
+ * Asks the model of the MCP client. A time-out is retried with the same waits as an endpoint's
+ * (docs/specs/robustness.md#retries). No other failure is retried: the client may have asked a person, who must not
+ * be asked twice.
  */
 export function createSamplingSummariser(options: SamplingOptions): Summariser {
 	const { createMessage, timeoutMs = defaultTimeoutMs } = options;
@@ -56,7 +57,6 @@ export function createSamplingSummariser(options: SamplingOptions): Summariser {
 		}
 	};
 	const isRetried = ({ code }: SummariserError) => code === "timeout";
-	// The signal of a request ends it, so that there is nothing to close.
 	const model = { location, goodStatus: undefined, ask, isRetried, close: () => undefined };
 	return createPatientSummariser({ ...options, name: "sampling", model, timeoutMs });
 }
@@ -71,7 +71,7 @@ function untilAborted<Value>(outcome: Promise<Value>, signal: AbortSignal): Prom
 	});
 }
 
-/** Errors by number: the protocol's own for a refusal, those of JSON-RPC 2.0, and those of the MCP SDK. */
+/** By number: the protocol's own for a refusal, those of JSON-RPC 2.0, and those of the MCP SDK. */
 const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string]>> = {
 	[-1]: [
 		"unknown",
@@ -87,7 +87,7 @@ const knownErrors: Readonly<Record<number, readonly [SummariserErrorCode, string
 	[-32603]: ["server_error", "The client failed to get an answer from it. Try again later"],
 };
 
-/** The typed error of a failed request, by the JSON-RPC number alone: the client's words may hold the conversation. */
+/** By the JSON-RPC number alone: the client's words may hold the conversation. */
 function samplingError(error: unknown): SummariserError {
 	if (error instanceof SummariserError) return error;
 	const number = isJsonObject(error) && Number.isSafeInteger(error.code) ? (error.code as number) : undefined;
@@ -96,13 +96,11 @@ function samplingError(error: unknown): SummariserError {
 	return new SummariserError(code, `${location}: ${said}${shown}.`);
 }
 
-/** Longest answer that is read, in characters (UTF-16 code units). */
 const longest = 4 * 1024 * 1024;
 
 /**
- * Reads a result: one block of content or, since revision 2025-11-25 of the protocol, a list of them.
- *
- * @throws SummariserError `unknown` for anything but a finished or cut text.
+ * One block of content or, since revision 2025-11-25 of the protocol, a list. Throws SummariserError `unknown` for
+ * anything but a finished or cut text.
  */
 function readSampled(result: unknown): SummaryAnswer {
 	if (!isJsonObject(result)) throw unusable("something that is no message");

@@ -1,32 +1,33 @@
-// A server loads this file when it starts, so it imports nothing of ours but types: the first call that needs a summary
-// loads the code that asks a model.
+// A server loads this file when it starts, so it imports only types of ours. The first summary loads the rest.
 import { setTimeout as pause } from "node:timers/promises";
 import type { SummariserErrorCode } from "../errors.ts";
 import type { LocaleName } from "../policy/names.ts";
 
-/** A request for a summary. */
 export interface SummaryRequest {
 	/** The instruction, and the text to summarise. */
 	readonly prompt: string;
-	/** Most tokens that the answer may take, as the model counts them. */
+	/** Most tokens of the answer, as the model counts them. */
 	readonly maxTokens: number;
-	/** Language in which a more concise answer is asked for; French where absent. */
+	/** Language of the request for a more concise answer. Default French. */
 	readonly locale?: LocaleName | undefined;
 	readonly signal?: AbortSignal | undefined;
-	/** Told of each step and each retry. Errors that it throws are ignored. */
+	/** Called at each step and each retry. Errors that it throws are ignored. */
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
-/** The answer of a summariser. The text is untrusted and unchecked. */
+/** The text is untrusted and unchecked. */
 export interface SummaryAnswer {
 	readonly text: string;
-	/** Why the model stopped: by itself, at the token limit (the text is cut off), or for another reason. */
+	/** `length`: the text was cut off at the token limit. */
 	readonly finishReason: "stop" | "length" | "other";
-	/** Tokens, as the endpoint counted them; absent where it does not say. */
+	/** Tokens, as the endpoint counted them, if it does. */
 	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/** A request failed with `code` and is sent again after `delay` seconds (docs/specs/robustness.md#retries); `attempt` counts from 1. */
+/**
+ * A request failed with `code` and is sent again after `delay` seconds (docs/specs/robustness.md#retries); `attempt`
+ * counts from 1.
+ */
 export interface RetryProgress {
 	readonly kind: "retry";
 	readonly attempt: number;
@@ -37,12 +38,12 @@ export interface RetryProgress {
 }
 
 /**
- * `waiting` is told again and again until the answer comes; `asking_for_less` follows an answer that was cut off;
- * `splitting` a prompt that was too long, and `joining` the summaries of its parts.
+ * `waiting` repeats until the answer comes; `asking_for_less` follows a cut answer, `splitting` a prompt that was too
+ * long; `joining` merges the summaries of its parts.
  */
 export type SummaryPhase = "asking" | "waiting" | "asking_for_less" | "splitting" | "joining";
 
-/** Seconds since the call began, and that the whole call will probably take, by the speed of the model so far. */
+/** Seconds since the call began, and the estimate for the whole call. */
 interface PhaseProgress {
 	readonly kind: "phase";
 	readonly phase: SummaryPhase;
@@ -56,16 +57,13 @@ export type SummaryProgress = RetryProgress | PhaseProgress;
 export interface Summariser {
 	/** The name in reports; it holds nothing secret. */
 	readonly name: string;
-	/**
-	 * @throws SummariserError where no usable answer came.
-	 * @throws The signal's reason where the signal ended the call.
-	 */
+	/** Throws SummariserError if no usable answer came, or the signal's reason. */
 	readonly summarise: (request: SummaryRequest) => Promise<SummaryAnswer>;
 	/** Ends calls under way and closes connections. */
 	readonly close: () => Promise<void>;
 }
 
-/** Wraps an observer of progress, so that its errors do not end the call. */
+/** Errors of an observer do not end the call. */
 export function tellProgress(onProgress: SummaryRequest["onProgress"]): (progress: SummaryProgress) => void {
 	return (progress) => {
 		try {
@@ -86,8 +84,8 @@ export const systemClock: Clock = {
 };
 
 /**
- * A signal that is aborted when one of several is, until it is released. `AbortSignal.any` does not serve: on Node 20 and 22
- * each signal that it makes leaves an entry on its sources for as long as they live, and one source is the signal of a server.
+ * Aborted when one of several signals is, until it is released. `AbortSignal.any` does not serve: on Node 20 and 22
+ * each signal that it makes leaves an entry on its sources, and one source is the signal of a server.
  */
 export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
 	readonly signal: AbortSignal;
@@ -104,7 +102,7 @@ export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
 	return { signal: controller.signal, release };
 }
 
-/** The name in reports of a summariser that asks a chat-completions endpoint. */
+/** The name in reports of a chat-completions endpoint. */
 export function endpointName(model: string): string {
 	return `openai-compatible (${model})`;
 }

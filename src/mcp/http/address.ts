@@ -1,7 +1,6 @@
 import { BlockList, isIP, isIPv6 } from "node:net";
 import { PalimpsestError } from "../../errors.ts";
 
-/** The address that a server listens on. */
 export interface Address {
 	/** A name or an IP address; IPv6 without brackets. */
 	readonly host: string;
@@ -12,10 +11,8 @@ export interface Address {
 const defaultAddress: Address = { host: "127.0.0.1", port: 8765 };
 
 /**
- * Reads `HOST:PORT`, `HOST`, `PORT` or `:PORT`. A missing part, and `true`, stand for the default, 127.0.0.1:8765.
- * `serveHttp` decides which addresses may be served.
- *
- * @throws PalimpsestError `invalid_argument` for anything else.
+ * Reads `HOST:PORT`, `HOST`, `PORT` or `:PORT`. A missing part and `true` mean the default. Throws
+ * `invalid_argument`.
  */
 export function parseAddress(text: string | true): Address {
 	if (text === true) return defaultAddress;
@@ -33,10 +30,8 @@ export function parseAddress(text: string | true): Address {
 }
 
 /**
- * Reads the address under which clients reach a server, such as `https://palimpsest.example.org`: a scheme, a host and
- * an optional port. A path is refused, because the older transport gives its clients paths from the root.
- *
- * @throws PalimpsestError `invalid_argument`.
+ * Reads the address under which clients reach a server, such as `https://palimpsest.example.org`. A path is refused,
+ * because the older transport gives its clients paths from the root. Throws `invalid_argument`.
  */
 export function parsePublicUrl(text: string): URL {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
@@ -47,7 +42,7 @@ export function parsePublicUrl(text: string): URL {
 	);
 }
 
-/** A host as URLs and Host headers write it: IPv6 in brackets and in its shortest form. */
+/** A host as in URLs and Host headers: IPv6 in brackets and in its shortest form. */
 export function hostInUrl(host: string): string {
 	return new URL(`http://${isIPv6(host) ? `[${host}]` : host}`).hostname;
 }
@@ -56,7 +51,7 @@ const loopback = new BlockList();
 loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
-/** Whether a host is this machine and nothing else: localhost, 127.0.0.0/8 or ::1, the last with or without brackets. */
+/** Whether a host is this machine only: localhost, 127.0.0.0/8 or ::1, with or without brackets. */
 export function isLoopback(host: string): boolean {
 	if (host === "localhost") return true;
 	const address = host.replace(/^\[(.*)\]$/, "$1");

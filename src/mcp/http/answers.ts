@@ -6,18 +6,15 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { rawMessage } from "../answer.ts";
 
-/** A stream to a client. */
+/** A stream to a client; `writableLength` are the bytes that the client has not read. */
 export interface Outlet {
-	/** Bytes that wait for the client to read. */
 	readonly writableLength: number;
 	destroy(): unknown;
 }
 
-/** Bounds of the bytes that wait for clients that do not read. */
+/** Bounds of the bytes that clients have not read. */
 export interface UnreadLimits {
-	/** Most bytes that wait on one outlet. */
 	readonly bytesOfOne: number;
-	/** Most bytes that wait on all outlets together. */
 	readonly bytesOfAll: number;
 	/** How long a client may read nothing. */
 	readonly stallMilliseconds: number;
@@ -26,11 +23,12 @@ export interface UnreadLimits {
 export type UnreadLimit = ReturnType<typeof createUnreadLimit>;
 
 /**
- * Makes a limit of the bytes that wait for all clients of a server. A client is cut off if its stream is over the limit or
- * if it reads nothing for too long. If all together are over the limit, the client goes that has read nothing for longest.
+ * Limits the unread bytes of all clients. A client is cut off if its stream is over the limit or if it reads nothing
+ * for too long. If all streams together are over the limit, the client that has not read for the longest time is cut
+ * off.
  */
 export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }: UnreadLimits) {
-	/** Outlets on which bytes wait, in the order in which their clients last read something. */
+	/** Outlets with unread bytes, in the order in which their clients last read something. */
 	const watched = new Map<Outlet, { unread: number; readonly readAt: number }>();
 	let timer: NodeJS.Timeout | undefined;
 
@@ -68,9 +66,7 @@ export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }:
 			}
 			if (watched.size > 0) timer ??= setInterval(sweep, Math.min(5_000, stallMilliseconds / 4)).unref();
 		},
-		/** Bytes that wait now, on all outlets. */
 		bytes: lookAtAll,
-		/** Outlets on which bytes wait. */
 		size: () => watched.size,
 	};
 }
@@ -81,10 +77,9 @@ export type StreamableTransport = ReturnType<typeof createStreamableTransport>;
 type RawAnswers = Map<string, Uint8Array>;
 
 /**
- * Makes a transport of Streamable HTTP; without an id, for one request alone. The SDK decides on the answers. This file
- * writes them: a message that is JSON already goes out as it is, and the bytes that wait for the client are limited.
- *
- * There is no event store: calls change nothing, so a client that lost its stream calls again.
+ * A transport of Streamable HTTP; without an id, for one request only. The SDK decides on the answers. This file
+ * writes them: JSON text goes out as it is, and unread bytes are limited. There is no event store: calls change
+ * nothing, so a client that lost its stream calls again.
  */
 export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 	const transport = new WebStandardStreamableHTTPServerTransport(
@@ -95,7 +90,7 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 	transport.send = (message, options) => {
 		const bytes = rawMessage(message);
 		if (!bytes || !("id" in message) || message.id === undefined) return send(message, options);
-		// The SDK writes JSON only from objects. So it writes a mark, and `writeAnswer` replaces the mark by the bytes.
+		// The SDK writes JSON only from objects: it writes a mark, and `writeAnswer` replaces that by the bytes.
 		const mark = randomUUID();
 		answers.get(message.id)?.set(mark, bytes);
 		return send({ jsonrpc: "2.0", id: message.id, result: { mark } }, options);
@@ -103,7 +98,7 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 
 	return {
 		transport,
-		/** Answers a request, `body` being its JSON if it has any; resolves when the answer is written. */
+		/** Resolves when the answer is written. `body` is the parsed body, if there is one. */
 		async handle(exchange: {
 			readonly request: IncomingMessage & { readonly auth?: AuthInfo | undefined };
 			readonly response: ServerResponse;
@@ -118,7 +113,7 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 			});
 			const { method = "GET", auth } = request;
 			const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]);
-			// The transport does not look at the address.
+			// The transport ignores the address.
 			const asked = new Request("http://localhost/mcp", { method, headers });
 			const answer = await transport.handleRequest(asked, {
 				...(body !== undefined && { parsedBody: body }),
@@ -150,7 +145,7 @@ async function writeAnswer(
 	response.once("close", leave);
 	response.writeHead(answer.status, headers).flushHeaders();
 	const write = eventWriter(response, unread);
-	// Each event is read and written at once, so nothing waits in the SDK's stream: the limit looks at the response.
+	// Each event is written at once, so that unread bytes wait in the response and not in the SDK's stream.
 	for (let read = await reader.read(); !read.done && !response.destroyed; read = await reader.read()) {
 		const bytes = markedAnswer(read.value, raw);
 		write(bytes ? [eventHead, bytes, eventEnd] : [read.value]);
@@ -158,10 +153,9 @@ async function writeAnswer(
 	response.end();
 }
 
-/** Enough bytes of the end of an event for a mark. */
 const markedTail = 64;
 
-/** The bytes that an event stands for; `undefined` for an event without a mark. No client can guess a mark. */
+/** The bytes that replace a marked event. No client can guess a mark. */
 function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefined {
 	if (raw.size === 0) return undefined;
 	const tail = Buffer.from(event.subarray(-markedTail)).toString();
@@ -171,7 +165,7 @@ function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefine
 	return bytes;
 }
 
-/** Makes the older transport, whose only stream is a response, write by the same rules. */
+/** Makes the older transport, which has one stream, write by the same rules. */
 export function limitEvents(transport: SSEServerTransport, response: ServerResponse, unread: UnreadLimit): void {
 	const write = eventWriter(response, unread);
 	transport.send = async (message: JSONRPCMessage) => {
@@ -184,10 +178,9 @@ export function limitEvents(transport: SSEServerTransport, response: ServerRespo
 
 const [eventHead, eventEnd] = [Buffer.from("event: message\ndata: "), Buffer.from("\n\n")];
 
-/** Large events are written in pieces of this many bytes, so that the limit sees a slow client read. */
+/** Large events are written in pieces, so that the limit notices a slow client that reads. */
 const pieceBytes = 64 * 1024;
 
-/** Returns the function that writes the parts of an event. */
 function eventWriter(response: ServerResponse, unread: UnreadLimit): (parts: readonly Uint8Array[]) => void {
 	return (parts) => {
 		for (const part of parts) {

@@ -7,18 +7,11 @@ import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
 import { type Address, hostInUrl, isLoopback } from "./address.ts";
 
-/**
- * Makes an Express application. Host and Origin are checked before any route, also for unknown paths: otherwise a web page
- * could reach the server through a name that points at this machine (DNS rebinding).
- */
+/** Makes an Express application that checks Host and Origin before any route, also for unknown paths. */
 export function createApplication(options: {
-	/** The check of the Host header. */
 	readonly hostCheck: RequestHandler;
-	/** The address under which clients reach the server, if it differs from its own. */
 	readonly publicUrl: URL | undefined;
-	/** The routes, and other handlers, in their order. */
 	readonly routes: readonly RequestHandler[];
-	/** The answer for paths that no route serves. */
 	readonly notFound: string;
 	readonly log: Log;
 }): Express {
@@ -32,7 +25,7 @@ export function createApplication(options: {
 	return application;
 }
 
-/** Makes the handler of errors that routes threw. A defect is logged by name and described to nobody. */
+/** A defect is logged by name and described to nobody. */
 function answerError(log: Log): ErrorRequestHandler {
 	// Express recognises an error handler by its four parameters.
 	return (error, request, response, _next) => {
@@ -63,11 +56,7 @@ function refusalOf(error: unknown): Refusal {
 	return { status: 500, code: -32_603, message: "The request failed by a defect of the server." };
 }
 
-/**
- * Starts to listen and returns the port, also where the requested one is 0.
- *
- * @throws PalimpsestError `invalid_argument` if the address is not available.
- */
+/** Returns the port, also for port 0. Throws `invalid_argument` if the address is not available. */
 export async function listen(server: Server, { host, port }: Address): Promise<number> {
 	server.listen(port, host);
 	try {
@@ -84,18 +73,16 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
 	return (server.address() as AddressInfo).port;
 }
 
-/** The reason why a request is refused. */
 export interface Refusal {
-	/** HTTP status. */
 	readonly status: number;
-	/** JSON-RPC error code; -32000 if no other one is more precise. */
+	/** JSON-RPC error code; by default -32000. */
 	readonly code?: number;
 	readonly message: string;
-	/** More headers, such as Allow or Retry-After. */
+	/** Such as Allow or Retry-After. */
 	readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Answers a request with a JSON-RPC error that belongs to no call, as MCP requires for errors of the transport. */
+/** Answers with a JSON-RPC error that belongs to no call, as MCP requires for errors of the transport. */
 export function refuse(response: ServerResponse, { status, code = -32_000, message, headers = {} }: Refusal): void {
 	const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null });
 	response
@@ -104,9 +91,9 @@ export function refuse(response: ServerResponse, { status, code = -32_000, messa
 }
 
 /**
- * Makes a handler that refuses requests for hosts other than this one. Otherwise a web page could reach the server through
- * a name that points at this machine (DNS rebinding). A server that listens on every address accepts any address as its
- * own, because rebinding needs a name.
+ * Refuses requests for other hosts. Otherwise a web page could reach the server through a name that points at this
+ * machine (DNS rebinding). A server that listens on every address accepts any address, because rebinding needs a
+ * name.
  */
 export function checkHost(own: { readonly host: string; readonly publicUrl: URL | undefined }): RequestHandler {
 	const host = hostInUrl(own.host);
@@ -119,7 +106,7 @@ export function checkHost(own: { readonly host: string; readonly publicUrl: URL 
 		);
 }
 
-/** Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first of them, while a proxy may use the last. */
+/** Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first, while a proxy may use the last. */
 export const requireOneHost: RequestHandler = (request, response, next) => {
 	if ((request.headersDistinct.host?.length ?? 0) < 2) return next();
 	refuse(response, { status: 400, message: "Expected one Host header." });
@@ -131,13 +118,13 @@ function isAddress(hostHeader: string): boolean {
 }
 
 /**
- * Makes a handler that refuses requests that a foreign web page makes a browser send. Pages of this machine and of the
- * server's own address pass. So do programs other than browsers: they send no Origin.
+ * Refuses requests that a foreign web page makes a browser send. Pages of this machine and of the server's own
+ * address pass, and so do other programs: they send no Origin.
  */
 function checkOrigin(publicUrl: URL | undefined): RequestHandler {
 	return (request, response, next) => {
 		const { origin, "sec-fetch-site": site } = request.headers;
-		// An image or a link on any page makes a browser send a GET without Origin; /sse would open a session for it.
+		// An image or a link makes a browser send a GET without Origin; /sse would open a session for it.
 		const isOwn = origin === undefined ? site !== "cross-site" && site !== "same-site" : isOwnOrigin(origin, publicUrl);
 		if (isOwn) return next();
 		refuse(response, { status: 403, message: "Requests from web pages of other origins are refused." });
@@ -151,7 +138,6 @@ function isOwnOrigin(origin: string, publicUrl: URL | undefined): boolean {
 	return (protocol === "http:" || protocol === "https:") && isLoopback(hostname);
 }
 
-/** Refuses bodies that are not plain JSON before they are read. */
 export const requireJson: RequestHandler = (request, response, next) => {
 	const encoding = request.headers["content-encoding"] ?? "identity";
 	if (request.is("application/json") && encoding === "identity") return next();
@@ -159,8 +145,8 @@ export const requireJson: RequestHandler = (request, response, next) => {
 };
 
 /**
- * Makes a handler that refuses every other method. Put it before a path's routes: Express would send a HEAD to the GET
- * route, which opens a stream.
+ * Refuses every other method. Put it before a path's routes: Express would send a HEAD to the GET route, which opens
+ * a stream.
  */
 export function onlyMethods(...methods: readonly string[]): RequestHandler {
 	const allow = methods.join(", ");
@@ -179,7 +165,7 @@ const securityHeaders = {
 	"Referrer-Policy": "no-referrer",
 };
 
-/** Sets the headers that restrict browsers. The SDK allows its streams to be stored; this overrides that. */
+/** The SDK allows its streams to be stored; this overrides that. */
 const setSecurityHeaders: RequestHandler = (_request, response, next) => {
 	response.set(securityHeaders);
 	const writeHead: WriteHead = response.writeHead.bind(response);

@@ -10,30 +10,23 @@ import { refuse } from "./application.ts";
 import { limitRequests, longestTimer } from "./limits.ts";
 import { callerAuthInfo, createTokenList, findToken, tokenCaller } from "./tokens.ts";
 
-/** The callers that are let in. */
 export interface AuthenticationOptions {
-	/** A file of tokens, as `parseAuthTokens` reads it. */
 	readonly tokensFile?: string | undefined;
 	/** Tokens in the same form, from the environment. */
 	readonly tokensVariable?: string | undefined;
-	/** Accepts JSON Web Tokens of this issuer. */
 	readonly issuer?: string | undefined;
-	/** The audiences for which they may be. */
 	readonly audiences?: readonly string[] | undefined;
-	/** The address of the issuer's keys; without it the issuer's metadata names it. */
+	/** Address of the issuer's keys; by default from the issuer's metadata. */
 	readonly jwks?: string | undefined;
-	/** The scopes that they must have. */
 	readonly scopes?: readonly string[] | undefined;
 	readonly log: Log;
 }
 
-/** The check of tokens: its verifier, its scopes, the issuer if there is one, and our own list if there is one. */
 export type Authentication = NonNullable<Awaited<ReturnType<typeof createAuthentication>>>;
 
 /**
- * Makes the authentication for these options; `undefined` if they ask for none.
- *
- * @throws PalimpsestError `invalid_argument` or `unreadable_file` for options that cannot be used.
+ * Returns `undefined` if the options request no authentication. Throws `invalid_argument` or `unreadable_file` for
+ * unusable options.
  */
 export async function createAuthentication(options: AuthenticationOptions) {
 	const { tokensFile: file, tokensVariable: variable, issuer, audiences = [], jwks, scopes = [], log } = options;
@@ -69,9 +62,8 @@ export async function createAuthentication(options: AuthenticationOptions) {
 }
 
 /**
- * Makes the handlers that let only known callers through and count their requests: theirs by principal, refused ones by
- * address, so that guessing tokens uses up nobody's quota. No byte of a body is read before. `baseUrl` gives the address
- * under which clients reach the server; it is known once the server listens.
+ * Lets only known callers through and counts their requests: by principal, refused ones by address, so that guessing
+ * tokens uses up nobody's quota. No body is read before. `baseUrl` is called when the server listens already.
  */
 export function authenticate(options: {
 	readonly authentication: Authentication;
@@ -122,7 +114,7 @@ export function authenticate(options: {
 	return [verify, limitRequests({ perMinute, principalOf }), admit, endStreamsInTime];
 }
 
-/** Ends the stream that a token opened when the token expires. A call that began in time is still answered. */
+/** Ends the stream of a token when the token expires. A call that began in time is still answered. */
 const endStreamsInTime: RequestHandler = (request, response, next) => {
 	const left = (request.auth?.expiresAt ?? 0) * 1_000 - Date.now();
 	if (request.method === "GET" && left < longestTimer) {
@@ -136,8 +128,8 @@ const endStreamsInTime: RequestHandler = (request, response, next) => {
 const wellKnown = "/.well-known/oauth-protected-resource";
 
 /**
- * The routes under `/.well-known`, which anybody may read: for each transport the protected-resource metadata (RFC 9728)
- * by which MCP clients find the issuer.
+ * The public routes under `/.well-known`: for each transport the protected-resource metadata (RFC 9728) with which
+ * MCP clients find the issuer.
  */
 export function metadataRoutes(authentication: Authentication | undefined, baseUrl: () => string): Router {
 	const router = Router();

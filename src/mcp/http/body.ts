@@ -3,16 +3,13 @@ import { PalimpsestError } from "../../errors.ts";
 import { createJoinedChunks } from "../chunks.ts";
 import { readBody } from "../pool/arguments.ts";
 
-/** Reads the bodies of one server's requests. */
 export type BodyReader = ReturnType<typeof createBodyReader>;
 
-/** Makes a reader that never holds more memory than the limit, however many clients send, and in chunks of any size. */
+/** Makes a reader that never holds more memory than the limit, however many clients send, in chunks of any size. */
 export function createBodyReader(limits: {
-	/** Most bytes of one body. */
 	readonly bytesOfOne: number;
-	/** Most bytes of memory for all bodies that arrive at the same time. */
 	readonly bytesOfAll: number;
-	/** Whether large arguments of calls are left to the threads that work on them. */
+	/** Whether large arguments of calls are left unparsed for the worker threads. */
 	readonly holdsArguments?: boolean;
 }) {
 	const { bytesOfOne, bytesOfAll, holdsArguments = false } = limits;
@@ -34,13 +31,14 @@ export function createBodyReader(limits: {
 				else if (held > bytesOfAll) refuse(busy());
 			};
 			const letGo = (): void => {
-				// The listeners live as long as the request, which lives as long as its answer.
+				// The listeners live until the request is answered.
 				chunks = createJoinedChunks();
 				charge();
 			};
 			const refuse = (error: PalimpsestError): void => {
 				reject(error);
-				// The rest is read and discarded: a client that is cut off while it sends often does not see the answer.
+				// The rest is read and discarded: a client that is cut off while it sends often does not see the
+				// answer.
 				request.off("data", take);
 				request.resume();
 				letGo();
@@ -61,11 +59,9 @@ export function createBodyReader(limits: {
 
 	return {
 		/**
-		 * Reads a request's body as JSON. It keeps nothing beyond the limit: it stops at once if Content-Length is over it, else
-		 * as soon as more bytes arrive.
-		 *
-		 * @throws PalimpsestError those of `readBody`, and `payload_too_large`; `rate_limit` if all bodies together take too
-		 * much; the stream's own error if the client went away.
+		 * Reads a body as JSON. Stops at once if Content-Length is over the limit, else when the limit is passed.
+		 * Throws as `readBody`, `payload_too_large`, `rate_limit` if all bodies together are too large, and an error
+		 * if the client left.
 		 */
 		read: async (request: IncomingMessage): Promise<unknown> => readBody(await readBytes(request), holdsArguments),
 	};

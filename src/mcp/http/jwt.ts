@@ -6,18 +6,17 @@ import { PalimpsestError } from "../../errors.ts";
 import { isLoopback } from "./address.ts";
 import { callerAuthInfo } from "./tokens.ts";
 
-/** Only signatures with the issuer's private key: `none` is no signature, and whoever can check an HS… one could also sign. */
+/** Only signatures with the issuer's private key: whoever can check an HS… signature could also make one. */
 const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA Ed25519".split(" ");
 /** Seconds that the clocks of issuer and server may differ. */
 const clockTolerance = 5;
 
 /**
- * Makes the check of JSON Web Tokens: signature, `iss` to the letter, one of the audiences in `aud`, expiry and `nbf`; the
- * principal is the subject. The issuer's keys are fetched from `jwks`, else from where the issuer's metadata says, when the
- * first token comes, and again when a key is unknown, at most every 30 s. The check throws InvalidTokenError for a token
- * that fails, and PalimpsestError `auth_error` if the keys are not available.
- *
- * @throws PalimpsestError `invalid_argument` for an issuer without usable metadata, and for addresses without https.
+ * Checks JSON Web Tokens: signature, `iss`, one of the audiences in `aud`, `exp` and `nbf`; the principal is the
+ * subject. The keys come from `jwks`, else from the address in the issuer's metadata, with the first token, and again
+ * for an unknown key, at most every 30 s. The check throws InvalidTokenError for a bad token, and `auth_error` if the
+ * keys are not available. Throws `invalid_argument` for an issuer without usable metadata, and for addresses without
+ * https.
  */
 export async function createJwtVerifier(given: {
 	readonly issuer: string;
@@ -44,14 +43,14 @@ export async function createJwtVerifier(given: {
 	};
 }
 
-/** `scope` is one string of words (RFC 8693, 4.2); some issuers use `scp`, as a string or a list. */
+/** `scope` is one string (RFC 8693, 4.2); some issuers use `scp`, a string or a list. */
 function scopesOf({ scope, scp }: JWTPayload): string[] {
 	const claim = scope ?? scp ?? [];
 	const words = Array.isArray(claim) ? claim : String(claim).split(" ");
 	return words.filter((word) => typeof word === "string" && word !== "");
 }
 
-/** Fixed words: an error of the library may quote the token's claims, and these words go into a header. */
+/** Fixed words: an error of the library may quote claims, and these words go into a header. */
 function refusalOf(error: unknown): Error {
 	if (error instanceof errors.JWTExpired) return new InvalidTokenError("The token has expired");
 	if (error instanceof errors.JWTClaimValidationFailed) {
@@ -69,7 +68,7 @@ function refusalOf(error: unknown): Error {
 
 const metadataShape = z.looseObject({ issuer: z.string(), jwks_uri: z.string() });
 
-/** Asks an issuer for the address of its keys: OAuth's metadata (RFC 8414), else OpenID Connect's. */
+/** OAuth's metadata (RFC 8414), else OpenID Connect's. */
 async function findJwks(issuer: string, base: URL): Promise<URL> {
 	const path = base.pathname.replace(/\/$/, "");
 	const places = [
@@ -87,7 +86,7 @@ async function findJwks(issuer: string, base: URL): Promise<URL> {
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/** A URL from which keys may be taken: https, or http on this machine. */
+/** A URL for keys: https, or http on this machine. */
 function secureUrl(text: string, what: string): URL {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url;

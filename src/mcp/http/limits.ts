@@ -15,32 +15,29 @@ import type { OnCallEnd } from "../run-tool.ts";
 import { tools } from "../tools.ts";
 import { refuse } from "./application.ts";
 
-/** Longest delay of a timer in ms: Node fires a longer one at once. */
+/** In ms: Node fires a timer with a longer delay at once. */
 export const longestTimer = 2 ** 31 - 1;
 
-/** The quotas of one principal; of all clients together where no token is asked for. */
+/** The quotas of one principal, or of all clients together without authentication. 0 means no limit. */
 export interface Quotas {
-	/** HTTP requests in a minute, of one address where no token is asked for; 0 for any number. */
+	/** HTTP requests in a minute; of one address without authentication. */
 	readonly requestsPerMinute: number;
-	/** Calls under way at the same time; 0 for any number. */
+	/** Calls under way at the same time. */
 	readonly concurrentCalls: number;
-	/** Longest time that a call may take, in ms; 0 for any time. */
+	/** Longest time of a call, in ms. */
 	readonly callMilliseconds: number;
-	/** Sessions open at the same time; 0 for as many as the server has room for. */
+	/** Sessions open at the same time. */
 	readonly sessions: number;
 }
 
-/** The default quotas. A server without authentication has one user, who is trusted. */
+/** A server without authentication has one user, who is trusted. */
 export function defaultQuotas({ isAuthenticated }: { readonly isAuthenticated: boolean }): Quotas {
 	const callMilliseconds = 300_000;
 	if (!isAuthenticated) return { requestsPerMinute: 0, concurrentCalls: 0, callMilliseconds, sessions: 0 };
 	return { requestsPerMinute: 600, concurrentCalls: 16, callMilliseconds, sessions: 100 };
 }
 
-/**
- * Makes a handler that lets so many requests a minute through for each principal, else for each address (of IPv6, for
- * each /56: one user has all of it). RateLimit headers tell how much of the quota is left.
- */
+/** Limits requests per minute for each principal, else for each address (for IPv6 each /56, which one user owns). */
 export function limitRequests(quota: {
 	readonly perMinute: number;
 	readonly principalOf: (request: Request) => string | undefined;
@@ -52,7 +49,7 @@ export function limitRequests(quota: {
 		limit: perMinute,
 		standardHeaders: "draft-7",
 		legacyHeaders: false,
-		// Behind a proxy the address is the proxy's: the client writes X-Forwarded-For, so it is not believed.
+		// Behind a proxy the address is the proxy's: clients write X-Forwarded-For, so it is not trusted.
 		validate: { xForwardedForHeader: false, forwardedHeader: false },
 		keyGenerator(request) {
 			const principal = principalOf(request);
@@ -60,29 +57,28 @@ export function limitRequests(quota: {
 		},
 		handler(_request, response) {
 			const message = `Too many requests: ${perMinute} a minute are taken. Try again later.`;
-			// The response has a Retry-After header already.
 			refuse(response, { status: 429, message });
 		},
 	});
 }
 
-/** The message for a client that gives one id to two requests at the same time. */
+/** For a client that gives one id to two requests at the same time. */
 export const idInUse = "Expected an id that no other request has which waits for its answer.";
 
-/** The requests for which the server works; all others are answered at once. */
+/** The requests that cause work; all others are answered at once. */
 const calls: ReadonlySet<string> = new Set(["tools/call", "resources/read"]);
 
 export type WatchedCalls = ReturnType<ReturnType<typeof createCallLimits>["watch"]>;
 
 /**
- * Makes the limits of calls of one HTTP server: a number at the same time for each principal, over all of its sessions, and
- * a time for each. A call that takes longer is cancelled, which aborts its signal, and is answered with an error.
+ * Limits the calls of one HTTP server: a number at the same time for each principal, over all of its sessions, and a
+ * time for each. A call that takes longer is cancelled, which aborts its signal, and is answered with an error.
  */
 export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, onCallEnd?: OnCallEnd) {
 	const callsOf = new Map<string, number>();
 	let waitingInAll = 0;
 
-	/** Limits the calls that come over a transport, whose server must be connected already. */
+	/** The transport's server must be connected already. */
 	const watch = (transport: Transport, principal: string) => {
 		const receive = transport.onmessage;
 		if (!receive) throw new TypeError("Expected a transport that is connected.");
@@ -117,14 +113,14 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			if (left === 0) callsOf.delete(principal);
 			else callsOf.set(principal, left);
 		};
-		/** Makes the server stop its work; it sends no answer then. */
 		const cancel = (requestId: RequestId, reason: string, ...[extra]: Extra | []): void => {
 			end(requestId);
 			receive({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } }, extra);
 		};
 		/**
-		 * The stream of a request ends only with its answer, so without one it would stay open as long as the session. Clients
-		 * ignore the answer to a request that they cancelled. The older transport has one stream for all.
+		 * The stream of a request ends only with its answer, so without one it would stay open as long as the
+		 * session. Clients ignore the answer to a request that they cancelled. The older transport has one stream for
+		 * all.
 		 */
 		const endStream = (id: RequestId): void => {
 			if (!("closeSSEStream" in transport)) return;
@@ -135,11 +131,9 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 				method === "tools/call"
 					? { result: toolError(new PalimpsestError(code, message)) }
 					: { error: { code: -32_000, message: `[${code}] ${message}` } };
-			// The client may be gone.
 			send({ jsonrpc: "2.0", id, ...told }).catch(() => {});
 		};
 		const noteRefused = ({ params }: JSONRPCRequest): void => {
-			// A client may send any name.
 			const tool = tools.find(({ name }) => name === params?.name)?.name;
 			const nothing = { milliseconds: 0, bytesIn: 0, bytesOut: 0 };
 			if (tool)
@@ -156,7 +150,7 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 				return;
 			}
 			if (!isJSONRPCRequest(message)) return receive(message, ...extra);
-			// With two requests under one id neither answer could be matched, and the first would end both.
+			// Two requests under one id cannot be told apart, and the first answer would end both.
 			if (waiting.has(message.id)) return answer(message, "invalid_argument", idInUse);
 			const isFull = concurrentCalls > 0 && (callsOf.get(principal) ?? 0) >= concurrentCalls;
 			if (isFull && calls.has(message.method)) {
@@ -175,16 +169,15 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 		const running = () => [...waiting].flatMap(([id, { isCall }]) => (isCall ? [id] : []));
 		return {
 			isRunning: () => running().length > 0,
-			/** Whether a request of any kind waits for its answer under this id. */
 			isWaiting: (id: RequestId) => waiting.has(id),
-			/** Stops the calls under way: nobody waits for them any more. */
+			/** Cancels the calls under way because the client is gone. */
 			stop() {
 				for (const id of running()) {
 					cancel(id, "The client is gone.");
 					endStream(id);
 				}
 			},
-			/** Forgets all requests, because the transport is closed. */
+			/** Forgets all requests because the transport is closed. */
 			end() {
 				for (const id of [...waiting.keys()]) end(id);
 			},
@@ -192,7 +185,6 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 	};
 	return {
 		watch,
-		/** The number of requests that wait for an answer, on all transports. */
 		waiting: () => waitingInAll,
 	};
 }

@@ -1,4 +1,4 @@
-// The command line loads this file for the names of the kinds, so it loads nothing but Node's own modules.
+// The command line loads this file for the names of the kinds, so it loads only Node's own modules.
 import { createHash } from "node:crypto";
 import { StringDecoder } from "node:string_decoder";
 import type { Log } from "../../operations/edit-record.ts";
@@ -8,27 +8,22 @@ import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../run-tool.ts";
 export const logKinds = ["text", "json", "off"] as const;
 
 /**
- * - `text`: events in words, from the policy's `log_level` on; calls among them, as `info`.
- * - `json`: every call, and the events from that level on, each as a line of JSON.
- * - `off`: nothing.
+ * `text`: events from the policy's `log_level` on, in words, with calls as `info`. `json`: those events and every
+ * call, each as a line of JSON. `off`: nothing.
  */
 export type LogKind = (typeof logKinds)[number];
 
-/** The log of events, the log of calls that have ended, and `announce`, which writes whatever the level is. */
+/** `announce` writes at any level. */
 interface OperatorLog {
 	readonly log: Log;
 	readonly onCallEnd: OnCallEnd;
 	readonly announce: Log;
 }
 
-/** Makes the log that an operator asked for. */
 export function createOperatorLog(options: {
 	readonly kind: LogKind;
-	/** Whether the policy in force asks for events of this level. */
 	readonly isWanted: (level: LogLevel) => boolean;
-	/** Writes an event in words, unless its level is not wanted. */
 	readonly inWords: Log;
-	/** Writes an announcement in words. */
 	readonly say: (words: string) => void;
 	/** Writes a line, given without its end. */
 	readonly write: (line: string) => void;
@@ -55,7 +50,6 @@ export function createOperatorLog(options: {
 	};
 }
 
-/** A call in words, for people; without the sizes, which take time to measure. */
 function callWords(end: CallEnd): string {
 	const { tool, outcome, code, principal } = end;
 	const tokens = tokensOf(end);
@@ -63,18 +57,16 @@ function callWords(end: CallEnd): string {
 	return `${tool}: ${code ?? outcome} in ${tenths(end.milliseconds)} ms${became}${principal === undefined ? "" : `, for ${principal}`}`;
 }
 
-/** A defect is an error, a call that was refused as too many is a warning. */
 function levelOf({ outcome, code }: CallEnd): LogLevel {
 	if (code === "internal") return "error";
 	return outcome === "busy" ? "warning" : "info";
 }
 
-/** Most characters of a request's id, which the client chooses. */
+/** A client chooses the id of its request. */
 const longestId = 64;
 
 /**
- * A call as JSON: names, sizes in bytes and tokens, and the time in ms; JSON leaves unknown values out. A session appears as
- * 12 digits of its id's hash, so that readers of the log cannot enter it.
+ * The session is shown as 12 digits of its hash, so that readers of the log cannot use it. JSON omits unknown values.
  */
 function factsOf(end: CallEnd) {
 	const { request, session } = end;
@@ -96,7 +88,7 @@ function factsOf(end: CallEnd) {
 	};
 }
 
-/** The tokens of a call's conversation, where its report has them. */
+/** The tokens of a call's conversation, if its report has them. */
 export function tokensOf({ report }: CallEnd): BeforeAndAfter | undefined {
 	return typeof report?.tokens === "object" ? report.tokens : undefined;
 }
@@ -105,13 +97,12 @@ function tenths(milliseconds: number): number {
 	return Math.round(milliseconds * 10) / 10;
 }
 
-/** Longest stray line that is logged, in characters; the rest of it is cut off. */
 const longestStrayLine = 2_000;
 
 /**
- * Turns everything else that this process writes to standard error into events, so that a log of JSON stays one object a
- * line: warnings of Node, output of packages and of the user's own strategies (also in worker threads), and the error that
- * ends the process. Returns the function that writes a line of the log itself.
+ * Turns all other output on standard error into events, so that a log of JSON stays one object a line: warnings of
+ * Node, output of packages and of the user's strategies (also in worker threads), and the error that ends the
+ * process. Returns the function that writes a line of the log.
  */
 export function captureStandardError(log: Log): (line: string) => void {
 	const { stderr } = process;
@@ -146,7 +137,7 @@ export function captureStandardError(log: Log): (line: string) => void {
 	});
 	process.on("uncaughtException", (error: unknown) => {
 		const name = error instanceof Error ? error.name : typeof error;
-		// Frames alone: the message may quote a conversation.
+		// Frames only: the message may quote a conversation.
 		const frames = error instanceof Error ? (error.stack ?? "").match(/^ {4}at .*/gm) : null;
 		const data = { event: "defect", error: name, stack: (frames ?? []).map((frame) => frame.trim()).join("; ") };
 		log({ level: "error", message: "The process ends by a defect", data });
@@ -157,8 +148,8 @@ export function captureStandardError(log: Log): (line: string) => void {
 }
 
 /**
- * Gives warnings of Node to a listener instead of writing them. Node does not write them through `process.stderr`, in a
- * worker thread neither. Warnings that the operator turned off stay off.
+ * Passes warnings of Node to a listener instead of writing them: Node does not write them through `process.stderr`.
+ * Warnings that the operator turned off stay off.
  */
 export function captureWarnings(listener: (warning: Error) => void): void {
 	if (process.listenerCount("warning") === 0) return;

@@ -13,22 +13,19 @@ import { checkHost, createApplication, listen, onlyMethods, requireOneHost } fro
 import { tokensOf } from "./logs.ts";
 import { healthRoutes, type ReadinessCheck } from "./readiness.ts";
 
-/** The metrics of one server, which an operator's Prometheus reads. */
 export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
-/** Functions that give the values of gauges; an unknown value is shown as NaN. */
+/** Values of the gauges; an unknown one is shown as NaN. */
 interface MetricsSources {
 	readonly pool?: (() => ReturnType<CallPool["stats"]> | undefined) | undefined;
-	/** Requests of clients that wait for an answer. */
 	readonly running?: (() => number) | undefined;
 	readonly archive?: (() => ArchiveSize | undefined) | undefined;
 }
 
 /**
- * Makes the metrics of one server: calls, their savings, the load of the server, and the process itself (memory, handles,
- * event-loop lag, garbage collection). Labels are names of tools and outcomes: no principal, no text, no id.
- *
- * @throws PalimpsestError `invalid_argument` if prom-client is not installed.
+ * The metrics of one server: calls, their savings, the load, and the process (memory, handles, event-loop lag,
+ * garbage collection). Labels are names of tools and outcomes: no principal, no text, no id. Throws
+ * `invalid_argument` if prom-client is not installed.
  */
 export async function createMetrics(
 	{ pool, running, archive }: MetricsSources,
@@ -60,18 +57,16 @@ export async function createMetrics(
 		gauge("archive_bytes", `Bytes of the originals ${where}.`, () => archive()?.bytes);
 	}
 	return {
-		/** Counts a call that has ended. */
 		onCallEnd: countCalls(prometheus, registry),
 		contentType: registry.contentType,
-		/** Every metric, in the text format of Prometheus. */
 		text: () => registry.metrics(),
 	};
 }
 
-/** In seconds, from the time of a small call to the longest that is allowed by default. */
+/** In seconds, from the time of a small call to the longest allowed by default. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Counters by tool: name, help, and how much a call adds. */
+/** Counters by tool: name, help, and the amount that a call adds. */
 const counters: readonly (readonly [name: string, help: string, amount: (end: CallEnd) => number | undefined])[] = [
 	["call_request_bytes_total", "Bytes of the arguments of calls.", ({ bytesIn }) => bytesIn],
 	["call_response_bytes_total", "Bytes of the answers to calls.", ({ bytesOut }) => bytesOut],
@@ -82,7 +77,6 @@ const counters: readonly (readonly [name: string, help: string, amount: (end: Ca
 	["dropped_messages_total", "Messages that were dropped.", sumOf("dropped_messages")],
 ];
 
-/** Adds up numbers and flags of a call's report. */
 function sumOf(...names: readonly string[]): (end: CallEnd) => number | undefined {
 	const countOf = (value: unknown) => (typeof value === "number" || value === true ? Number(value) : 0);
 	return ({ report }) => report && names.reduce((sum, name) => sum + countOf(report[name]), 0);
@@ -120,21 +114,19 @@ function countCalls(prometheus: typeof import("prom-client"), registry: Registry
 	};
 }
 
-/** How much archives hold, together. */
 interface ArchiveSize {
 	readonly originals: number;
-	/** Bytes of the texts. */
 	readonly bytes: number;
 }
 
-/** Shortest time between two measurements, in ms. */
+/** Shortest pause between two measurements, in ms. */
 const shortestPause = 10_000;
-/** The pause in measurements' own time, so that measuring takes 1 % of one connection or disk at most. */
+/** As a multiple of the time of a measurement, so that measuring takes at most 1 % of a connection or disk. */
 const pausePerWork = 100;
 
 /**
- * Makes the function that tells how much archives hold. It returns the last measurement at once, `undefined` before the
- * first. It starts the next one in the background when that is due, because an archive has to look at each of its texts.
+ * Returns a function that gives the size of all archives as last measured, `undefined` before the first time. It
+ * starts the next measurement in the background, because an archive has to look at each of its texts.
  */
 export function measureArchives(sources: () => Iterable<ArchiveSource>): () => ArchiveSize | undefined {
 	let last: ArchiveSize | undefined;
@@ -152,7 +144,6 @@ export function measureArchives(sources: () => Iterable<ArchiveSource>): () => A
 			}
 			last = { originals, bytes };
 		} catch {
-			// Callers and the readiness check learn from the archive itself that it cannot be reached.
 			last = undefined;
 		}
 		const now = performance.now();
@@ -164,9 +155,8 @@ export function measureArchives(sources: () => Iterable<ArchiveSource>): () => A
 	};
 }
 
-/** The route of the metrics, at `/metrics`. */
 export function metricsRoute(metrics: Metrics): Router {
-	// To the letter: a proxy that refuses /metrics would let /Metrics and /metrics/ through.
+	// Exact paths: a proxy that refuses /metrics would let /Metrics and /metrics/ through.
 	const router = Router({ caseSensitive: true, strict: true });
 	router.all("/metrics", onlyMethods("GET", "HEAD"), async (_request, response) => {
 		response.set("Content-Type", metrics.contentType).send(await metrics.text());
@@ -174,14 +164,12 @@ export function metricsRoute(metrics: Metrics): Router {
 	return router;
 }
 
-/** A running listener for operators: its URL, to which the path is added, and how to end it at once. */
 export type MetricsService = Awaited<ReturnType<typeof serveMetrics>>;
 
 /**
- * Serves `/metrics`, `/healthz` and `/readyz` at an address of their own, without a token. On loopback it refuses requests
- * of web pages as the main address does. Beyond loopback, everybody who reaches the address may read it, by any name.
- *
- * @throws PalimpsestError `invalid_argument` if the address is not available.
+ * Serves `/metrics`, `/healthz` and `/readyz` at an address of their own, without a token. On loopback it refuses
+ * requests of web pages. Beyond loopback, everybody who reaches the address may read it, by any name. Throws
+ * `invalid_argument` if the address is not available.
  */
 export async function serveMetrics(options: {
 	readonly address: Address;

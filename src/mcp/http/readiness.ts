@@ -7,24 +7,22 @@ import type { ArchiveSource } from "../../config/archive.ts";
 import { version } from "../../version.ts";
 import { onlyMethods } from "./application.ts";
 
-/** Whether a server can take calls now. */
 type Readiness =
 	| { readonly ready: true }
 	| { readonly ready: false; readonly reason: "shutting_down" | "archive_unavailable" | "archive_timeout" };
 
-/** Tells a balancer whether to send calls here. */
 export type ReadinessCheck = ReturnType<typeof createReadiness>;
 
 /**
- * Makes the check. However often it is asked, the archive gets little work: questions at the same time share one probe,
- * and no other probe starts while one hangs.
+ * However often it is called, the archive gets little work: checks at the same time share one probe, and no other
+ * probe starts while one hangs.
  */
 export function createReadiness(options: {
-	/** Fails if the archive cannot be used; absent if nothing is kept. */
+	/** Fails if the archive cannot be used; absent if nothing is archived. */
 	readonly probe?: (() => Promise<unknown>) | undefined;
-	/** How long the probe may take, in ms. Default 2 000. */
+	/** Longest time of a probe, in ms. Default 2 000. */
 	readonly patienceMilliseconds?: number | undefined;
-	/** For how long an answer holds, in ms. Default 1 000. */
+	/** How long a result is used again, in ms. Default 1 000. */
 	readonly freshMilliseconds?: number | undefined;
 }) {
 	const { probe, patienceMilliseconds = 2_000, freshMilliseconds = 1_000 } = options;
@@ -53,24 +51,21 @@ export function createReadiness(options: {
 	};
 
 	return {
-		/** Looks, or returns what was found less than a second ago. */
 		async current(): Promise<Readiness> {
 			const found = isShuttingDown ? undefined : await lookInTime();
 			return isShuttingDown || !found ? { ready: false, reason: "shutting_down" } : found;
 		},
-		/** From now on the server is not ready. */
 		beginShutdown(): void {
 			isShuttingDown = true;
 		},
 	};
 }
 
-/** An id that no call has: every archive looks for it and finds nothing. */
+/** No call has this id: every archive searches for it and finds nothing. */
 const noCall = "palimpsest:readiness";
 
 /**
- * Makes the probe of an archive: one look-up, which is one round trip with Redis; for a folder also whether it can be
- * written or made. It stores nothing, and fails if the archive cannot be used.
+ * Makes the probe of an archive: one look-up, and for a folder whether it can be written or made. It stores nothing.
  */
 export function probeArchive({ source, location }: { source: ArchiveSource; location: ArchiveLocation }) {
 	return async (): Promise<void> => {
@@ -83,7 +78,6 @@ export function probeArchive({ source, location }: { source: ArchiveSource; loca
 	};
 }
 
-/** The folder itself, or the nearest existing one above it. */
 async function nearestFolder(folder: string): Promise<string> {
 	const above = path.dirname(folder);
 	if (above === folder) return folder;
@@ -93,7 +87,7 @@ async function nearestFolder(folder: string): Promise<string> {
 	);
 }
 
-/** The routes that tell whether the server runs, at `/healthz`, and whether it can take calls, at `/readyz`. */
+/** `/healthz`: whether the server runs. `/readyz`: whether it can take calls. */
 export function healthRoutes(readiness: ReadinessCheck): Router {
 	const health: RequestHandler = (_request, response) => {
 		response.json({ status: "ok", version });

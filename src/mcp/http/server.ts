@@ -14,42 +14,38 @@ import { createReadiness, healthRoutes, type ReadinessCheck } from "./readiness.
 import { createSessions, type Sessions, type SessionsOptions, sseRoutes, streamableRoutes } from "./sessions.ts";
 import { type Caller, tokenCaller } from "./tokens.ts";
 
-/** The options of an HTTP server. The caller closes the policy source, which outlives the server. */
+/** The caller closes the policy source, which outlives the server. */
 export interface HttpOptions extends SessionsOptions {
-	/** Beyond loopback only with authentication; port 0 takes a free port. */
+	/** Port 0 takes a free port. */
 	readonly address: Address;
-	/** The address under which clients reach the server, such as a proxy's `https://host`; beyond loopback only with authentication. */
+	/** The address under which clients reach the server, such as a proxy's `https://host`. */
 	readonly publicUrl?: URL | undefined;
 	/** Quotas that differ from `defaultQuotas`. */
 	readonly quotas?: { readonly [quota in keyof Quotas]?: Quotas[quota] | undefined } | undefined;
 	/** Largest request body, in bytes. Default 16 MiB. */
 	readonly bodyLimitBytes?: number | undefined;
-	/** How long a client may take to send its headers, and its whole request, in ms. Default 15 s and 60 s. */
+	/** Longest time in ms for a client to send its headers, and its request. Default 15 s and 60 s. */
 	readonly patience?: { readonly headers: number; readonly request: number } | undefined;
-	/** How many bytes may wait for clients that do not read, and how long. Default 32 MiB a stream, 256 MiB in all, 60 s. */
 	readonly unreadLimits?: UnreadLimits | undefined;
 	/** The check behind `/readyz`; by default ready until the server closes. */
 	readonly readiness?: ReadinessCheck | undefined;
 	/** Served at `/metrics`, to those who may call. */
 	readonly metrics?: Metrics | undefined;
-	/** How long closing may take, in ms, with calls under way being finished. Default 10 s. */
 	readonly shutdownMilliseconds?: number | undefined;
 }
 
 export type HttpService = Awaited<ReturnType<typeof serveHttp>>;
 
 /**
- * Time in ms for which a connection stays open between two requests. It is longer than that of proxies (nginx 60 s, Caddy
- * 120 s): if the server hung up first, it would break a request that is on its way. Node's default is 5 s.
+ * In ms. Longer than that of proxies (nginx 60 s, Caddy 120 s): a server that closes first breaks a request that is
+ * on its way. Node's default is 5 s.
  */
 const keepAliveTimeout = 125_000;
 
 /**
- * Serves many clients over HTTP: Streamable HTTP at `/mcp`, the older HTTP+SSE at `/sse` and `/messages`, and `/healthz`.
- * Each session has its own server.
- *
- * @throws PalimpsestError `invalid_argument` for an address beyond loopback without authentication, or one that is not
- * available.
+ * Serves many clients over HTTP: Streamable HTTP at `/mcp`, the older HTTP+SSE at `/sse` and `/messages`, and
+ * `/healthz`. Each session has its own server. Throws `invalid_argument` for an address beyond loopback without
+ * authentication, and for one that is not available.
  */
 export async function serveHttp(options: HttpOptions) {
 	const { address, publicUrl, authentication, metrics, isStateless = false, log } = options;
@@ -86,13 +82,13 @@ export async function serveHttp(options: HttpOptions) {
 		notFound: `MCP is at ${isStateless ? "/mcp (Streamable HTTP)" : "/mcp (Streamable HTTP) and /sse (HTTP+SSE)"}.`,
 		log,
 	});
-	// A token that the operator took back opens no more sessions, and those that it opened are closed.
+	// Closes the sessions of tokens that the operator removed.
 	authentication?.tokens?.onChange((tokens) => {
 		const inForce = tokens.map(tokenCaller);
 		const isInForce = (caller: Caller) => inForce.some((one) => isDeepStrictEqual(one, caller));
 		void sessions.close((caller) => caller?.credential !== undefined && !isInForce(caller));
 	});
-	// Both times end when a request has come in whole; answers and streams may take any time.
+	// Both end when a request has arrived; answers and streams may take any time.
 	const { headers, request } = options.patience ?? { headers: 15_000, request: 60_000 };
 	const connectionsCheckingInterval = Math.min(5_000, headers);
 	const server = createHttpServer(
@@ -102,17 +98,16 @@ export async function serveHttp(options: HttpOptions) {
 	const close = createCloser({ server, sessions, shutdownMilliseconds, onBegin: readiness.beginShutdown });
 	port = await listen(server, address);
 	return {
-		/** Such as `http://127.0.0.1:8765`, to which the path is added: `/mcp` or `/sse`. */
+		/** Such as `http://127.0.0.1:8765`, without a path. */
 		url: ownUrl(),
 		port,
-		/** The number of requests of clients that wait for an answer. */
 		running: sessions.waiting,
 		/** Stops accepting, finishes calls under way within `shutdownMilliseconds`, and ends every session. */
 		close,
 	};
 }
 
-/** Most bytes that are held of bodies that are still arriving. */
+/** Most bytes of bodies that are still arriving. */
 const bodiesAtOnce = 256 * 1024 * 1024;
 
 /** As much as on standard output: several of the largest answers. */
@@ -122,7 +117,6 @@ const defaultUnreadLimits: UnreadLimits = {
 	stallMilliseconds: 60_000,
 };
 
-/** Everybody who can reach a server that asks for no token can use it. */
 function refuseStrangers({ address, publicUrl, authentication }: HttpOptions): void {
 	if (authentication) return;
 	const [beyond] = [address.host, publicUrl?.hostname ?? "localhost"].filter((host) => !isLoopback(host));
@@ -133,14 +127,13 @@ function refuseStrangers({ address, publicUrl, authentication }: HttpOptions): v
 	);
 }
 
-/** Longest time for clients to read their last answers, in ms. */
 const longestFlush = 3_000;
 
 /**
- * Makes the function that closes a server: it stops accepting, lets calls under way finish, ends every session, waits until
- * the last answer is out, and cuts off clients that do not read their answer or do not end their request. The last two
- * steps get 3 s of `shutdownMilliseconds`, or 3 tenths of it if that is less. Make it before the server listens, so that it
- * knows every answer. The second call of the function does nothing.
+ * Makes the function that closes a server: it stops accepting, lets calls under way finish, ends every session, waits
+ * until the last answer is out, and cuts off clients that do not read their answer or do not end their request. The
+ * last two steps get 3 s of `shutdownMilliseconds`, or 3 tenths of it if that is less. Make it before the server
+ * listens, so that it sees every answer.
  */
 function createCloser(options: {
 	readonly server: Server;
@@ -156,7 +149,7 @@ function createCloser(options: {
 		if (closed) response.shouldKeepAlive = false;
 		response.once("close", () => answers.delete(response));
 	});
-	// A stream that a client holds open ends only with its session; a request that has not arrived whole has not begun.
+	// A stream that a client holds open ends only with its session; a request that has not arrived has not begun.
 	const isCalled = () => [...answers.values()].some(({ method, complete }) => method !== "GET" && complete);
 
 	const close = async (): Promise<void> => {
@@ -165,11 +158,11 @@ function createCloser(options: {
 		const ended = once(server, "close");
 		server.close();
 		const flush = Math.min(longestFlush, 0.3 * shutdownMilliseconds);
-		// A call of the older transport is answered on the stream of its session, so the responses do not tell.
+		// The older transport answers on the stream of its session, so the responses alone do not tell.
 		await until(() => !isCalled() && sessions.waiting() === 0, shutdownMilliseconds - flush);
 		await sessions.close();
 		await until(() => answers.size === 0, flush);
-		// Node would wait for connections that are kept alive, or opened and not yet used.
+		// Node would wait for connections that are kept alive or not yet used.
 		server.closeAllConnections();
 		await ended;
 	};
@@ -179,7 +172,6 @@ function createCloser(options: {
 	};
 }
 
-/** Waits until a condition holds; so many ms at most. */
 async function until(holds: () => boolean, milliseconds: number): Promise<void> {
 	const deadline = performance.now() + milliseconds;
 	while (!holds() && performance.now() < deadline) await pause(10);

@@ -20,36 +20,31 @@ import type { BodyReader } from "./body.ts";
 import { createCallLimits, idInUse, longestTimer, type Quotas, type WatchedCalls } from "./limits.ts";
 import { type Caller, requestCaller } from "./tokens.ts";
 
-/** The options of an HTTP server that its sessions use. */
 export interface SessionsOptions
 	extends Omit<ServerOptions, "clientGone" | "onlyAnswers" | "principal" | "sharesFiles"> {
-	/** The check of callers; absent: everybody on this machine is let in. */
 	readonly authentication?: Authentication | undefined;
-	/** The archive of a principal; needed with authentication, which leaves `archive` unused. */
+	/** The archive of a principal. With authentication it replaces `archive`. */
 	readonly archiveOf?: ((principal: string) => ArchiveSource | undefined) | undefined;
 	/** Whether each request stands alone, for several processes behind a balancer. */
 	readonly isStateless?: boolean | undefined;
-	/** Time without any request or open stream after which a session is closed. Default 30 minutes. */
+	/** Time without a request or open stream after which a session is closed. Default 30 minutes. */
 	readonly idleMilliseconds?: number | undefined;
-	/** Time without any request or open stream after which the calls of a session are stopped. Default 30 s. */
+	/** Time without a request or open stream after which the calls of a session are stopped. Default 30 s. */
 	readonly goneMilliseconds?: number | undefined;
-	/** Sessions open at the same time, of both transports and all principals together. Default 1 000. */
+	/** Open sessions of both transports and all principals together. Default 1 000. */
 	readonly maxSessions?: number | undefined;
 }
 
 /** Streamable HTTP, or the older HTTP+SSE, whose requests have routes of their own. */
 type Entrance = StreamableTransport | { readonly transport: SSEServerTransport; readonly handle?: never };
 
-/** One client with its own server. */
 interface Session {
 	readonly entrance: Entrance;
-	/** The owner, who alone may use it; `undefined` if the server asks for no token. */
+	/** The owner, who alone may use it; `undefined` without authentication. */
 	readonly caller: Caller | undefined;
-	/** Keeps the session from being idle until a response is over, whether that is a short answer or a long stream. */
+	/** Keeps the session from being idle until a response ends. */
 	hold(response: ServerResponse): void;
-	/** Whether a request waits for its answer under this id. */
 	isWaiting(id: RequestId): boolean;
-	/** Ends the session: its streams, its server, its listening to the policy. */
 	close(): Promise<void>;
 }
 
@@ -94,7 +89,6 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			principal,
 		});
 	};
-	/** Makes a server for a transport and connects the two. */
 	const open = async (id: string, entrance: Entrance, caller: Caller | undefined): Promise<Session> => {
 		// The SDK declares the optional members of its transports without `undefined`, unlike those of the interface.
 		const transport = entrance.transport as Transport;
@@ -109,7 +103,7 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			const isWorking = calls?.isRunning();
 			const rest = () => {
 				if (!isWorking) return void close();
-				// Nobody waits for the answers any more. In MCP a broken connection alone cancels nothing.
+				// Nobody waits for the answers. In MCP a broken connection alone cancels nothing.
 				calls?.stop();
 				restTimer();
 			};
@@ -125,7 +119,6 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 				restTimer();
 			});
 		};
-		// Every end of a session leads here: the server keeps this handler and adds its own.
 		transport.onclose = () => {
 			clearTimeout(timer);
 			sessions.delete(id);
@@ -146,7 +139,6 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 	};
 
 	return {
-		/** Why a caller gets no other session: a ceiling is reached, or the server is closing; else `undefined`. */
 		refusalFor(caller: Caller | undefined): Refusal | undefined {
 			if (isClosing) return shuttingDown;
 			if (sessions.size >= maxSessions) return tooManySessions;
@@ -154,19 +146,16 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 			const own = [...sessions.values()].filter((session) => session.caller?.principal === caller?.principal);
 			return own.length >= quotas.sessions ? tooManySessionsOfPrincipal : undefined;
 		},
-		/** A session of this caller's own. One of another principal is as unknown as one that does not exist. */
+		/** A session of another principal is as unknown as one that does not exist. */
 		find(id: string, caller: Caller | undefined): Session | undefined {
 			const session = sessions.get(id);
 			return session?.caller?.principal === caller?.principal ? session : undefined;
 		},
 		open,
-		/** The number of requests that wait for an answer. */
 		waiting: callLimits.waiting,
-		/** From now on no session is opened; those that are there stay. */
 		refuseNew(): void {
 			isClosing = true;
 		},
-		/** Ends the sessions of the callers that `isMeant` selects; by default all. */
 		async close(isMeant: (caller: Caller | undefined) => boolean = () => true): Promise<void> {
 			const meant = [...sessions.values()].filter(({ caller }) => isMeant(caller));
 			await Promise.allSettled(meant.map((session) => session.close()));
@@ -187,9 +176,8 @@ const unknownSession: Refusal = {
 };
 
 /**
- * The routes of Streamable HTTP, at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. Without
- * sessions there is POST alone, and each request has its own server, which ends with its answer, so that any of several
- * processes can take it. The server remembers nothing of the client from one request to the next.
+ * Streamable HTTP at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. Without
+ * sessions there is only POST, and each request has its own server, so that any of several processes can take it.
  */
 export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readonly isStateless: boolean }): Router {
 	const { sessions, bodies, unread } = parts;
@@ -205,14 +193,14 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 		const early = sessions.refusalFor(caller);
 		if (early) return refuse(response, early);
 		const body = await bodies.read(request);
-		// Checked again: others may have opened sessions while the body was read.
+		// Again: others may have opened sessions while the body was read.
 		const refusal = sessions.refusalFor(caller);
 		if (refusal) return refuse(response, refusal);
 		const id = randomUUID();
 		const entrance = createStreamableTransport(unread, isStateless ? undefined : id);
 		const session = await sessions.open(id, entrance, caller);
 		session.hold(response);
-		// Also if the client goes away: nobody else can ever get the answer.
+		// Also if the client leaves: nobody else can get the answer.
 		if (isStateless) response.once("close", () => void session.close());
 		await entrance.handle({ request, response, body }).finally(() => {
 			// Without an id the request was no valid initialize: nobody can ever use this session.
@@ -246,19 +234,19 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 	return router;
 }
 
-/** The routes of the older HTTP+SSE transport: `/sse` opens a session and its stream, `/messages` takes its messages. */
+/** The older HTTP+SSE transport: `/sse` opens a session and its stream, `/messages` takes its messages. */
 export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	const stream: RequestHandler = async (request, response) => {
 		const caller = requestCaller(request);
 		const refusal = sessions.refusalFor(caller);
 		if (refusal) return refuse(response, refusal);
-		// Tells proxies not to hold the stream back until it ends, as the SDK's other transport does.
+		// Proxies must not hold the stream back until it ends.
 		response.setHeader("X-Accel-Buffering", "no");
 		const transport = new SSEServerTransport("/messages", response);
 		limitEvents(transport, response, unread);
 		const session = await sessions.open(transport.sessionId, { transport }, caller);
 		session.hold(response);
-		// Some clients end a stream that is silent for minutes, and their session with it.
+		// Some clients close a stream that is silent for minutes, and with it their session.
 		const comment = () => !response.writableEnded && response.write(": keepalive\n\n");
 		const timer = setInterval(comment, 15_000).unref();
 		response.once("close", () => clearInterval(timer));

@@ -5,27 +5,25 @@ import { watchPolicyFile } from "../../config/config.ts";
 import { PalimpsestError } from "../../errors.ts";
 import type { Log } from "../../operations/edit-record.ts";
 
-/** The sender of a request, as its token says. */
 export interface Caller {
-	/** Stands for one principal and no other: `token NAME`, or `jwt ISSUER SUBJECT`. */
+	/** Names exactly one principal: `token NAME`, or `jwt ISSUER SUBJECT`. */
 	readonly principal: string;
-	/** SHA-256 of the token, in hex, if the token is in our own list: the operator can take such a token back. */
+	/** SHA-256 of the token, in hex, if the token is in our own list: the operator can remove it there. */
 	readonly credential: string | undefined;
 }
 
 export interface AuthToken {
 	/** The principal. Several tokens may have the same one. */
 	readonly name: string;
-	/** SHA-256 of the token, 32 bytes. The token itself is not kept. */
+	/** SHA-256 of the token. The token itself is not stored. */
 	readonly digest: Buffer;
 }
 
-/** The owner of a token of our own list. */
 export function tokenCaller({ name, digest }: AuthToken): Caller {
 	return { principal: `token ${name}`, credential: digest.toString("hex") };
 }
 
-/** The caller as the SDK carries it. The token itself is left out, so that nothing behind the check can reveal it. */
+/** The caller as the SDK carries it, without the token, so that nothing behind the check can reveal it. */
 export function callerAuthInfo(
 	caller: Caller,
 	{ scopes, expiresAt }: Pick<AuthInfo, "scopes"> & { expiresAt: number },
@@ -34,23 +32,22 @@ export function callerAuthInfo(
 	return { token: "", clientId: principal, scopes, expiresAt, extra: { credential } } satisfies AuthInfo;
 }
 
-/** The caller of a request that was let in; `undefined` if the server asks for no token. */
+/** The caller of a request; `undefined` without authentication. */
 export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }): Caller | undefined {
 	if (auth === undefined) return undefined;
 	return { principal: auth.clientId, credential: auth.extra?.credential as string | undefined };
 }
 
 /**
- * Reads the tokens from a file, from the value of `PALIMPSEST_AUTH_TOKENS`, or both, and follows the file. If the file
- * disappears or becomes unusable later, the tokens stay in force and the log gets an error. An empty file lets nobody in.
- *
- * @throws PalimpsestError `unreadable_file` or `invalid_argument`, at the start only; also if there is no token at all.
+ * Reads the tokens from a file, from the value of `PALIMPSEST_AUTH_TOKENS`, or both, and follows the file. If the
+ * file disappears or becomes unusable later, the tokens in force stay and the log gets an error. An empty file lets
+ * nobody in. At the start it throws `unreadable_file`, or `invalid_argument` also if there is no token at all.
  */
 export function createTokenList(options: {
 	readonly file?: string | undefined;
 	readonly variable?: string | undefined;
 	readonly log: Log;
-	/** Time between two looks at the file, in milliseconds. Default 500. */
+	/** Polling interval. Default 500. */
 	readonly intervalMilliseconds?: number | undefined;
 }) {
 	const { file, variable = "", log, intervalMilliseconds } = options;
@@ -85,21 +82,19 @@ export function createTokenList(options: {
 	const close = file === undefined ? () => undefined : watch(file);
 	return {
 		current: () => tokens,
-		/** Calls a listener with the tokens after each change. */
 		onChange: (listener: (tokens: readonly AuthToken[]) => void) => void listeners.push(listener),
 		close,
 	};
 }
 
 const entryPattern = /^(?<name>[A-Za-z0-9][A-Za-z0-9._@-]{0,63}):(?:sha256:(?<hash>[0-9a-fA-F]{64})|(?<token>[^:]+))$/;
-/** As RFC 6750 (2.1) spells a bearer token; 32 characters carry 128 bits even in hexadecimal. */
+/** The form of a bearer token in RFC 6750 (2.1); 32 characters have 128 bits even in hexadecimal. */
 const tokenPattern = /^[A-Za-z0-9._~+/-]{32,512}=*$/;
 
 /**
- * Reads a list of tokens: `NAME:TOKEN` or `NAME:sha256:HEX`, one a line. Empty lines and lines that begin with # are
- * ignored. Blanks and commas separate entries too, because an environment variable often cannot hold lines.
- *
- * @throws PalimpsestError `invalid_argument` that names the entry by its number and never quotes it.
+ * Reads `NAME:TOKEN` or `NAME:sha256:HEX`, one a line. Empty lines and lines that begin with # are ignored. Blanks
+ * and commas separate entries too, because an environment variable often cannot hold lines. Throws
+ * `invalid_argument`, which names the entry by its number and never quotes it.
  */
 export function parseAuthTokens(text: string, source: string): AuthToken[] {
 	const entries = text
@@ -129,7 +124,7 @@ export function parseAuthTokens(text: string, source: string): AuthToken[] {
 	});
 }
 
-/** The entry of a token. All digests are compared, each in constant time, so that the time taken reveals nothing. */
+/** All digests are compared, each in constant time, so that the time reveals nothing. */
 export function findToken(tokens: readonly AuthToken[], token: string): AuthToken | undefined {
 	const digest = sha256Of(token);
 	let found: AuthToken | undefined;

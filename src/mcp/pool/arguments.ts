@@ -4,10 +4,10 @@ import type { ArchiveLocation } from "../../archive/open.ts";
 import { isJsonObject, type JsonObject } from "../../conversation/json.ts";
 import { PalimpsestError } from "../../errors.ts";
 
-/** Arguments from this many bytes on are parsed by the thread that works on them: parsing takes as long as the work. */
+/** Larger arguments, in bytes, are parsed by the thread that works on them: parsing takes as long as the work. */
 export const smallestHeld = 64 * 1024;
 
-/** Arguments from this many bytes on are held where all of them together would be too much to parse here. */
+/** Smaller arguments, from this size on, are held too if all of them together are too much to parse here. */
 const smallestOfMany = 1024;
 
 /** Most bytes of a body that are parsed here: nobody else is answered meanwhile. */
@@ -16,24 +16,21 @@ const mostOutside = 256 * 1024;
 /** Most members and items outside the arguments. The SDK's schemas take 5 µs for each; a batch of 100 calls has 800. */
 const mostValues = 2_000;
 
-/** Most messages of a batch, as in the SDK. */
+/** In a batch, as in the SDK. */
 const mostMessages = 100;
 
-/** A part of a text, in bytes; half open. */
 interface ByteRange {
 	readonly start: number;
 	readonly end: number;
 }
 
 /**
- * Parses a body of JSON. With `holds`, large arguments of tool calls stay bytes, for another thread. A body that is large
- * elsewhere is refused before it is parsed.
- *
- * @throws PalimpsestError `invalid_json`, `payload_too_large`, or `invalid_argument` for too many messages in a batch.
- * Mistakes within arguments that are held show when those are parsed.
+ * Parses a body of JSON. With `holds`, large arguments of tool calls stay bytes, for another thread. A body that is
+ * large elsewhere is refused before it is parsed. Throws `invalid_json`, `payload_too_large`, or `invalid_argument`
+ * for too many messages in a batch. Held arguments are checked when they are parsed.
  */
 export function readBody(given: Uint8Array, holds: boolean, smallest = smallestHeld): unknown {
-	// A byte replaced by U+FFFD would change the conversation unseen.
+	// Replacing a byte by U+FFFD would silently change the conversation.
 	if (!isUtf8(given)) throw notJson("a body of");
 	const hasByteOrderMark = given[0] === 0xef && given[1] === 0xbb && given[2] === 0xbf;
 	const bytes = hasByteOrderMark ? given.subarray(3) : given;
@@ -55,7 +52,7 @@ export function readBody(given: Uint8Array, holds: boolean, smallest = smallestH
 		const params = isJsonObject(message) && isJsonObject(message.params) ? message.params : {};
 		if (typeof params.arguments !== "string" || !params.arguments.startsWith(mark)) continue;
 		const { start, end } = large[Number(params.arguments.slice(mark.length))] as ByteRange;
-		// The whole memory of these bytes moves to the thread, so several calls must not share it. (A Buffer's slice shares.)
+		// The memory of these bytes moves to the thread, so several calls must not share it. (A Buffer's slice does.)
 		const own = large.length === 1 ? bytes.subarray(start, end) : new Uint8Array(bytes.subarray(start, end));
 		const isCall = message.method === "tools/call";
 		if (!isCall) outside += own.length;
@@ -74,26 +71,18 @@ function holdArguments(bytes: Uint8Array): Record<string, unknown> {
 	return { held: handle };
 }
 
-/**
- * The bytes of arguments that are held; `undefined` for arguments that are parsed already, also for those in which a client
- * writes a member of the same name.
- */
+/** The bytes of held arguments; `undefined` for parsed ones, even if a client adds a member of this name. */
 export function heldArguments(given: JsonObject | undefined): Uint8Array | undefined {
 	return isJsonObject(given?.held) ? held.get(given.held) : undefined;
 }
 
-/**
- * Parses arguments that were held.
- *
- * @throws PalimpsestError `invalid_json`.
- */
 export function readArguments(bytes: Uint8Array): unknown {
 	return parse(bytes, "the arguments to be");
 }
 
 /**
- * Whether a call may take long enough to hold up other clients: it has large arguments, names a file, which has any size,
- * or searches an original of any size. An original in the memory of this thread can only be searched here.
+ * Whether a call may hold up other clients: it has large arguments, or reads a file or searches an original of any
+ * size. An original in the memory of this thread can only be searched here.
  */
 export function belongsInPool(
 	{ name, arguments: given }: { readonly name: string; readonly arguments?: JsonObject | undefined },
@@ -106,7 +95,7 @@ export function belongsInPool(
 
 function parse(bytes: Uint8Array, expected: string): unknown {
 	try {
-		// ASCII is copied, which is faster than decoding.
+		// Copying ASCII is faster than decoding.
 		if (isAscii(bytes)) return JSON.parse(bufferOf(bytes).toString("latin1"));
 		return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
 	} catch {
@@ -122,7 +111,7 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 	return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** The arguments that are not parsed with the rest of a body; more of them where the rest would be too large otherwise. */
+/** Selects the arguments to hold; also smaller ones if the rest would be too large. */
 function largeArguments(bytes: Uint8Array, smallest: number): readonly ByteRange[] {
 	const ranges = argumentRanges(bytes, Math.min(smallest, smallestOfMany));
 	const large = ranges.filter(({ start, end }) => end - start >= smallest);
@@ -137,12 +126,9 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Finds each `params.arguments` of at least `smallest` bytes in a JSON-RPC message or a batch, without parsing. This takes
- * less time than `JSON.parse` and makes nothing that would have to be copied to another thread. It stops as soon as too
- * much stands outside the arguments, so nobody waits for a large message that is refused anyway. For a text that is not
- * JSON the result means nothing.
- *
- * @throws PalimpsestError `payload_too_large`; `invalid_argument` for too many messages in a batch.
+ * Finds each `params.arguments` of at least `smallest` bytes in a JSON-RPC message or a batch, without parsing, in
+ * less time than `JSON.parse`. It stops as soon as there is too much outside the arguments. For a text that is not
+ * JSON the result means nothing. Throws `payload_too_large`, or `invalid_argument` for too many messages in a batch.
  */
 function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange[] {
 	const found: ByteRange[] = [];
@@ -158,7 +144,7 @@ function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange
 		values += 1;
 	};
 	const skip = (from: number): number => checked(skipValue(from, inside + mostOutside + 1, countValue));
-	/** Passes over an object, all but the value of one member, which `visit` passes over. */
+	/** Passes over an object; `visit` passes over the value of one member. */
 	const skipObject = (at: number, name: string, visit: (value: number) => number): number => {
 		if (bytes[at] !== openBrace) return Math.max(skip(at), at + 1);
 		return skipMembers(at, (key, value) => {
@@ -204,12 +190,11 @@ function tooMuchOutside(limit: string, advice: string): PalimpsestError {
 	return new PalimpsestError("payload_too_large", `${expected} ${advice}`);
 }
 
-/** Bytes of a string that are looked at one by one. */
 const nearBytes = 32;
 
 /**
- * Functions that pass over parts of JSON in UTF-8 without parsing it. Each takes a position and returns the position behind
- * the part; in a text that is not JSON that means nothing.
+ * Functions that pass over parts of JSON in UTF-8 without parsing it. Each takes a position and returns the position
+ * behind the part. In a text that is not JSON that means nothing.
  */
 function scanJson(bytes: Uint8Array) {
 	const buffer = bufferOf(bytes);
@@ -220,7 +205,7 @@ function scanJson(bytes: Uint8Array) {
 	};
 	const skipString = (from: number): number => {
 		let at = from + 1;
-		// Most strings are short; for the long ones, which are most of the text, a native search is ten times as fast.
+		// Most strings are short. For long ones, which are most of the text, a native search is ten times as fast.
 		for (const near = Math.min(at + nearBytes, bytes.length); at < near; ) {
 			const byte = bytes[at];
 			if (byte === quote) return at + 1;
@@ -281,7 +266,7 @@ function isBlank(byte: number | undefined): boolean {
 	return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Longest key that is looked at: `arguments` with each of its letters escaped. */
+/** Longest key that is compared: `arguments` with each of its letters escaped. */
 const longestKey = 60;
 
 function textOfKey(bytes: Buffer): string {

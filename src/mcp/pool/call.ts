@@ -17,7 +17,7 @@ import {
 	type ThreadJob,
 } from "./pool.ts";
 
-/** Most questions to models in one call. */
+/** Per call. */
 const mostQuestions = 32;
 
 /** Runs a call in another thread. Models are asked here, where the client is. Never throws. */
@@ -26,11 +26,9 @@ export async function callInPool(
 	call: Pick<ThreadJob, "id" | "tool" | "allowedPaths" | "policyFile"> & {
 		readonly arguments: JsonObject | undefined;
 		readonly context: ToolContext & { readonly signal: AbortSignal };
-		/** Where originals are kept, for the thread; absent where nothing is. */
 		readonly location: ArchiveLocation | undefined;
-		/** The same archive, which takes the originals of a thread where it is in the memory of this one. */
+		/** Archives the originals of a thread if it is in the memory of this one. */
 		readonly archive: ArchiveSource | undefined;
-		/** Calls of one principal wait behind each other. */
 		readonly principal: string;
 	},
 ): Promise<ToolOutcome> {
@@ -58,12 +56,11 @@ export async function callInPool(
 			if (outcome.kind === "answer") {
 				for (const event of outcome.log) context.log(event);
 				const { message, code, originals } = outcome;
-				// Before anybody sees the answer, all that the thread took out of the conversation is archived.
+				// Archive before anybody sees the answer.
 				if (originals.length > 0) await archive?.use((opened) => opened.put(originals));
 				return { result: rawResult(message), code, report: outcome.report, bytes: message.byteLength };
 			}
 			given = outcome.arguments;
-			// The model tells its own progress.
 			phase = undefined;
 			answers.push(await ask(outcome.question, models, context));
 		}

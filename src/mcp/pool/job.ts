@@ -1,4 +1,4 @@
-// Loaded as the thread starts, so that its first call does not wait for them.
+// Loaded when the thread starts, so that its first call does not wait for them.
 import "../../operations/mask.ts";
 import "../../operations/truncate.ts";
 import "../../operations/guard-with-compaction.ts";
@@ -23,10 +23,10 @@ import type { ToolContext } from "../tool.ts";
 import { tools } from "../tools.ts";
 import type { ModelKind, ModelQuestion, ThreadJob, ThreadOutcome } from "./pool.ts";
 
-// Written to this stream, warnings reach the server's log of JSON.
+// From this stream, warnings get into the server's log of JSON.
 if (!isMainThread) captureWarnings((warning) => void process.stderr.write(`${warning.name}: ${warning.message}\n`));
 
-// A thread runs one job at a time. These are the current one's.
+// A thread runs one job at a time. These belong to the current one.
 let policyFile: string | null = null;
 let layers: readonly PolicyLayer[] = [];
 
@@ -37,7 +37,6 @@ const compaction = createCompactionSource({
 	workingDirectory: process.cwd(),
 });
 
-/** Runs a job in a thread: parses its arguments, runs its tool, writes its answer. */
 export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	policyFile = job.policyFile;
 	layers = job.layers;
@@ -69,8 +68,8 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 }
 
 /**
- * The archive of a job. No thread can reach an archive in the server's memory: originals for that one are also collected,
- * and the server archives them before it answers.
+ * No thread can reach an archive in the server's memory: originals for it are also collected, and the server archives
+ * them before it answers.
  */
 function archiveOfJob(location: ArchiveLocation, originals: Original[]): Pick<ArchiveSource, "use"> | undefined {
 	if (location.where !== "memory") return archives.of(location);
@@ -87,15 +86,14 @@ function archiveOfJob(location: ArchiveLocation, originals: Original[]): Pick<Ar
 	};
 }
 
-/** Returns an outcome whose bytes are moved to the server's thread, not copied. */
 function moved(outcome: ThreadOutcome, bytes: Uint8Array): ThreadOutcome {
 	const movable = { [transferableSymbol]: bytes.buffer, [valueSymbol]: outcome };
 	return move(movable as unknown as Parameters<typeof move>[0]) as unknown as ThreadOutcome;
 }
 
 /**
- * Makes the models of a job from the answers that it brings. A question without an answer ends the work: the thread is not
- * held while a model thinks, and the job comes again with the answer. `question` is that one, and aborts `signal`.
+ * Makes the models of a job from the answers that it brings. A question without an answer ends the work: a thread is
+ * not held while a model thinks, and the job comes again with the answer.
  */
 function createAskedModels({ models, answers }: Pick<ThreadJob, "models" | "answers">) {
 	const controller = new AbortController();

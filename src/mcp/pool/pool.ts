@@ -12,29 +12,26 @@ import { joinSignals, type SummaryAnswer, type SummaryRequest } from "../../summ
 import type { CallReport } from "../run-tool.ts";
 
 export interface PoolOptions {
-	/** Threads. Default: one less than processors, 1 at least. */
+	/** Default: one less than processors, at least 1. */
 	readonly threads?: number | undefined;
-	/** Most calls that wait for a thread. Default 64. */
+	/** Most waiting calls. Default 64. */
 	readonly maxQueue?: number | undefined;
-	/** Most bytes of arguments that wait, in all. Default 256 MiB. */
+	/** Most bytes of waiting arguments. Default 256 MiB. */
 	readonly maxQueueBytes?: number | undefined;
 }
 
-/** Worker threads that run the calls which would hold up other clients. */
 export type CallPool = ReturnType<typeof createPool>;
 
-/** Time in ms after which a thread without work ends, while there is another one. */
 const idleMilliseconds = 60_000;
 
-/** The module of a thread: TypeScript in the sources, JavaScript in the build. */
 const threadModule = fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, import.meta.url));
 
-/** Bounds in ms of the wait that a busy pool tells its callers. */
+/** Bounds in ms of the wait that a busy pool reports. */
 const [shortestWait, longestWait] = [1_000, 60_000];
 
 /**
- * Starts a pool of threads. Jobs wait here and not in Piscina, so that the callers take turns and a ceiling holds for bytes
- * too.
+ * Runs the calls that would hold up other clients in worker threads. Jobs wait here and not in Piscina, so that
+ * callers take turns and the queue has a limit in bytes too.
  */
 export function createPool(options: PoolOptions = {}) {
 	const {
@@ -48,22 +45,21 @@ export function createPool(options: PoolOptions = {}) {
 		minThreads: 1,
 		maxThreads: threads,
 		idleTimeout: idleMilliseconds,
-		// A thread that waits for its next job by blocking would not serve its connection to Redis meanwhile.
+		// A thread that blocks while it waits for a job would not serve its connection to Redis.
 		atomics: "disabled",
 		recordTiming: false,
 	});
-	// A thread that fails while it has no job is replaced when the next one comes.
+	// A thread that fails without a job is replaced when the next one comes.
 	piscina.on("error", () => undefined);
 
 	const queue = createFairQueue<() => void>({ jobs: maxQueue, bytes: maxQueueBytes });
 	const closing = new AbortController();
-	// Every call that waits or runs listens to it, and Node warns of a leak from eleven listeners on.
+	// Every call listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, closing.signal);
 	let running = 0;
-	/** Moving average of the time that a job takes, in ms. */
+	/** Moving average of the time of a job, in ms. */
 	let usual = shortestWait;
 
-	/** Waits for a turn. From then on the job counts as running. */
 	const takeTurn = async (job: ThreadJob, { principal, signal, isAdmitted }: Waiting): Promise<void> => {
 		signal.throwIfAborted();
 		if (running < threads) {
@@ -90,12 +86,7 @@ export function createPool(options: PoolOptions = {}) {
 	};
 
 	return {
-		/**
-		 * Runs a job when its turn comes.
-		 *
-		 * @throws BusyError where too many others wait.
-		 * @throws The signal's reason where the signal ended the job.
-		 */
+		/** Runs a job when its turn comes. Throws BusyError if too many others wait, or the signal's reason. */
 		async run(job: ThreadJob, waiting: Waiting): Promise<ThreadOutcome> {
 			const { signal, release } = joinSignals(waiting.signal, closing.signal);
 			try {
@@ -108,7 +99,7 @@ export function createPool(options: PoolOptions = {}) {
 					usual += (performance.now() - began - usual) / 8;
 					return outcome;
 				} finally {
-					// Handed on at once, so that no newcomer overtakes a job that waits.
+					// At once, so that no newcomer overtakes a waiting job.
 					const next = queue.next();
 					if (next) next.job();
 					else running -= 1;
@@ -121,9 +112,7 @@ export function createPool(options: PoolOptions = {}) {
 				release();
 			}
 		},
-		/** How many calls run, how many wait, and how many can run at the same time. */
 		stats: () => ({ running, queued: queue.size(), capacity: threads }),
-		/** Ends every job and every thread. */
 		async close(): Promise<void> {
 			closing.abort(new Error("The server is closing."));
 			await piscina.destroy();
@@ -131,10 +120,9 @@ export function createPool(options: PoolOptions = {}) {
 	};
 }
 
-/** A call was not begun, since too many others wait. */
 export class BusyError extends PalimpsestError {
 	declare readonly code: "rate_limit";
-	/** Time in ms after which there is likely room, estimated from how long calls took until now. */
+	/** Estimated from the time that calls took until now. */
 	readonly retry_after_ms: number;
 
 	constructor(retryAfterMs: number) {
@@ -145,58 +133,49 @@ export class BusyError extends PalimpsestError {
 }
 
 interface Waiting {
-	/** The jobs of one principal wait behind each other. */
 	readonly principal: string;
-	/** Ends the job, also while it waits; its thread is stopped. */
 	readonly signal: AbortSignal;
-	/** Whether the job was admitted before, and so is not refused any more. */
+	/** An admitted job is not refused any more. */
 	readonly isAdmitted: boolean;
 	readonly onBegin?: () => void;
 }
 
-/** A call of a tool for a thread: data alone, since nothing else reaches another thread. */
+/** A tool call for a thread: data only. */
 export interface ThreadJob {
 	readonly id: RequestId;
 	readonly tool: string;
-	/** The arguments as JSON in UTF-8. Their memory moves to the thread. */
+	/** JSON in UTF-8. Its memory moves to the thread. */
 	readonly arguments: Uint8Array;
 	readonly layers: readonly PolicyLayer[];
-	/** The policy file in force, from whose folder strategies of the user's own are loaded. */
 	readonly policyFile: string | null;
-	/** Where originals are kept; absent where nothing is. */
 	readonly archive?: ArchiveLocation | undefined;
-	/** Folders whose files the call may name by path. */
 	readonly allowedPaths: readonly string[];
-	/** Models that the call may ask, by the names that reports give them. */
+	/** The available models, by their names in reports. */
 	readonly models: { readonly [model in ModelKind]?: string | undefined };
-	/** What models have answered so far. */
 	readonly answers: readonly ModelAnswer[];
 }
 
-/** The client's own model, or the one that the environment names. */
 export type ModelKind = "sampling" | "endpoint";
 
-/** A question to a model, as data. */
 export type ModelQuestion = { readonly model: ModelKind } & Pick<SummaryRequest, "prompt" | "maxTokens" | "locale">;
 
-/** The answer of a model to a question, or why there is none. */
 export type ModelAnswer = { readonly question: ModelQuestion } & (
 	| { readonly answer: SummaryAnswer }
 	| { readonly code: SummariserErrorCode; readonly message: string; readonly statusCode: number | undefined }
 );
 
 /**
- * What a thread gives back: the answer to the call, or a question to a model, since no thread waits for one. The same job
- * with the model's answer added comes to the same question and goes on from there.
+ * The result of a thread: the answer to the call, or a question to a model, since no thread waits for one. The same
+ * job with the model's answer added continues from that question.
  */
 export type ThreadOutcome =
 	| {
 			readonly kind: "answer";
-			/** The whole JSON-RPC message in UTF-8, on one line; its result may be an error of the tool. */
+			/** The JSON-RPC message in UTF-8, on one line; its result may be an error of the tool. */
 			readonly message: Uint8Array;
 			readonly code: ErrorCode | undefined;
 			readonly report: CallReport | undefined;
-			/** Texts to archive before the answer is sent, where the archive is in the memory of the server's thread. */
+			/** To archive before the answer is sent, if the archive is in the memory of the server's thread. */
 			readonly originals: readonly Original[];
 			readonly log: readonly LogEvent[];
 	  }
@@ -213,9 +192,9 @@ export interface Entry<Job> {
 	readonly job: Job;
 }
 
-/** Makes an empty queue: owners take turns, and the jobs of one owner keep their order. */
+/** An empty queue: owners take turns, and the jobs of one owner keep their order. */
 export function createFairQueue<Job>(limits: { readonly jobs: number; readonly bytes: number }) {
-	// An owner who has had a turn goes to the end; one without jobs is not there.
+	// An owner who has had a turn goes to the end; one without jobs is not here.
 	const owners = new Map<string, Entry<Job>[]>();
 	let [jobs, bytes] = [0, 0];
 	const count = (entry: Entry<Job>, change: 1 | -1): void => {
@@ -223,7 +202,7 @@ export function createFairQueue<Job>(limits: { readonly jobs: number; readonly b
 		bytes += change * entry.bytes;
 	};
 	return {
-		/** Takes a job in; false where it would be over a ceiling, unless it was admitted before. */
+		/** Returns false if the job is over a limit, unless it was admitted before. */
 		add(entry: Entry<Job>, { isAdmitted }: { readonly isAdmitted: boolean }): boolean {
 			const isOver = jobs >= limits.jobs || (jobs > 0 && bytes + entry.bytes > limits.bytes);
 			if (isOver && !isAdmitted) return false;
@@ -239,7 +218,7 @@ export function createFairQueue<Job>(limits: { readonly jobs: number; readonly b
 			else owners.set(entry.owner, rest);
 			count(entry, -1);
 		},
-		/** Takes out the job whose turn it is; `undefined` where none waits. */
+		/** Removes and returns the job whose turn it is. */
 		next(): Entry<Job> | undefined {
 			const [turn] = owners;
 			if (turn === undefined) return undefined;
