@@ -4,10 +4,7 @@ import { checkNamespace } from "../archive/reference.ts";
 import type { Environment } from "../policy/layers.ts";
 import type { Policy } from "../policy/schema.ts";
 
-/**
- * The archive of `--archive` and `--namespace`, else of `PALIMPSEST_ARCHIVE` and `PALIMPSEST_NAMESPACE`; by default
- * the user's files, namespace `default`. Opens nothing. Throws `invalid_argument` for an unusable place or namespace.
- */
+/** The archive named by argument, else by variable, else the user's files. Throws `invalid_argument`. */
 export function archiveLocation(named: {
 	readonly archive?: string | undefined;
 	readonly namespace?: string | undefined;
@@ -19,10 +16,7 @@ export function archiveLocation(named: {
 	return { where, namespace: checkNamespace(namespace ?? (environment.PALIMPSEST_NAMESPACE || "default")) };
 }
 
-/**
- * The archive of a process. It is opened at its first use and stays open during each `use`; `end` closes it after the
- * last one.
- */
+/** A process's archive. `use` opens it and keeps it open meanwhile; `end` closes it after the last use. */
 export interface ArchiveSource {
 	use<T>(work: (archive: Archive) => Promise<T>): Promise<T>;
 	end(): void;
@@ -34,10 +28,7 @@ interface OpenArchive {
 	uses: number;
 }
 
-/**
- * The source of an archive, or `undefined` if nothing is archived. It opens the archive again when the `archive`
- * section of the policy in force changes. Nothing is loaded until the first use, so that a server starts fast.
- */
+/** Opened at its first use, so that a server starts fast, and again when its section of the policy changes. */
 export function createArchiveSource(from: {
 	readonly location: ArchiveLocation;
 	readonly policy: () => Policy;

@@ -56,9 +56,8 @@ export function createCompactionSource(from: {
 }
 
 /**
- * The endpoint of `PALIMPSEST_LLM_URL`, `_MODEL`, `_KEY` and `_TIMEOUT_MS`; `undefined` without a URL. Variables of
- * other programs are not read: the user has not named those endpoints here. Throws `invalid_policy`, which names
- * every unusable variable but shows no value.
+ * The endpoint of `PALIMPSEST_LLM_…`; `undefined` without a URL. Variables of other programs are not read: the user
+ * has not named those endpoints here. Throws `invalid_policy`, without values.
  */
 export function summariserOfEnvironment(
 	environment: Environment,

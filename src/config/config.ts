@@ -30,10 +30,7 @@ async function loadConfigOf(file: string | null, sources: ConfigSources): Promis
 	return { policy: resolvePolicy(layers), layers, file };
 }
 
-/**
- * Refuses a policy file that names code unless the user named the file: a host starts its server in the folder of a
- * project, and opening somebody else's project must not run its code.
- */
+/** A host starts its server in a project's folder, and opening somebody else's project must not run its code. */
 function refuseFoundCode(strategy: string | undefined, file: string, search: PolicyFileSearch): void {
 	if (strategy === undefined || parseStrategyName(strategy).kind !== "external") return;
 	const isNamed = search.policyFile !== undefined || Boolean(search.environment.PALIMPSEST_POLICY);
@@ -54,8 +51,8 @@ export interface PolicySource {
 }
 
 /**
- * Loads the configuration and follows its file. If there is none, a file that appears in the working directory is
- * used. Throws as `loadConfig`, at the start only.
+ * Loads the configuration and follows its file, or one that appears in the working directory. Throws as `loadConfig`,
+ * at the start only.
  */
 export async function createPolicySource(
 	options: ConfigSources & {
@@ -126,10 +123,9 @@ export async function createPolicySource(
 const missing = "missing";
 
 /**
- * Watches a file, which may be missing, by polling every `intervalMilliseconds` (default 500): this also works on
- * network drives and with editors that replace the file. `onChange` is called when a changed file has not changed for
- * one interval, `onError` when it was deleted. Does not keep the process alive. Returns a function that ends the
- * watch.
+ * Watches a file, which may be missing, by polling, which works on network drives and with editors that replace the
+ * file. `onChange` is called when a changed file has rested for one interval, `onError` when it was deleted. Does not
+ * keep the process alive. Returns a function that ends the watch.
  */
 export function watchPolicyFile(watch: {
 	readonly path: string;

@@ -15,9 +15,8 @@ export interface CheckedStrategy {
 }
 
 /**
- * Loads the module of an external strategy, `module#Export` or `module:Class`, which runs its code, and checks that
- * the export is a class or an object with a method `compact`. Paths and packages are resolved from `folder`
- * (absolute), that of the policy file. No class is constructed. Throws `invalid_policy`.
+ * Loads the module of an external strategy, `module#Export` or `module:Class`, which runs its code, and checks the
+ * export. Paths and packages are resolved from `folder` (absolute). No class is constructed. Throws `invalid_policy`.
  */
 export async function checkStrategy(name: string, folder: string): Promise<CheckedStrategy> {
 	const parsed = parseStrategyName(name);
@@ -45,10 +44,7 @@ export async function checkStrategy(name: string, folder: string): Promise<Check
 	);
 }
 
-/**
- * Constructs the class, or returns the object. Throws `invalid_policy` if the constructor fails or makes something
- * else.
- */
+/** Throws `invalid_policy` if the constructor fails or makes something else. */
 export function constructStrategy({ name, create }: CheckedStrategy, given: StrategyDependencies): CompactionStrategy {
 	let made: unknown;
 	try {
@@ -143,10 +139,7 @@ function existing(url: URL): URL | undefined {
 	}
 }
 
-/**
- * The file that the `exports` field of a package names for an `import` of `subpath` (`.` or `./…`), relative to the
- * package. Source: Node.js documentation, "Modules: Packages".
- */
+/** The file that `exports` of a package names for an `import`. Source: Node.js documentation, "Modules: Packages". */
 export function packageTarget(exports: unknown, subpath: string): string | undefined {
 	const isBySubpath = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	const bySubpath: JsonObject = isBySubpath ? exports : { ".": exports };

@@ -3,8 +3,7 @@ import { fillTemplate } from "../masking/template.ts";
 import { type HookContext, shortenBlocks, type ToolEvent } from "./tool-event.ts";
 
 /**
- * The answer of Claude Code's `PostToolUse` hook: the result with its large texts shortened, in the tool's own shape,
- * since Claude Code ignores any other; `undefined` if it stays as it is. Source:
+ * The answer of the `PostToolUse` hook, in the tool's own shape, since Claude Code ignores any other. Source:
  * https://code.claude.com/docs/en/hooks#posttooluse-decision-control (`updatedToolOutput`, since 2.1.121).
  */
 export async function answerClaudeCode(event: ToolEvent, context: HookContext): Promise<JsonObject | undefined> {

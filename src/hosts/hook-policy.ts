@@ -19,8 +19,7 @@ export interface HookPolicy {
 
 /**
  * The policy of the configuration, in the language of the host's server entry. If nothing sets a field, it uses the
- * defaults without loading the schema, which takes longer than shortening a result. Throws `unreadable_file` or
- * `invalid_policy`.
+ * defaults without loading the schema, which takes longer than shortening a result.
  */
 export async function hookPolicy(named: {
 	readonly policyFile: string | undefined;
@@ -48,10 +47,7 @@ export const usualPolicy: UsualPolicy = {
 	archive: { max_age_days: 30, max_bytes: 1_000_000_000, recall_hint: true, redact: [], redact_credentials: false },
 };
 
-/**
- * The defaults in the locale that a preset or a variable sets; a preset changes no other field of it. `undefined` for
- * unknown names, which the schema then refuses.
- */
+/** A preset changes only the locale of the usual policy. `undefined` for unknown names, which the schema refuses. */
 export function usualPolicyIn({
 	PALIMPSEST_PRESET: preset,
 	PALIMPSEST_LOCALE: given,
@@ -85,10 +81,7 @@ const projectVariables: Readonly<Record<string, string>> = {
 	"gemini-cli": "GEMINI_PROJECT_DIR",
 };
 
-/**
- * The preset and the locale of the host's server entry, in the project, else the user's. Empty if there is none or no
- * file can be read: a hook never fails for it.
- */
+/** The language in the host's server entry. Empty if no file can be read: a hook never fails for it. */
 async function serverLanguage(hostName: string): Promise<LanguageVariables> {
 	const { platform, env: environment } = process;
 	const host = hosts.find(({ name }) => name === hostName);

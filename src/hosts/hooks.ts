@@ -21,8 +21,8 @@ interface HookEntry {
 }
 
 /**
- * The entry or the file that installs a hook. The matchers name the tools with long text results; file reads are not
- * among them, since models request them line by line. Sources: https://code.claude.com/docs/en/settings,
+ * The matchers name the tools with long text results; file reads are not among them, since models request them line
+ * by line. Sources: https://code.claude.com/docs/en/settings,
  * https://geminicli.com/docs/hooks/reference#configuration-schema, https://opencode.ai/docs/plugins.
  */
 export function hookTarget(
@@ -59,10 +59,7 @@ export function hookTarget(
 	return { kind: "entry", file, entry: { event: "PostToolUse", matcher, hook, isOwn } };
 }
 
-/**
- * Enters a hook once into the text of a settings file (JSON with comments); all else stays as it is. Throws
- * `invalid_json` for other text, or if `hooks` has an unknown shape.
- */
+/** Enters a hook once into settings (JSON with comments); all else stays as it is. Throws `invalid_json`. */
 export function enterHook(text: string, entry: HookEntry): string {
 	const { event, matcher, hook } = entry;
 	const group = { matcher, hooks: [hook] };

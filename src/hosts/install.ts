@@ -13,10 +13,7 @@ export function isWritable(host: Host): host is WritableHost {
 	return host.format !== "yaml";
 }
 
-/**
- * Enters the server into the text of a host's configuration, in place of an earlier entry; all else stays as it is.
- * Throws `invalid_json` if the host could not read the text.
- */
+/** Enters the server into a host's configuration; all else stays as it is. Throws `invalid_json`. */
 export function enterServer(text: string, host: WritableHost, start: ServerStart): string {
 	const entry = host.entry(start);
 	return host.format === "json" ? enterJson(text, host.key, entry) : changeToml(text, host.key, entry);
@@ -51,10 +48,7 @@ function below(key: readonly string[], value: unknown): JsonObject {
 	return key.reduceRight<unknown>((inner, name) => ({ [name]: inner }), value) as JsonObject;
 }
 
-/**
- * The configuration files of the host's installed programs. If none is installed, the first file: the host may be
- * installed later.
- */
+/** Those of the host's installed programs; if none is installed, the first, since the host may be installed later. */
 export function presentFiles(host: Host, where: HostSurroundings): readonly string[] {
 	const programs = host.programs?.(where) ?? [];
 	const present = programs.filter(({ folder, file }) => existsSync(folder) || existsSync(file));
@@ -84,9 +78,8 @@ async function findState(host: Host, file: string): Promise<HostState> {
 }
 
 /**
- * The text of a TOML file with a table at a key, or without it if the value is `undefined`. The table goes to the
- * end, under its own header; all other lines stay as they are. Lines are moved without a parser, so the result is
- * parsed and compared. Throws `invalid_json` for other text, or if the table has no header of its own.
+ * Sets or, with `undefined`, removes a table, which goes to the end under its own header; all other lines stay as
+ * they are. Lines are moved without a parser, so the result is parsed and compared. Throws `invalid_json`.
  */
 function changeToml(text: string, key: readonly string[], value: unknown): string {
 	const wanted = withValue(readToml(text, "it is not valid TOML"), key, value);
@@ -102,10 +95,7 @@ function changeToml(text: string, key: readonly string[], value: unknown): strin
 	throw refusedSettings(problem);
 }
 
-/**
- * Removes the lines from the header of the table, or of one inside it, to the next other header. Comments behind its
- * last key stay: they belong to the next table.
- */
+/** Comments behind the last key of the table stay: they belong to the next table. */
 function withoutTable(text: string, key: readonly string[]): string {
 	const own = key.map((name) => `(?:${name}|"${name}")`).join("\\s*\\.\\s*");
 	const isOwn = new RegExp(`^\\s*\\[\\s*${own}\\s*(?:\\.[^\\]]*)?\\]`);

@@ -2,10 +2,9 @@ import { version } from "../version.ts";
 import { ownCommands, ownTools } from "./tool-event.ts";
 
 /**
- * The text of a plugin for opencode: after each tool call, `command` shortens a large output, which it reads from
- * standard input; after any error, the output stays as it is. Sources: https://opencode.ai/docs/plugins
- * (`tool.execute.after`; the output is changed in place) and opencode's `tool/truncate.ts` and `tool/shell.ts`
- * (`metadata.outputPath`).
+ * A plugin for opencode: after each tool call, `command` shortens a large output; after any error, the output stays
+ * as it is. Sources: https://opencode.ai/docs/plugins (`tool.execute.after`; the output is changed in place) and
+ * opencode's `tool/truncate.ts` and `tool/shell.ts` (`metadata.outputPath`).
  */
 export function opencodePlugin(how: {
 	readonly command: readonly string[];

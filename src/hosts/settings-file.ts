@@ -16,9 +16,8 @@ interface FileChange {
 const mostBytes = 256 * 1024 * 1024;
 
 /**
- * Computes the change that `change` makes to the text of a file; writes nothing. A byte order mark is not shown to
- * `change` and stays. Throws `unreadable_file`, also if the file is not regular or not UTF-8, and `invalid_json` if
- * `change` refuses the text.
+ * Computes a change; writes nothing. A byte order mark is not shown to `change` and stays. Throws `unreadable_file`
+ * if the file is not regular or not UTF-8, and `invalid_json` if `change` refuses the text.
  */
 export async function planChange(
 	file: string,
@@ -44,10 +43,7 @@ export async function planChange(
 	}
 }
 
-/**
- * Reads a user's file; `undefined` if there is none. Throws `unreadable_file`, also for a named pipe, which could
- * block for ever, and `payload_too_large`.
- */
+/** Throws `unreadable_file`, also for a named pipe, which could block for ever, and `payload_too_large`. */
 export async function readIfThere(file: string): Promise<Buffer | undefined> {
 	try {
 		return await readRegularFile(file, mostBytes);
@@ -60,9 +56,8 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Writes a change: the file has its old text or its new one, keeps its permissions, and stays a link if it is one.
- * Returns the path of a copy of the old file beside it; earlier copies are never overwritten. Throws
- * `unwritable_file`.
+ * Writes all or nothing. The file keeps its permissions, and stays a link if it is one. Returns the path of a copy of
+ * the old file; earlier copies are never overwritten. Throws `unwritable_file`.
  */
 export async function carryOutChange(file: string, { before, after }: FileChange): Promise<string | undefined> {
 	try {

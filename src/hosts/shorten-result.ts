@@ -31,9 +31,9 @@ export function hookContext(what: HookShell & { readonly event: ToolEvent }): Om
 }
 
 /**
- * Shortens a text that a plugin passes on; `undefined` if it fits. If the host cut the text, `savedIn` is the file
- * with the whole output, which is shortened and archived instead. If that file cannot be read, or the text is not
- * part of it, the notice says that only the passed text is archived.
+ * Shortens a text that a plugin passes on; `undefined` if it fits. If the host cut the text, the whole output in the
+ * file `savedIn` is shortened and archived instead. If that file cannot be read, or the text is not part of it, the
+ * notice says that only the passed text is archived.
  */
 export async function shortenPassed(
 	what: HookShell & { readonly text: string; readonly most: number; readonly savedIn: string | undefined },
@@ -70,8 +70,8 @@ export const mostSavedBytes = 128 * 1024 * 1024;
 const mostNoticeChars = 2_000;
 
 /**
- * Opens the file in which a host saved an output; `undefined` for anything but a regular file of bounded size. It is
- * opened before it is checked, so that both are the same file. The caller closes it.
+ * Opens before it checks, so that both are the same file. `undefined` for anything but a regular file of bounded
+ * size.
  */
 export async function openSavedOutput(file: string): Promise<FileHandle | undefined> {
 	// Without O_NONBLOCK, opening a pipe would wait for a writer. Windows has neither flag.
@@ -84,8 +84,8 @@ export async function openSavedOutput(file: string): Promise<FileHandle | undefi
 }
 
 /**
- * Whether a file holds all of the output of which a host shows a part: the text must be the beginning of the file,
- * its end, or both, except the host's own notice. Metadata proves nothing, since a tool may name any path there.
+ * Whether the text is the beginning of the file, its end, or both, except the host's own notice. Metadata proves
+ * nothing, since a tool may name any path there.
  */
 export async function isWholeOf(handle: FileHandle, shown: { readonly text: string; readonly file: string }) {
 	const text = Buffer.from(shown.text);

@@ -20,10 +20,7 @@ export interface HookContext {
 	readonly wordings: () => Promise<ExcerptWordings>;
 }
 
-/**
- * Reads an event; Claude Code and Gemini CLI name its fields alike. `undefined` for other events. Sources:
- * https://code.claude.com/docs/en/hooks#posttooluse, https://geminicli.com/docs/hooks/reference#aftertool.
- */
+/** Sources: https://code.claude.com/docs/en/hooks#posttooluse, https://geminicli.com/docs/hooks/reference#aftertool. */
 export function readToolEvent(json: string, eventName: string): ToolEvent | undefined {
 	const event: unknown = JSON.parse(json);
 	if (!isJsonObject(event) || event.hook_event_name !== eventName) return undefined;
@@ -38,10 +35,7 @@ export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_c
 export const ownCommands =
 	/\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 
-/**
- * Whether a result comes from our own tools or commands: a recalled text must stay whole, and a shortened one is
- * short.
- */
+/** A recalled text must stay whole, and a shortened one is short. */
 export function isOwnResult({ toolName, input }: ToolEvent): boolean {
 	if (ownTools.test(toolName)) return true;
 	return isJsonObject(input) && typeof input.command === "string" && ownCommands.test(input.command);

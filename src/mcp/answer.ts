@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
 import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
@@ -10,21 +11,15 @@ import { type Answer, beside } from "./tool.ts";
 /** Largest answer in bytes. Clients built on the SDK close the connection at 10 MiB in one message. */
 export const largestAnswer = 8_000_000;
 
-/**
- * Larger structured content, in bytes of its JSON, is only summarised in the text block. At 10 MB the second copy
- * made a call take three times as long.
- */
+/** Larger JSON is only summarised in the text block. At 10 MB the second copy made a call take three times as long. */
 export const largestRepeated = 256_000;
-
-const worthKeeping = 16_000;
 
 type Link = Extract<CallToolResult["content"][number], { type: "resource_link" }>;
 
 /**
- * The result of a tool call: structured content, and text with the same content, since some hosts show their model
- * only one of the two. Parts that are too large to send go into files, the largest first, and the result links to
- * them. Without `spill`, for clients on other machines, throws `payload_too_large`. `text` returns the policy's
- * `text`.
+ * Structured content, and text with the same content, since some hosts show their model only one of the two. Parts
+ * that are too large to send go into files, the largest first. Without `spill`, for clients on other machines, throws
+ * `payload_too_large`.
  */
 export async function toolResult(given: {
 	readonly answer: Answer;
@@ -45,7 +40,7 @@ export async function toolResult(given: {
 		const escaped = text === undefined || 3 * bytes <= largestAnswer ? 0 : Buffer.byteLength(JSON.stringify(text));
 		const total = bytes + escaped + bytesBeside;
 		if (total <= largestAnswer) {
-			if (bytes > worthKeeping) for (const { value, json } of members) rememberWrittenJson(value, json ?? "");
+			if (bytes > largestShown) for (const { value, json } of members) rememberJson(value, json);
 			const summary = text ?? summariseAnswer(members, bytes);
 			const structuredContent = Object.fromEntries(members.map(({ name, value }) => [name, value]));
 			return { content: [{ type: "text", text: summary }, ...links, ...blocks], structuredContent };
@@ -72,19 +67,15 @@ export function toolError(error: unknown): CallToolResult {
 		error instanceof PalimpsestError
 			? error
 			: new PalimpsestError("internal", "The call failed by a defect of the server.");
-	const facts =
-		known instanceof SummariserError
-			? ` (status_code=${known.status_code ?? "none"}, is_retryable=${known.is_retryable})`
-			: "";
+	const { status_code = "none", is_retryable = undefined } = known instanceof SummariserError ? known : {};
+	const facts = is_retryable === undefined ? "" : ` (status_code=${status_code}, is_retryable=${is_retryable})`;
 	return { isError: true, content: [{ type: "text", text: `[${known.code}] ${known.message}${facts}` }] };
 }
 
+/** Largest member that a summary still shows, in bytes of JSON; larger answers are also not written twice. */
 const largestShown = 16_000;
 
-/**
- * The text block of an answer that is too large to repeat: sizes, what happened to the conversation, and the short
- * members as JSON.
- */
+/** For an answer that is too large to repeat: sizes, what happened to the conversation, and the short members. */
 function summariseAnswer(members: readonly AnswerMember[], bytes: number): string {
 	const large = members.filter((member) => member.bytes > largestShown);
 	const names = large.map(({ name, value, bytes: size }) => {
@@ -148,11 +139,9 @@ function sendableJson(value: unknown): string | undefined {
 /** Placeholder of the summary in the call that an answer spells out. */
 export const summaryPlaceholder = "<your summary>";
 
-const sameMessages = "<the same messages>";
-
 /** The exact call of `compact_conversation` that brings the summary and repeats the arguments of the current call. */
 export function callWithSummary({ summary_token }: CallerRequest, { messages, ...repeated }: JsonObject) {
-	const conversation = messages === undefined ? {} : { messages: sameMessages };
+	const conversation = messages === undefined ? {} : { messages: "<the same messages>" };
 	const summary = summaryPlaceholder;
 	return { tool: "compact_conversation", arguments: { ...conversation, ...repeated, summary_token, summary } };
 }
@@ -190,46 +179,25 @@ export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
 
 /** JSON of large values in results that are sent next. */
 const written = new WeakMap<object, string>();
+const mark = randomUUID();
 
-function rememberWrittenJson(value: unknown, json: string): void {
+function rememberJson(value: unknown, json = ""): void {
 	if (typeof value === "object" && value !== null) written.set(value, json);
 }
 
 /** A message as JSON in UTF-8, with `end` behind it. Reuses the JSON of large values that `toolResult` wrote. */
 export function messageBytes(message: JSONRPCMessage, end = ""): Buffer {
-	const texts = [...(reuseWritten(message) ?? [JSON.stringify(message)]), end];
-	const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+	const large: string[] = [];
+	const text = JSON.stringify(message, (_key, value) => {
+		const json = written.get(value);
+		if (json === undefined) return value;
+		large.push(json);
+		return mark;
+	});
+	const texts = text.split(`"${mark}"`).flatMap((piece, index) => [piece, large[index] ?? end]);
+	const bytes = Buffer.allocUnsafeSlow(texts.reduce((sum, one) => sum + Buffer.byteLength(one), 0));
 	let at = 0;
 	// Not joined: that would copy texts of megabytes.
-	for (const text of texts) at += bytes.write(text, at);
+	for (const one of texts) at += bytes.write(one, at);
 	return bytes;
-}
-
-function reuseWritten(message: JSONRPCMessage): readonly string[] | undefined {
-	if (!("result" in message)) return undefined;
-	const { result, ...envelope } = message;
-	const { structuredContent, ...rest } = result;
-	if (!isJsonObject(structuredContent)) return undefined;
-	const members = Object.entries(structuredContent).map(([name, value]) => ({ name, json: takeWritten(value), value }));
-	if (members.every(({ json }) => json === undefined)) return undefined;
-	const parts = members
-		.map(({ name, json, value }) => ({ name, json: json ?? JSON.stringify(value) }))
-		.filter(({ json }) => json !== undefined)
-		.flatMap(({ name, json }, index) => [`${index === 0 ? "" : ","}${JSON.stringify(name)}:`, json]);
-	// The last braces close the structured content, the result and the message.
-	return [...openMember(envelope, "result"), ...openMember(rest, "structuredContent"), "{", ...parts, "}}}"];
-}
-
-/** Returns the JSON that was remembered for a value, and forgets it. */
-function takeWritten(value: unknown): string | undefined {
-	if (typeof value !== "object" || value === null) return undefined;
-	const json = written.get(value);
-	written.delete(value);
-	return json;
-}
-
-/** The JSON of an object with one more member, up to where the value of that member begins. */
-function openMember(object: object, name: string): readonly string[] {
-	const rest = JSON.stringify(object).slice(0, -1);
-	return [rest, `${rest === "{" ? "" : ","}"${name}":`];
 }

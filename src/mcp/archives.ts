@@ -30,17 +30,9 @@ export function createArchives({ mostOpen, policy }: { readonly mostOpen: number
 	};
 }
 
-const mostOpenOfPrincipals = 64;
-
-export function createPrincipalArchives({
-	location,
-	policy,
-}: {
-	readonly location: ArchiveLocation;
-	readonly policy: () => Policy;
-}) {
-	const { of, current, end } = createArchives({ mostOpen: mostOpenOfPrincipals, policy });
-	return { of: (principal: string) => of(locationOfPrincipal(location, principal)), current, end };
+export function createPrincipalArchives(from: { readonly location: ArchiveLocation; readonly policy: () => Policy }) {
+	const { of, current, end } = createArchives({ mostOpen: 64, policy: from.policy });
+	return { of: (principal: string) => of(locationOfPrincipal(from.location, principal)), current, end };
 }
 
 /** Each principal has a namespace within the operator's. */
@@ -48,16 +40,10 @@ export function locationOfPrincipal(location: ArchiveLocation, principal: string
 	return { ...location, namespace: namespaceOfPrincipal(location.namespace, principal) };
 }
 
-/**
- * The hash over both names makes the namespace unique to the principal; the words in front are for people who look at
- * folders.
- */
+/** The hash over both names makes it unique to the principal; the words are for people who look at folders. */
 export function namespaceOfPrincipal(operators: string, principal: string): string {
-	const hash = createHash("sha256")
-		.update(JSON.stringify([operators, principal]))
-		.digest("hex")
-		.slice(0, 32);
+	const hash = createHash("sha256").update(JSON.stringify([operators, principal]));
 	const name = principal.slice(principal.lastIndexOf(" ") + 1);
 	const words = name.toLowerCase().replace(/[^a-z0-9]+/g, "-");
-	return checkNamespace(`${operators.slice(0, 14)}-${words.slice(0, 16)}-${hash}`);
+	return checkNamespace(`${operators.slice(0, 14)}-${words.slice(0, 16)}-${hash.digest("hex").slice(0, 32)}`);
 }

@@ -2,8 +2,8 @@
 const [smallestBlock, largestBlock] = [512, 64 * 1024];
 
 /**
- * Collects the chunks of a message. A client chooses how small they are, and each Buffer costs some 300 bytes of its
- * own, so small chunks are copied into blocks that grow with the message.
+ * Collects the chunks of a message. Each Buffer costs some 300 bytes of its own, so small chunks are copied into
+ * blocks.
  */
 export function createJoinedChunks() {
 	const pieces: Buffer[] = [];

@@ -20,10 +20,7 @@ export interface WorkProgress {
 	readonly elapsed: number;
 }
 
-/**
- * Reports each step and each retry by MCP progress, in seconds elapsed and expected; `undefined` if the client gave
- * no token. A retry is also reported as `{attempt, max_retries, delay}` (docs/specs/robustness.md#retries).
- */
+/** Reports steps and retries by MCP progress, in seconds (docs/specs/robustness.md#retries). */
 export function callProgress(call: {
 	readonly progressToken: ProgressToken | undefined;
 	readonly sendNotification: (notification: ServerNotification) => Promise<void>;
@@ -64,10 +61,7 @@ const patience = 10_000;
 /** Roots of any scheme: the SDK's own schema would refuse the whole list for one that is not a file. */
 const rootsListed = z.object({ roots: z.array(z.object({ uri: z.string() })) });
 
-/**
- * Returns a function that gives the folders of the client's roots. It asks once, and again after the client announces
- * a change. `gone` ends the wait for an answer.
- */
+/** The folders of the client's roots. Asks once, and again after the client announces a change. */
 export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promise<readonly string[]> {
 	let known: Promise<readonly string[]> | undefined;
 	server.server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
@@ -102,10 +96,7 @@ function folderOf(uri: string): string | undefined {
 
 const anyResult = z.looseObject({});
 
-/**
- * Returns a function that makes a summariser of the client's own model; `undefined` if the client has none. `gone`
- * ends the wait for an answer.
- */
+/** Makes a summariser of the client's own model, if it has one. `gone` ends the wait for an answer. */
 export function clientModel(
 	server: McpServer,
 	extra: Pick<RequestHandlerExtra<ServerRequest, ServerNotification>, "sendRequest">,

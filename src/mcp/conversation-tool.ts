@@ -66,8 +66,7 @@ interface ConversationCall {
 
 /**
  * Edits the conversation of `messages` or of the file at `path`, and answers in the requested form. A file written to
- * `output_path` differs from the one at `path` only inside the edits. Throws `invalid_argument` for arguments that do
- * not go together, and the errors of reading, editing and writing.
+ * `output_path` differs only inside the edits. Throws `invalid_argument` for arguments that do not go together.
  */
 export async function answerConversation(call: ConversationCall): Promise<Answer> {
 	const { input, edit } = call;
@@ -92,10 +91,7 @@ function requireFittingArguments({ messages, path, respond_with, output_path, ov
 	if (broken) throw new PalimpsestError("invalid_argument", `Expected ${broken[1]}`);
 }
 
-/**
- * By default the result goes into a new file and the answer is the report: a session is larger than hosts show of an
- * answer.
- */
+/** By default the result goes into a new file: a session is larger than hosts show of an answer. */
 async function answerPath(call: ConversationCall, path: string): Promise<Answer> {
 	const { input, context, policy, edit } = call;
 	const { respond_with, output_path } = input;
@@ -145,10 +141,7 @@ function answerWith({ respond_with = "messages" }: ConversationArguments, outcom
 	return { report, context: context.report, [beside]: { text, blocks } };
 }
 
-/**
- * How a call compacts: the strategy, and who writes a summary; `summary` is the caller's own. Throws `invalid_policy`
- * if an external strategy cannot be loaded.
- */
+/** The strategy of a call, and who writes a summary; `summary` is the caller's own. Throws `invalid_policy`. */
 export async function callCompaction(
 	context: ToolContext,
 	given: {

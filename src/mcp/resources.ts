@@ -47,10 +47,7 @@ export function originalLinks(edits: readonly EditRecord[]): ResourceLink[] {
 /** https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling */
 const resourceNotFound = -32_002;
 
-/**
- * Offers each archived original as the resource `original://{ref}`. They are not listed, since there may be a hundred
- * thousand: the answers of the tools link to them.
- */
+/** Offers each archived original. They are not listed, since there may be a hundred thousand: answers link to them. */
 export function bindOriginals(server: McpServer, source: ArchiveSource): void {
 	server.registerResource(
 		"original",
@@ -98,10 +95,7 @@ function json(uri: URL, value: unknown): ReadResourceResult {
 	return { contents: [{ uri: uri.href, mimeType: jsonMimeType, text: JSON.stringify(value, null, 2) }] };
 }
 
-/**
- * Offers the policy as resources: the one in force, each preset, and the schema. With `tellsChanges`, subscribers to
- * `policy://current` are notified. Returns the function that stops listening for changes.
- */
+/** Offers the policy in force, each preset and the schema. Returns the function that stops listening for changes. */
 export function bindPolicy(
 	server: McpServer,
 	policySource: PolicySource,

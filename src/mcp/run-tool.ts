@@ -20,10 +20,7 @@ export interface ToolOutcome {
 	readonly isBusy?: boolean;
 }
 
-/**
- * Checks a call's arguments, runs the tool and makes its result. Never throws: bad input becomes a tool error with
- * one of our codes; a defect is logged by name and described to nobody.
- */
+/** Never throws: bad input becomes a tool error with one of our codes; a defect is logged by name only. */
 export async function runTool(call: {
 	readonly tool: Tool;
 	/** Unchecked; bytes are unparsed JSON. */
@@ -50,8 +47,9 @@ export async function runTool(call: {
 
 export function failedCall(
 	error: unknown,
-	{ tool, context }: { readonly tool: string; readonly context: Pick<ToolContext, "log" | "signal"> },
+	call: { readonly tool: string; readonly context: ToolContext },
 ): ToolOutcome {
+	const { tool, context } = call;
 	const isKnown = error instanceof PalimpsestError;
 	// A cancelled call may end by any error.
 	if (!isKnown && !context.signal?.aborted) {
@@ -61,10 +59,7 @@ export function failedCall(
 	return { result: toolError(error), code: isKnown ? error.code : "internal", report: undefined };
 }
 
-/**
- * Schemas that refuse unknown arguments. Making one costs more than using it, and a process may make a server per
- * request.
- */
+/** Refuse unknown arguments. Making one costs more than using it, and a process may make a server per request. */
 const strictInputs = new WeakMap<Tool, z.ZodObject>();
 
 function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
@@ -74,8 +69,7 @@ function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
 	if (parsed.success) return parsed.data;
 	const known = Object.keys(tool.inputSchema.shape);
 	const problems = describeIssues(parsed.error.issues, { root: value, known, what: "argument" });
-	const lines = problems.map((problem) => `- ${problem}`).join("\n");
-	throw new PalimpsestError("invalid_argument", `Invalid arguments of ${tool.name}:\n${lines}`);
+	throw new PalimpsestError("invalid_argument", [`Invalid arguments of ${tool.name}:`, ...problems].join("\n- "));
 }
 
 /** Removes null arguments: OpenAI's strict mode makes a model write null for each unused one. */
@@ -96,8 +90,11 @@ export interface BeforeAndAfter {
 
 function callReport(report: unknown): CallReport | undefined {
 	if (!isJsonObject(report)) return undefined;
-	const counts = Object.entries(report).map(([name, value]) => [name, countOf(value)] as const);
-	return Object.fromEntries(counts.filter((entry): entry is [string, CallReport[string]] => entry[1] !== undefined));
+	const counts = Object.entries(report).flatMap(([name, value]) => {
+		const count = countOf(value);
+		return count === undefined ? [] : [[name, count] as const];
+	});
+	return Object.fromEntries(counts);
 }
 
 function countOf(value: unknown): CallReport[string] | undefined {
@@ -114,17 +111,13 @@ export interface CallEnd {
 	/** A secret: whoever knows it can use the session. */
 	readonly session?: string | undefined;
 	readonly principal?: string | undefined;
-	/**
-	 * `cancelled`: nobody waits for it any more (cancelled, too late, or its client gone). `busy`: not begun, since
-	 * too many others wait.
-	 */
+	/** `cancelled`: nobody waits for it any more. `busy`: not begun, since too many others wait. */
 	readonly outcome: "ok" | "error" | "cancelled" | "busy";
 	readonly code?: ErrorCode | undefined;
 	/** From the arrival of the call until its answer, waiting included. */
 	readonly milliseconds: number;
-	/** Bytes of the arguments as JSON, measured at the first read, since that takes as long as writing them. */
+	/** Bytes of the arguments and of the answer as JSON, measured when they are read, since that takes time. */
 	readonly bytesIn: number;
-	/** Bytes of the answer as JSON, measured at the first read; 0 without an answer. */
 	readonly bytesOut: number;
 	readonly report?: CallReport | undefined;
 }
@@ -140,29 +133,24 @@ export function callRecorder(
 	},
 ): (outcome: ToolOutcome) => void {
 	if (!onCallEnd) return () => undefined;
-	const { arguments: given, signal, ...names } = call;
+	const { arguments: given = {}, signal, ...names } = call;
 	const began = performance.now();
 	// Before another thread takes the bytes.
-	let bytesIn = heldArguments(given)?.byteLength;
+	const held = heldArguments(given)?.byteLength;
 	return ({ code, report, result, bytes, isBusy }) => {
-		const isCancelled = signal.aborted;
-		let bytesOut = isCancelled ? 0 : bytes;
 		const answered = isBusy ? "busy" : code === undefined ? "ok" : "error";
+		const end = signal.aborted ? ({ outcome: "cancelled" } as const) : ({ outcome: answered, code } as const);
 		try {
 			onCallEnd({
 				...names,
+				...end,
 				principal,
-				outcome: isCancelled ? "cancelled" : answered,
-				// The error of a cancelled call is only its end.
-				code: isCancelled ? undefined : code,
 				milliseconds: performance.now() - began,
 				get bytesIn() {
-					bytesIn ??= jsonBytes(given ?? {});
-					return bytesIn;
+					return held ?? jsonBytes(given);
 				},
 				get bytesOut() {
-					bytesOut ??= jsonBytes(result);
-					return bytesOut;
+					return end.outcome === "cancelled" ? 0 : (bytes ?? jsonBytes(result));
 				},
 				report,
 			});

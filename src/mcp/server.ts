@@ -48,10 +48,7 @@ export interface ServerOptions {
 	readonly clientGone?: AbortSignal | undefined;
 	/** Folders whose files a call may name by path. */
 	readonly allowedPaths?: readonly string[] | undefined;
-	/**
-	 * Whether the client runs on this machine as the same user: its roots are allowed too, and large answers go into
-	 * files.
-	 */
+	/** Whether the client runs on this machine: its roots are allowed too, and large answers go into files. */
 	readonly sharesFiles?: boolean | undefined;
 	/** Runs the calls that would hold up other clients. */
 	readonly pool?: CallPool | undefined;
@@ -129,9 +126,7 @@ function bindLogging(server: McpServer, policyLevel: () => LoggingLevel): Log {
 	};
 }
 
-/**
- * The SDK's own binding would answer bad input in its own words; here it becomes a tool error with one of our codes.
- */
+/** The SDK's own binding would answer bad input in its own words; here it becomes a tool error. */
 export function bindTools(
 	server: McpServer,
 	options: Partial<ServerOptions> & {
@@ -225,8 +220,8 @@ const lazyValidator: jsonSchemaValidator = {
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 
 /**
- * Answers malformed requests with `InvalidParams` and words of ours: the SDK checks every request before its handler,
- * and answers with zod's issues as JSON. Call this once all handlers are set.
+ * Answers malformed requests in words of ours: the SDK checks every request before its handler, and answers with
+ * zod's issues as JSON. Call this once all handlers are set.
  */
 function describeRequestErrors(server: McpServer): void {
 	// The SDK has no public way to take part in its check.

@@ -20,8 +20,8 @@ const defaultLargestMessage = 64 * 1024 * 1024;
 const patience = 1_000;
 
 /**
- * Serves one client on standard input and output until it goes away. Returns once the server listens. When standard
- * input ends, calls under way are finished, and the process ends by itself.
+ * Serves one client until it goes away. Returns once the server listens. When standard input ends, calls under way
+ * are finished, and the process ends by itself.
  */
 export async function serveStdio(
 	options: ServerOptions & {
@@ -77,16 +77,15 @@ function describeError(error: Error): string {
 }
 
 /**
- * Above this many unread bytes of answers, no more requests are read. One answer is at most 8 MB, so this never slows
- * down a client that reads.
+ * Above this many unread bytes, no more requests are read. Answers have at most 8 MB, so a client that reads never
+ * waits.
  */
 export const mostUnread = 32_000_000;
 
 /**
- * Speaks the protocol on a pair of streams, one message a line, like the SDK's `StdioServerTransport`. Differences:
- * it reads in linear time; it skips a message over `largestMessage` bytes, line break included, instead of closing
- * the connection; `send` resolves once the message is written; and a client that does not read cannot make memory
- * grow.
+ * One message a line, like the SDK's `StdioServerTransport`. Differences: it reads in linear time; it skips a message
+ * over `largestMessage` bytes instead of closing the connection; `send` resolves once the message is written; and a
+ * client that does not read cannot make memory grow.
  */
 export function createStdioTransport(options: {
 	readonly input: Readable;
@@ -159,9 +158,8 @@ const lineFeed = 0x0a;
 const edgeLength = 300;
 
 /**
- * Reads lines of UTF-8 from chunks, in linear time; the SDK's reader copies and searches all it holds at every chunk.
- * Of a line over `largest` bytes, line break included, only the ends are kept. `onLine` gets each line without its
- * line feed. Returns the function that takes a chunk.
+ * Reads lines in linear time; the SDK's reader copies and searches all it holds at every chunk. Of a line over
+ * `largest` bytes, line break included, only the ends are kept. Returns the function that takes a chunk.
  */
 export function createLineReader(options: {
 	readonly largest: number;
@@ -224,10 +222,7 @@ const idAtStart = new RegExp(String.raw`^\s*\{\s*(?:${word}\s*,\s*)*${id}\s*,`);
 const idAtEnd = new RegExp(String.raw`[^\\]${id}\s*(?:,\s*${word}\s*)*\}\s*$`);
 const response = new RegExp(String.raw`^\s*\{\s*(?:(?:${word}|${id})\s*,\s*)*"(?:result|error)"\s*:`);
 
-/**
- * The id of a request of which only both ends are known: clients write it before or after the large part. `undefined`
- * if it is in neither, and for a response, which needs no answer.
- */
+/** Clients write the id before or after the large part. `undefined` for a response, which needs no answer. */
 export function findRequestId({ head, tail }: Pick<OversizedLine, "head" | "tail">): RequestId | undefined {
 	if (response.test(head)) return undefined;
 	const found = (idAtStart.exec(head) ?? idAtEnd.exec(tail))?.[1];

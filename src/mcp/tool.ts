@@ -17,9 +17,8 @@ type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compactio
 type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
 
 /**
- * A tool's `policy` argument. Its JSON Schema costs every conversation tokens, so it has only the choices of the
- * plain fields and the names of the fields in the sections that the tool uses. `checkPolicyLayer` checks the values,
- * since its errors name the nearest known field.
+ * Its JSON Schema costs every conversation tokens, so it has only the choices of the plain fields and the names of
+ * the fields in the sections. `checkPolicyLayer` checks the values, since its errors name the nearest known field.
  */
 export function policyInput(sections: readonly Section[]) {
 	const properties = (policyJsonSchema() as JsonSchema).properties ?? {};

@@ -237,10 +237,7 @@ export const recallOriginal = defineTool({
 	},
 });
 
-/**
- * A recalled original as an answer. The text block holds one line of description, then the text as it was: a model
- * reads that more easily than JSON.
- */
+/** The text block holds one line of description, then the text as it was, which a model reads more easily than JSON. */
 export function recalledAnswer(recalled: Recalled): Answer {
 	switch (recalled.kind) {
 		case "part": {

@@ -18,10 +18,9 @@ export async function pageAsset(name: PageAsset): Promise<string> {
 }
 
 /**
- * An HTML page in one file that makes no request. Its content security policy forbids every request and allows only
- * scripts and style sheets whose hashes it holds, so that injected ones do not run. `scripts` run in order after the
- * body was read; the element `data` holds `data` as JSON. Throws `internal` for a script or style sheet that would
- * end its own element.
+ * An HTML page in one file that makes no request. Its content security policy allows only scripts and style sheets
+ * whose hashes it holds, so that injected ones do not run. `scripts` run in order; the element `data` holds `data` as
+ * JSON. Throws `internal` for a script or style sheet that would end its own element.
  */
 export function selfContainedPage(page: {
 	readonly title: string;
@@ -74,9 +73,9 @@ function hashOf(source: string): string {
 }
 
 /**
- * JSON for a `<script type="application/json">`. HTML has no entities there, ends it at `</script`, and reads on
- * differently after `<!--` and `<script` (HTML, “script data state”), so every `<` is escaped. U+2028 and U+2029 end
- * lines for readers that take JSON for JavaScript.
+ * For a `<script type="application/json">`, which has no entities, ends at `</script`, and reads on differently after
+ * `<!--` and `<script` (HTML, “script data state”): every `<` is escaped. U+2028 and U+2029 end lines for some
+ * readers.
  */
 export function embedJson(value: unknown): string {
 	return JSON.stringify(value).replace(

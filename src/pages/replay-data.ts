@@ -89,9 +89,8 @@ function total(values: readonly number[]): number {
 export const mostDrawnCalls = 2_000;
 
 /**
- * The drawn calls of a conversation, as ascending positions in `sizes`: all if they are few, else the first, the
- * last, and from each of as many equal stretches as there is room for the smallest and the largest, so that the peaks
- * stay.
+ * All calls if they are few, else the first, the last, and from each of several equal stretches the smallest and the
+ * largest, so that the peaks stay. Returns ascending positions in `sizes`.
  */
 export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): number[] {
 	if (sizes.length <= most) return sizes.map((_, call) => call);

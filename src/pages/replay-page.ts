@@ -10,9 +10,8 @@ import {
 } from "./replay-data.ts";
 
 /**
- * The page of `palimpsest replay --html`: one HTML file that needs no network and shows what each policy sent, cost
- * and kept in view. `series` are drawn over time; other conversations and policies appear in the tables only. Throws
- * `unreadable_file` if a part of the page is missing.
+ * The page of `palimpsest replay --html`: one HTML file that needs no network. `series` are drawn over time; other
+ * conversations and policies appear in the tables only. Throws `unreadable_file` if a part of the page is missing.
  */
 export async function replayPage({
 	report,

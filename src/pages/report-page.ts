@@ -2,18 +2,12 @@ import type { ContextReport } from "../operations/report.ts";
 import { version } from "../version.ts";
 import { pageAsset, selfContainedPage } from "./page.ts";
 
-/**
- * The page of a context report: one HTML file that needs no network and shows what fills the context window, and what
- * each preset would free and cost. Throws `unreadable_file` if a part of the page is missing.
- */
+/** The page of a context report: one HTML file that needs no network. Throws `unreadable_file`. */
 export function reportPage({ report }: { readonly report: ContextReport }): Promise<string> {
 	return pageWith(report);
 }
 
-/**
- * The same page as an MCP App, without a report: the host passes it the tool's answer, whose `structuredContent` is
- * the report or has it as `context`.
- */
+/** The same page as an MCP App: the host passes it the report, alone or as `context` of a tool's answer. */
 export function reportAppPage(): Promise<string> {
 	return pageWith({ version });
 }

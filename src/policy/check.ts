@@ -3,8 +3,8 @@ import { alternatives, describeValue, invalidPolicy, pathLabel, suggestion, valu
 import { type PolicyLayer, policyLayerSchema, policySchema } from "./schema.ts";
 
 /**
- * Checks a policy layer from outside. `source` names its origin in errors: a file's path, `--set`, "the tool's policy
- * argument". `observation_masking.schema1` is read as `mask`. Throws `invalid_policy`, which lists every problem.
+ * `source` names the origin in errors: a file's path, `--set`, "the tool's policy argument".
+ * `observation_masking.schema1` is read as `mask`. Throws `invalid_policy`, which lists every problem.
  */
 export function checkPolicyLayer(value: unknown, source: string): PolicyLayer {
 	const { layer, problems } = inspectPolicyLayer(value);

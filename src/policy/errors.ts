@@ -77,8 +77,8 @@ export function isPlainName(name: string): boolean {
 }
 
 /**
- * The known name nearest to a mistyped one, or null. Names are dotted or underscored paths: a right last part under a
- * wrong parent counts as near. Case, `-` and `_` do not count.
+ * The nearest known name, or null. A right last part under a wrong parent counts as near; case, `-` and `_` do not
+ * count.
  */
 export function nearestName(name: string, known: readonly string[]): string | null {
 	if (name.length > longestComparedName) return null;
@@ -114,8 +114,8 @@ function lastPart(name: string): string {
 }
 
 /**
- * One line for each issue that zod finds in `root`. The lines never quote the value: it may be the text of a
- * conversation. `known` are the allowed names, `what` the word for such a name.
+ * One line for each issue. None quotes the value: it may be the text of a conversation. `known` are the allowed
+ * names.
  */
 export function describeIssues(
 	issues: readonly z.core.$ZodIssue[],

@@ -5,8 +5,8 @@ import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
 /**
- * The complete policy: the schema's defaults, over them the preset that the last layer names, over it the layers in
- * order, which must have passed `checkPolicyLayer`. Frozen, since several callers share it.
+ * The schema's defaults, over them the preset that the last layer names, over it the layers in order, which must have
+ * passed `checkPolicyLayer`. Frozen, since several callers share it.
  */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce<PolicyLayer>(mergeTables, {});
@@ -60,10 +60,7 @@ function isTable(value: unknown): value is object {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * The layer of a policy file in TOML. Throws `invalid_policy` with the place of a syntax error, or every unusable
- * key.
- */
+/** The layer of a policy file in TOML. Throws `invalid_policy`. */
 export function parsePolicyText(text: string, source: string): PolicyLayer {
 	let value: unknown;
 	try {
@@ -76,10 +73,7 @@ export function parsePolicyText(text: string, source: string): PolicyLayer {
 	return checkPolicyLayer(value, source);
 }
 
-/**
- * The layer of `--set key=value` arguments. Values are TOML, or else text; later settings win. Throws
- * `invalid_policy`, which lists every unusable setting.
- */
+/** Values are TOML, or else text; later settings win. Throws `invalid_policy`, which lists every problem. */
 export function settingsLayer(settings: readonly string[]): PolicyLayer {
 	const parsed = settings.map((setting) => {
 		const equals = setting.indexOf("=");
@@ -116,8 +110,8 @@ export const otherVariables = {
 const prefix = "PALIMPSEST_";
 
 /**
- * The layer of `PALIMPSEST_…` variables, such as `PALIMPSEST_MASK_WINDOW_TURNS=5`. Values are read as in `--set`; an
- * empty variable counts as absent. Throws `invalid_policy`, which lists every unknown or unusable variable.
+ * Values are read as in `--set`; an empty variable counts as absent. Throws `invalid_policy`, which lists every
+ * problem.
  */
 export function environmentLayer(environment: Environment): PolicyLayer {
 	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));

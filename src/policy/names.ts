@@ -55,9 +55,8 @@ const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
 const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
 
 /**
- * Parses a built-in name, or `module#Export` or `module:Class`
- * (docs/specs/compaction-strategies.md#naming-a-strategy). `module` is a package or a path that starts with `./`,
- * `../`, `/`, a drive or `file:`; the last `#` or `:` separates it from the export.
+ * Parses a built-in name, or `module#Export` or `module:Class`; `module` is a package or a path that starts with
+ * `./`, `../`, `/`, a drive or `file:` (docs/specs/compaction-strategies.md#naming-a-strategy).
  */
 export function parseStrategyName(name: string): StrategyName {
 	const builtIn = builtInStrategies.find((one) => one === name);

@@ -11,8 +11,8 @@ export function optionsSchema<Options>(schemas: OptionSchemas<Options>): z.ZodOb
 }
 
 /**
- * Checks the options of a function. Unknown names are refused, since nobody would notice that they have no effect.
- * `undefined` counts as absent. Errors quote only numbers, `true` and `false`. Throws `invalid_argument`.
+ * Refuses unknown options, since nobody would notice that they have no effect. `undefined` counts as absent. Errors
+ * quote only numbers, `true` and `false`. Throws `invalid_argument`.
  */
 export function checkOptions(options: unknown, of: string, schema: z.ZodObject): void {
 	if (typeof options !== "object" || options === null || Array.isArray(options)) {

@@ -9,10 +9,7 @@ export interface Preset {
 	readonly policy: PolicyLayer;
 }
 
-/**
- * The marker of `context-trim` (docs/specs/robustness.md#context-limit), without and with the reference of the
- * archived text.
- */
+/** The marker of `context-trim` (docs/specs/robustness.md#context-limit). */
 export const trimMarker = {
 	plain: "\n\n[... contenu tronqué ...]\n\n",
 	archived: "\n\n[... contenu tronqué, réf={ref} ...]\n\n",

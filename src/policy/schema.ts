@@ -3,8 +3,7 @@ import { localeNames, logLevels, presetNames } from "./names.ts";
 import * as sections from "./sections.ts";
 
 /**
- * Every field of a policy, with its default and its description. The policy file, the environment, `--set`, the
- * tools' `policy` argument, `policy://schema` and `docs/policy.md` are all made from it.
+ * The policy file, the environment, `--set`, the tools' `policy` argument and `docs/policy.md` are all made from it.
  */
 export const policySchema = z.strictObject({
 	preset: sections.field(z.enum(presetNames), "observation-masking", "Values to start from."),

@@ -31,9 +31,8 @@ export interface NoticeWordings extends NoticeTemplates {
 export type Originals = "not_archived" | "archived" | "recallable";
 
 /**
- * The wordings of a policy, with or without the reference of an archived original. A template that equals one of ours
- * gets our wording with the reference; any other template stays as it is. Without an archive, {ref} and {digest} are
- * filled with a dash.
+ * The wordings of a policy. A template that equals one of ours gets our wording with the reference; any other stays
+ * as it is. Without an archive, {ref} and {digest} are filled with a dash.
  */
 export function wordings(policy: Policy, originals: Originals = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
@@ -62,9 +61,9 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 }
 
 /**
- * The notices of a shortened output. `notice`, `whole` (lines tell little), `short` (little room) and `html` are
- * lines at its top. The others replace omitted parts: lines, similar lines, a part of a line or string, items of a
- * list, keys of an object, data that is described. Lines count from 1.
+ * `notice`, `whole` (lines tell little), `short` (little room) and `html` are lines at the top of an output. The
+ * others replace omitted parts: lines, similar lines, a part of a line, items of a list, keys of an object, described
+ * data.
  */
 interface NoticeTemplates
 	extends Readonly<

@@ -15,10 +15,7 @@ import {
 export interface RetryPolicy {
 	/** Retries after the first try. Default 3. */
 	readonly maxRetries: number;
-	/**
-	 * Wait before the first retry, in ms; it doubles with each further one. Default 2 000
-	 * (docs/specs/robustness.md#retries).
-	 */
+	/** Wait before the first retry, in ms; it doubles with each further one. Default 2 000. */
 	readonly baseDelayMs: number;
 	/** Random share of a wait, 0 (the default) to 1, that is added to it, so that many clients do not retry at once. */
 	readonly jitter: number;
@@ -67,9 +64,8 @@ const longestTimer = 2 ** 31 - 1;
 const commonSpeed = 50;
 
 /**
- * Makes a summariser of a model (docs/specs/robustness.md#retries, #cut-answers): it retries failures that may pass,
- * and asks again, more concisely, after an answer that was cut off. Each happens at most `maxRetries` times in one
- * call.
+ * Retries failures that may pass (docs/specs/robustness.md#retries), and asks again, more concisely, after an answer
+ * that was cut off (#cut-answers). Each happens at most `maxRetries` times in one call.
  */
 export function createPatientSummariser(
 	options: Patience & { readonly name: string; readonly model: ChatModel; readonly timeoutMs: number },
@@ -174,10 +170,7 @@ export function createPatientSummariser(
 /** The three date formats of HTTP (RFC 9110, section 5.6.7) begin with a day of the week. */
 const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
 
-/**
- * Reads a `Retry-After` field (RFC 9110, section 10.2.3), seconds or a date, as ms from `now`. `undefined` if it
- * requests no wait or makes no sense: the usual wait applies.
- */
+/** `Retry-After` (RFC 9110, section 10.2.3) as ms from `now`; `undefined` if it requests no wait or makes no sense. */
 function parseRetryAfter(field: string | undefined, now: number): number | undefined {
 	const value = field?.trim() ?? "";
 	const date = httpDate.test(value) ? Date.parse(value) - now : Number.NaN;
@@ -186,8 +179,8 @@ function parseRetryAfter(field: string | undefined, now: number): number | undef
 }
 
 /**
- * Finish reasons that are no summary, without regard to case and `_`: those of OpenAI, OpenRouter, DeepSeek, SGLang,
- * Anthropic's API and MCP sampling.
+ * Finish reasons that are no summary: those of OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic's API and MCP
+ * sampling.
  */
 const unfinished: Readonly<Record<string, string>> = {
 	contentfilter: "a text that its content filter stopped",

@@ -119,9 +119,9 @@ const idleMs = 4_000;
 const largestBody = 4 * 1024 * 1024;
 
 /**
- * Posts to one URL over connections that stay open. Not by `fetch`: Node's gives up after 300 s without headers,
- * which a model on a user's own machine may exceed, and its connections cannot be closed. Redirects are not followed:
- * they would carry the conversation to a host that nobody named.
+ * Not by `fetch`: Node's gives up after 300 s without headers, which a model on a user's own machine may exceed, and
+ * its connections cannot be closed. Redirects are not followed: they would carry the conversation to a host that
+ * nobody named.
  */
 function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;
@@ -168,18 +168,13 @@ function connectionError(location: string, error: unknown): SummariserError {
 /** The fields of an error for programs. Its message is not read: it may quote the prompt or the key. */
 type ErrorFields = Readonly<Record<"code" | "type" | "param", string | undefined>>;
 
-/**
- * Under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (gateways on FastAPI), or bare (Mistral, older vLLM).
- */
+/** Under `error` (OpenAI, llama.cpp, newer vLLM), under `detail` (FastAPI), or bare (Mistral, older vLLM). */
 function errorFieldsOf(value: unknown): ErrorFields {
 	const fields = [at(value, "error"), at(value, "detail"), value].find(isJsonObject);
 	return { code: word(at(fields, "code")), type: word(at(fields, "type")), param: word(at(fields, "param")) };
 }
 
-/**
- * The status of a failure. Gateways that have begun to answer send an error with a good status in place of choices;
- * its status is the one that the error gives itself, or 200.
- */
+/** Gateways that have begun to answer send an error with a good status; its own status is in `code`, or it is 200. */
 function failureStatus(status: number, value: unknown, { code }: ErrorFields): number | undefined {
 	if (status < 200 || status >= 300) return status;
 	if (!isJsonObject(at(value, "error")) || at(value, "choices") !== undefined) return undefined;
@@ -230,10 +225,7 @@ const advice: Readonly<Record<SummariserErrorCode, string>> = {
 	unknown: "The request was refused",
 };
 
-/**
- * The typed error of a failure (docs/specs/robustness.md#typed-errors). Messages are not read: if they alone say that
- * the prompt was too long (older vLLM, DeepSeek), the code is `unknown`.
- */
+/** Messages are not read: if only they say that the prompt was too long (older vLLM), the code is `unknown`. */
 function statusError(location: string, status: number, fields: ErrorFields): SummariserError {
 	const code = classify(status, fields);
 	const isRedirect = status >= 300 && status < 400;

@@ -33,8 +33,7 @@ const deepest = 4;
 /**
  * Summarises in one request if the prompt is short enough. A prompt that is too long for the model is split at a
  * message boundary, and the summaries of its parts are joined; a single message that is too long loses its middle.
- * Returns the number of parts with the summary. Throws as the summariser does; `context_too_long` if a sixteenth is
- * still too long.
+ * Throws as the summariser does; `context_too_long` if a sixteenth is still too long.
  */
 export async function summariseInParts(request: InPartsRequest): Promise<SummaryAnswer & { readonly parts: number }> {
 	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;

@@ -17,10 +17,7 @@ export interface SamplingRequest {
 	includeContext: "none";
 }
 
-/**
- * The signal tells the client that nobody waits any more; the time, in ms, is for transports with a limit of their
- * own.
- */
+/** The signal says that nobody waits any more; the time, in ms, is for transports with a limit of their own. */
 export interface SamplingCall {
 	readonly signal: AbortSignal;
 	readonly timeoutMs: number;
@@ -36,11 +33,7 @@ export interface SamplingOptions extends Patience {
 const defaultTimeoutMs = 300_000;
 const location = "The client's model";
 
-/**
- * Asks the model of the MCP client. A time-out is retried with the same waits as an endpoint's
- * (docs/specs/robustness.md#retries). No other failure is retried: the client may have asked a person, who must not
- * be asked twice.
- */
+/** Only a time-out is retried (docs/specs/robustness.md#retries): the client may have asked a person. */
 export function createSamplingSummariser(options: SamplingOptions): Summariser {
 	const { createMessage, timeoutMs = defaultTimeoutMs } = options;
 	const ask = async ({ messages, maxTokens, signal }: ChatRequest): Promise<ChatOutcome> => {
@@ -98,10 +91,7 @@ function samplingError(error: unknown): SummariserError {
 
 const longest = 4 * 1024 * 1024;
 
-/**
- * One block of content or, since revision 2025-11-25 of the protocol, a list. Throws SummariserError `unknown` for
- * anything but a finished or cut text.
- */
+/** One block of content or, since revision 2025-11-25 of the protocol, a list. Throws SummariserError `unknown`. */
 function readSampled(result: unknown): SummaryAnswer {
 	if (!isJsonObject(result)) throw unusable("something that is no message");
 	const { content, stopReason } = result;

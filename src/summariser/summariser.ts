@@ -24,10 +24,7 @@ export interface SummaryAnswer {
 	readonly usage?: { readonly promptTokens: number; readonly completionTokens: number };
 }
 
-/**
- * A request failed with `code` and is sent again after `delay` seconds (docs/specs/robustness.md#retries); `attempt`
- * counts from 1.
- */
+/** The request is sent again after `delay` seconds (docs/specs/robustness.md#retries); `attempt` counts from 1. */
 export interface RetryProgress {
 	readonly kind: "retry";
 	readonly attempt: number;
@@ -37,10 +34,7 @@ export interface RetryProgress {
 	readonly status_code: number | undefined;
 }
 
-/**
- * `waiting` repeats until the answer comes; `asking_for_less` follows a cut answer, `splitting` a prompt that was too
- * long; `joining` merges the summaries of its parts.
- */
+/** `waiting` repeats until the answer comes; `asking_for_less` follows a cut answer, `splitting` a prompt too long. */
 export type SummaryPhase = "asking" | "waiting" | "asking_for_less" | "splitting" | "joining";
 
 /** Seconds since the call began, and the estimate for the whole call. */
@@ -83,10 +77,7 @@ export const systemClock: Clock = {
 	sleep: (ms, signal) => pause(ms, undefined, { signal }).catch(() => signal.throwIfAborted()),
 };
 
-/**
- * Aborted when one of several signals is, until it is released. `AbortSignal.any` does not serve: on Node 20 and 22
- * each signal that it makes leaves an entry on its sources, and one source is the signal of a server.
- */
+/** `AbortSignal.any` does not serve: on Node 20 and 22 each signal that it makes leaves an entry on its sources. */
 export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
 	readonly signal: AbortSignal;
 	readonly release: () => void;

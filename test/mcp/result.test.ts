@@ -146,14 +146,15 @@ describe("what is written to the client", () => {
 			const result = await resultOf(answer);
 			const stringify = vi.spyOn(JSON, "stringify");
 			const line = messageBytes(envelope(result), "\n").toString();
-			const inputs = stringify.mock.calls.map(([value]) => value);
+			const [first] = stringify.mock.results;
 			stringify.mockRestore();
-			if (!inputs.some((value) => (value as { result?: unknown } | null)?.result !== undefined)) remembered += 1;
+			if (String(first?.value).length < line.length - 1) remembered += 1;
 			expect(JSON.parse(line)).toEqual(JSON.parse(JSON.stringify(envelope(result))));
 			expect(line.endsWith("}\n") && !line.slice(0, -1).includes("\n")).toBe(true);
 			expect(messageBytes(envelope(result), "\n").toString()).toBe(`${JSON.stringify(envelope(result))}\n`);
 		}
-		expect(remembered).toBe(2);
+		// The same report is in two of them.
+		expect(remembered).toBe(3);
 	});
 
 	it("has no part that was turned into JSON twice", async () => {

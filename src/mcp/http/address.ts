@@ -10,10 +10,7 @@ export interface Address {
 
 const defaultAddress: Address = { host: "127.0.0.1", port: 8765 };
 
-/**
- * Reads `HOST:PORT`, `HOST`, `PORT` or `:PORT`. A missing part and `true` mean the default. Throws
- * `invalid_argument`.
- */
+/** `HOST:PORT`, `HOST`, `PORT` or `:PORT`; a missing part and `true` mean the default. Throws `invalid_argument`. */
 export function parseAddress(text: string | true): Address {
 	if (text === true) return defaultAddress;
 	if (isIPv6(text)) return { ...defaultAddress, host: text };
@@ -30,8 +27,8 @@ export function parseAddress(text: string | true): Address {
 }
 
 /**
- * Reads the address under which clients reach a server, such as `https://palimpsest.example.org`. A path is refused,
- * because the older transport gives its clients paths from the root. Throws `invalid_argument`.
+ * Such as `https://palimpsest.example.org`. A path is refused, because the older transport gives its clients paths
+ * from the root. Throws `invalid_argument`.
  */
 export function parsePublicUrl(text: string): URL {
 	const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -23,9 +23,8 @@ export interface UnreadLimits {
 export type UnreadLimit = ReturnType<typeof createUnreadLimit>;
 
 /**
- * Limits the unread bytes of all clients. A client is cut off if its stream is over the limit or if it reads nothing
- * for too long. If all streams together are over the limit, the client that has not read for the longest time is cut
- * off.
+ * Cuts off clients: one whose stream is over the limit, one that reads nothing for too long, and, if all streams
+ * together are over the limit, the one that has not read for the longest time.
  */
 export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }: UnreadLimits) {
 	/** Outlets with unread bytes, in the order in which their clients last read something. */
@@ -77,9 +76,9 @@ export type StreamableTransport = ReturnType<typeof createStreamableTransport>;
 type RawAnswers = Map<string, Uint8Array>;
 
 /**
- * A transport of Streamable HTTP; without an id, for one request only. The SDK decides on the answers. This file
- * writes them: JSON text goes out as it is, and unread bytes are limited. There is no event store: calls change
- * nothing, so a client that lost its stream calls again.
+ * Streamable HTTP; without an id, for one request only. The SDK decides on the answers, this file writes them: JSON
+ * text goes out as it is, and unread bytes are limited. There is no event store: calls change nothing, so a client
+ * that lost its stream calls again.
  */
 export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 	const transport = new WebStandardStreamableHTTPServerTransport(

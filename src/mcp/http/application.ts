@@ -92,8 +92,7 @@ export function refuse(response: ServerResponse, { status, code = -32_000, messa
 
 /**
  * Refuses requests for other hosts. Otherwise a web page could reach the server through a name that points at this
- * machine (DNS rebinding). A server that listens on every address accepts any address, because rebinding needs a
- * name.
+ * machine (DNS rebinding). A server on every address accepts any address, because rebinding needs a name.
  */
 export function checkHost(own: { readonly host: string; readonly publicUrl: URL | undefined }): RequestHandler {
 	const host = hostInUrl(own.host);
@@ -117,10 +116,7 @@ function isAddress(hostHeader: string): boolean {
 	return isIP(address?.six ?? address?.four ?? "") !== 0;
 }
 
-/**
- * Refuses requests that a foreign web page makes a browser send. Pages of this machine and of the server's own
- * address pass, and so do other programs: they send no Origin.
- */
+/** Refuses requests that a foreign web page makes a browser send. Other programs send no Origin, and pass. */
 function checkOrigin(publicUrl: URL | undefined): RequestHandler {
 	return (request, response, next) => {
 		const { origin, "sec-fetch-site": site } = request.headers;
@@ -144,10 +140,7 @@ export const requireJson: RequestHandler = (request, response, next) => {
 	refuse(response, { status: 415, message: "Expected Content-Type: application/json, without Content-Encoding." });
 };
 
-/**
- * Refuses every other method. Put it before a path's routes: Express would send a HEAD to the GET route, which opens
- * a stream.
- */
+/** Put it before a path's routes: Express would send a HEAD to the GET route, which opens a stream. */
 export function onlyMethods(...methods: readonly string[]): RequestHandler {
 	const allow = methods.join(", ");
 	return (request, response, next) => {

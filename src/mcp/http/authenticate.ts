@@ -24,10 +24,7 @@ export interface AuthenticationOptions {
 
 export type Authentication = NonNullable<Awaited<ReturnType<typeof createAuthentication>>>;
 
-/**
- * Returns `undefined` if the options request no authentication. Throws `invalid_argument` or `unreadable_file` for
- * unusable options.
- */
+/** `undefined` if the options request none. Throws `invalid_argument` or `unreadable_file`. */
 export async function createAuthentication(options: AuthenticationOptions) {
 	const { tokensFile: file, tokensVariable: variable, issuer, audiences = [], jwks, scopes = [], log } = options;
 	const refuseOptions = (expected: string): never => {
@@ -62,8 +59,8 @@ export async function createAuthentication(options: AuthenticationOptions) {
 }
 
 /**
- * Lets only known callers through and counts their requests: by principal, refused ones by address, so that guessing
- * tokens uses up nobody's quota. No body is read before. `baseUrl` is called when the server listens already.
+ * Lets only known callers through, before a body is read, and counts their requests: by principal, refused ones by
+ * address, so that guessing tokens uses up nobody's quota. `baseUrl` is called when the server listens already.
  */
 export function authenticate(options: {
 	readonly authentication: Authentication;
@@ -127,10 +124,7 @@ const endStreamsInTime: RequestHandler = (request, response, next) => {
 
 const wellKnown = "/.well-known/oauth-protected-resource";
 
-/**
- * The public routes under `/.well-known`: for each transport the protected-resource metadata (RFC 9728) with which
- * MCP clients find the issuer.
- */
+/** The protected-resource metadata (RFC 9728) of each transport, with which MCP clients find the issuer. */
 export function metadataRoutes(authentication: Authentication | undefined, baseUrl: () => string): Router {
 	const router = Router();
 	const { issuer, scopes = [] } = authentication ?? {};

@@ -59,9 +59,8 @@ export function createBodyReader(limits: {
 
 	return {
 		/**
-		 * Reads a body as JSON. Stops at once if Content-Length is over the limit, else when the limit is passed.
-		 * Throws as `readBody`, `payload_too_large`, `rate_limit` if all bodies together are too large, and an error
-		 * if the client left.
+		 * Stops at once if Content-Length is over the limit, else when the limit is passed. Throws as `readBody`,
+		 * `payload_too_large`, `rate_limit` if all bodies together are too large, and an error if the client left.
 		 */
 		read: async (request: IncomingMessage): Promise<unknown> => readBody(await readBytes(request), holdsArguments),
 	};

@@ -12,11 +12,9 @@ const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 const clockTolerance = 5;
 
 /**
- * Checks JSON Web Tokens: signature, `iss`, one of the audiences in `aud`, `exp` and `nbf`; the principal is the
- * subject. The keys come from `jwks`, else from the address in the issuer's metadata, with the first token, and again
- * for an unknown key, at most every 30 s. The check throws InvalidTokenError for a bad token, and `auth_error` if the
- * keys are not available. Throws `invalid_argument` for an issuer without usable metadata, and for addresses without
- * https.
+ * Checks JSON Web Tokens; the principal is the subject. The keys are fetched with the first token, and again for an
+ * unknown key, at most every 30 s. The check throws InvalidTokenError for a bad token, and `auth_error` without keys.
+ * Throws `invalid_argument` for an issuer without usable metadata, and for addresses without https.
  */
 export async function createJwtVerifier(given: {
 	readonly issuer: string;

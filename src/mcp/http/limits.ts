@@ -70,10 +70,7 @@ const calls: ReadonlySet<string> = new Set(["tools/call", "resources/read"]);
 
 export type WatchedCalls = ReturnType<ReturnType<typeof createCallLimits>["watch"]>;
 
-/**
- * Limits the calls of one HTTP server: a number at the same time for each principal, over all of its sessions, and a
- * time for each. A call that takes longer is cancelled, which aborts its signal, and is answered with an error.
- */
+/** Limits the calls of each principal, over all of its sessions, and the time of each call. */
 export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, onCallEnd?: OnCallEnd) {
 	const callsOf = new Map<string, number>();
 	let waitingInAll = 0;
@@ -118,9 +115,8 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			receive({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } }, extra);
 		};
 		/**
-		 * The stream of a request ends only with its answer, so without one it would stay open as long as the
-		 * session. Clients ignore the answer to a request that they cancelled. The older transport has one stream for
-		 * all.
+		 * A stream ends only with its answer, so without one it would stay open as long as the session. Clients
+		 * ignore the answer to a cancelled request. The older transport has one stream for all.
 		 */
 		const endStream = (id: RequestId): void => {
 			if (!("closeSSEStream" in transport)) return;

@@ -7,10 +7,7 @@ import type { BeforeAndAfter, CallEnd, OnCallEnd } from "../run-tool.ts";
 
 export const logKinds = ["text", "json", "off"] as const;
 
-/**
- * `text`: events from the policy's `log_level` on, in words, with calls as `info`. `json`: those events and every
- * call, each as a line of JSON. `off`: nothing.
- */
+/** `text`: events from the policy's `log_level` on; calls are `info`. `json`: those and every call, one a line. */
 export type LogKind = (typeof logKinds)[number];
 
 /** `announce` writes at any level. */
@@ -65,9 +62,7 @@ function levelOf({ outcome, code }: CallEnd): LogLevel {
 /** A client chooses the id of its request. */
 const longestId = 64;
 
-/**
- * The session is shown as 12 digits of its hash, so that readers of the log cannot use it. JSON omits unknown values.
- */
+/** The session is hashed, so that readers of the log cannot use it. JSON omits unknown values. */
 function factsOf(end: CallEnd) {
 	const { request, session } = end;
 	const tokens = tokensOf(end);
@@ -147,10 +142,7 @@ export function captureStandardError(log: Log): (line: string) => void {
 	return (line) => void write(`${line}\n`);
 }
 
-/**
- * Passes warnings of Node to a listener instead of writing them: Node does not write them through `process.stderr`.
- * Warnings that the operator turned off stay off.
- */
+/** Node does not write warnings through `process.stderr`. Warnings that the operator turned off stay off. */
 export function captureWarnings(listener: (warning: Error) => void): void {
 	if (process.listenerCount("warning") === 0) return;
 	process.removeAllListeners("warning");

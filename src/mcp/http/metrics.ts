@@ -23,9 +23,8 @@ interface MetricsSources {
 }
 
 /**
- * The metrics of one server: calls, their savings, the load, and the process (memory, handles, event-loop lag,
- * garbage collection). Labels are names of tools and outcomes: no principal, no text, no id. Throws
- * `invalid_argument` if prom-client is not installed.
+ * Labels are names of tools and outcomes: no principal, no text, no id. Throws `invalid_argument` without
+ * prom-client.
  */
 export async function createMetrics(
 	{ pool, running, archive }: MetricsSources,
@@ -124,10 +123,7 @@ const shortestPause = 10_000;
 /** As a multiple of the time of a measurement, so that measuring takes at most 1 % of a connection or disk. */
 const pausePerWork = 100;
 
-/**
- * Returns a function that gives the size of all archives as last measured, `undefined` before the first time. It
- * starts the next measurement in the background, because an archive has to look at each of its texts.
- */
+/** Gives the last measurement and starts the next in the background, because an archive has to look at each text. */
 export function measureArchives(sources: () => Iterable<ArchiveSource>): () => ArchiveSize | undefined {
 	let last: ArchiveSize | undefined;
 	let dueAt = 0;
@@ -167,9 +163,8 @@ export function metricsRoute(metrics: Metrics): Router {
 export type MetricsService = Awaited<ReturnType<typeof serveMetrics>>;
 
 /**
- * Serves `/metrics`, `/healthz` and `/readyz` at an address of their own, without a token. On loopback it refuses
- * requests of web pages. Beyond loopback, everybody who reaches the address may read it, by any name. Throws
- * `invalid_argument` if the address is not available.
+ * An address for operators, without a token. On loopback it refuses requests of web pages. Beyond loopback, everybody
+ * who reaches the address may read it, by any name. Throws `invalid_argument` if it is not available.
  */
 export async function serveMetrics(options: {
 	readonly address: Address;

@@ -13,10 +13,7 @@ type Readiness =
 
 export type ReadinessCheck = ReturnType<typeof createReadiness>;
 
-/**
- * However often it is called, the archive gets little work: checks at the same time share one probe, and no other
- * probe starts while one hangs.
- */
+/** Checks at the same time share one probe of the archive, and no other probe starts while one hangs. */
 export function createReadiness(options: {
 	/** Fails if the archive cannot be used; absent if nothing is archived. */
 	readonly probe?: (() => Promise<unknown>) | undefined;
@@ -64,9 +61,7 @@ export function createReadiness(options: {
 /** No call has this id: every archive searches for it and finds nothing. */
 const noCall = "palimpsest:readiness";
 
-/**
- * Makes the probe of an archive: one look-up, and for a folder whether it can be written or made. It stores nothing.
- */
+/** One look-up, and for a folder whether it can be written or made. It stores nothing. */
 export function probeArchive({ source, location }: { source: ArchiveSource; location: ArchiveLocation }) {
 	return async (): Promise<void> => {
 		const place = await source.use(async (archive) => {

@@ -38,14 +38,14 @@ export type HttpService = Awaited<ReturnType<typeof serveHttp>>;
 
 /**
  * In ms. Longer than that of proxies (nginx 60 s, Caddy 120 s): a server that closes first breaks a request that is
- * on its way. Node's default is 5 s.
+ * on its way.
  */
 const keepAliveTimeout = 125_000;
 
 /**
- * Serves many clients over HTTP: Streamable HTTP at `/mcp`, the older HTTP+SSE at `/sse` and `/messages`, and
- * `/healthz`. Each session has its own server. Throws `invalid_argument` for an address beyond loopback without
- * authentication, and for one that is not available.
+ * Serves many clients over HTTP, each session with its own server: Streamable HTTP at `/mcp`, the older HTTP+SSE at
+ * `/sse` and `/messages`. Throws `invalid_argument` for an address beyond loopback without authentication, and for
+ * one that is not available.
  */
 export async function serveHttp(options: HttpOptions) {
 	const { address, publicUrl, authentication, metrics, isStateless = false, log } = options;
@@ -130,10 +130,9 @@ function refuseStrangers({ address, publicUrl, authentication }: HttpOptions): v
 const longestFlush = 3_000;
 
 /**
- * Makes the function that closes a server: it stops accepting, lets calls under way finish, ends every session, waits
- * until the last answer is out, and cuts off clients that do not read their answer or do not end their request. The
- * last two steps get 3 s of `shutdownMilliseconds`, or 3 tenths of it if that is less. Make it before the server
- * listens, so that it sees every answer.
+ * Stops accepting, lets calls under way finish, ends every session, waits until the last answer is out, and cuts off
+ * clients that do not read it. The last two steps get 3 s of `shutdownMilliseconds`, or 3 tenths of it if that is
+ * less. Make it before the server listens, so that it sees every answer.
  */
 function createCloser(options: {
 	readonly server: Server;

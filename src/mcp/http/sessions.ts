@@ -175,10 +175,7 @@ const unknownSession: Refusal = {
 	message: "Session not found. It was closed, was idle for too long, or never was: initialize a new one.",
 };
 
-/**
- * Streamable HTTP at `/mcp`: POST for messages, GET for the server's stream, DELETE to end a session. Without
- * sessions there is only POST, and each request has its own server, so that any of several processes can take it.
- */
+/** Streamable HTTP. Without sessions there is only POST, and each request has its own server. */
 export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readonly isStateless: boolean }): Router {
 	const { sessions, bodies, unread } = parts;
 	const findSession = (request: Request, response: Response) => {

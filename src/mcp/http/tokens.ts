@@ -39,9 +39,9 @@ export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }
 }
 
 /**
- * Reads the tokens from a file, from the value of `PALIMPSEST_AUTH_TOKENS`, or both, and follows the file. If the
- * file disappears or becomes unusable later, the tokens in force stay and the log gets an error. An empty file lets
- * nobody in. At the start it throws `unreadable_file`, or `invalid_argument` also if there is no token at all.
+ * Reads the tokens of a file, of `PALIMPSEST_AUTH_TOKENS`, or both, and follows the file. If the file becomes
+ * unusable later, the tokens in force stay and the log gets an error. An empty file lets nobody in. At the start it
+ * throws `unreadable_file`, or `invalid_argument` also if there is no token at all.
  */
 export function createTokenList(options: {
 	readonly file?: string | undefined;
@@ -92,9 +92,8 @@ const entryPattern = /^(?<name>[A-Za-z0-9][A-Za-z0-9._@-]{0,63}):(?:sha256:(?<ha
 const tokenPattern = /^[A-Za-z0-9._~+/-]{32,512}=*$/;
 
 /**
- * Reads `NAME:TOKEN` or `NAME:sha256:HEX`, one a line. Empty lines and lines that begin with # are ignored. Blanks
- * and commas separate entries too, because an environment variable often cannot hold lines. Throws
- * `invalid_argument`, which names the entry by its number and never quotes it.
+ * Reads `NAME:TOKEN` or `NAME:sha256:HEX`. Blanks and commas separate entries too, because an environment variable
+ * often cannot hold lines. Throws `invalid_argument`, which never quotes an entry.
  */
 export function parseAuthTokens(text: string, source: string): AuthToken[] {
 	const entries = text

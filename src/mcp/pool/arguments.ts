@@ -26,8 +26,7 @@ interface ByteRange {
 
 /**
  * Parses a body of JSON. With `holds`, large arguments of tool calls stay bytes, for another thread. A body that is
- * large elsewhere is refused before it is parsed. Throws `invalid_json`, `payload_too_large`, or `invalid_argument`
- * for too many messages in a batch. Held arguments are checked when they are parsed.
+ * large elsewhere is refused before it is parsed. Throws `invalid_json`, `payload_too_large` or `invalid_argument`.
  */
 export function readBody(given: Uint8Array, holds: boolean, smallest = smallestHeld): unknown {
 	// Replacing a byte by U+FFFD would silently change the conversation.
@@ -80,10 +79,7 @@ export function readArguments(bytes: Uint8Array): unknown {
 	return parse(bytes, "the arguments to be");
 }
 
-/**
- * Whether a call may hold up other clients: it has large arguments, or reads a file or searches an original of any
- * size. An original in the memory of this thread can only be searched here.
- */
+/** Whether a call may hold up other clients. An original in the memory of this thread can only be searched here. */
 export function belongsInPool(
 	{ name, arguments: given }: { readonly name: string; readonly arguments?: JsonObject | undefined },
 	location: ArchiveLocation | undefined,
@@ -126,9 +122,8 @@ const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
- * Finds each `params.arguments` of at least `smallest` bytes in a JSON-RPC message or a batch, without parsing, in
- * less time than `JSON.parse`. It stops as soon as there is too much outside the arguments. For a text that is not
- * JSON the result means nothing. Throws `payload_too_large`, or `invalid_argument` for too many messages in a batch.
+ * Finds each `params.arguments` of at least `smallest` bytes in a message or a batch, without parsing, in less time
+ * than `JSON.parse`. It stops as soon as there is too much outside them. For other text the result means nothing.
  */
 function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange[] {
 	const found: ByteRange[] = [];
@@ -192,10 +187,7 @@ function tooMuchOutside(limit: string, advice: string): PalimpsestError {
 
 const nearBytes = 32;
 
-/**
- * Functions that pass over parts of JSON in UTF-8 without parsing it. Each takes a position and returns the position
- * behind the part. In a text that is not JSON that means nothing.
- */
+/** Each function takes a position in JSON and returns the position behind the part that it passes over. */
 function scanJson(bytes: Uint8Array) {
 	const buffer = bufferOf(bytes);
 	const skipBlanks = (from: number): number => {

@@ -67,10 +67,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	return moved({ kind: "answer", message, code, report, originals, log }, message);
 }
 
-/**
- * No thread can reach an archive in the server's memory: originals for it are also collected, and the server archives
- * them before it answers.
- */
+/** No thread can reach an archive in the server's memory: the server archives these originals before it answers. */
 function archiveOfJob(location: ArchiveLocation, originals: Original[]): Pick<ArchiveSource, "use"> | undefined {
 	if (location.where !== "memory") return archives.of(location);
 	return {
@@ -91,10 +88,7 @@ function moved(outcome: ThreadOutcome, bytes: Uint8Array): ThreadOutcome {
 	return move(movable as unknown as Parameters<typeof move>[0]) as unknown as ThreadOutcome;
 }
 
-/**
- * Makes the models of a job from the answers that it brings. A question without an answer ends the work: a thread is
- * not held while a model thinks, and the job comes again with the answer.
- */
+/** Makes the models of a job from the answers that it brings. A question without an answer ends the work. */
 function createAskedModels({ models, answers }: Pick<ThreadJob, "models" | "answers">) {
 	const controller = new AbortController();
 	const left = [...answers];

@@ -29,10 +29,7 @@ const threadModule = fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, 
 /** Bounds in ms of the wait that a busy pool reports. */
 const [shortestWait, longestWait] = [1_000, 60_000];
 
-/**
- * Runs the calls that would hold up other clients in worker threads. Jobs wait here and not in Piscina, so that
- * callers take turns and the queue has a limit in bytes too.
- */
+/** Jobs wait here and not in Piscina, so that callers take turns and the queue has a limit in bytes too. */
 export function createPool(options: PoolOptions = {}) {
 	const {
 		threads = Math.max(1, availableParallelism() - 1),
@@ -164,10 +161,7 @@ export type ModelAnswer = { readonly question: ModelQuestion } & (
 	| { readonly code: SummariserErrorCode; readonly message: string; readonly statusCode: number | undefined }
 );
 
-/**
- * The result of a thread: the answer to the call, or a question to a model, since no thread waits for one. The same
- * job with the model's answer added continues from that question.
- */
+/** No thread waits for a model: the job ends with a question, and the same job continues from there with the answer. */
 export type ThreadOutcome =
 	| {
 			readonly kind: "answer";
