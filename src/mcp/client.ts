@@ -56,8 +56,6 @@ function describeRetry({ attempt, max_retries, delay, code, status_code }: Retry
 	};
 }
 
-const patience = 10_000;
-
 /** Roots of any scheme: the SDK's own schema would refuse the whole list for one that is not a file. */
 const rootsListed = z.object({ roots: z.array(z.object({ uri: z.string() })) });
 
@@ -70,7 +68,7 @@ export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promis
 	const ask = async (): Promise<readonly string[]> => {
 		if (!server.server.getClientCapabilities()?.roots) return [];
 		try {
-			const options = { timeout: patience, ...(gone ? { signal: gone } : {}) };
+			const options = { timeout: 10_000, ...(gone ? { signal: gone } : {}) };
 			const { roots } = await server.server.request({ method: "roots/list" }, rootsListed, options);
 			return roots.flatMap(({ uri }) => folderOf(uri) ?? []);
 		} catch {
@@ -94,8 +92,6 @@ function folderOf(uri: string): string | undefined {
 	}
 }
 
-const anyResult = z.looseObject({});
-
 /** Makes a summariser of the client's own model, if it has one. `gone` ends the wait for an answer. */
 export function clientModel(
 	server: McpServer,
@@ -107,13 +103,10 @@ export function clientModel(
 		const joined = joinSignals(signal, gone);
 		const options = { signal: joined.signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
 		try {
-			return await extra.sendRequest({ method: "sampling/createMessage", params }, anyResult, options);
+			return await extra.sendRequest({ method: "sampling/createMessage", params }, z.looseObject({}), options);
 		} finally {
 			joined.release();
 		}
 	};
-	return async () => {
-		const { createSamplingSummariser } = await import("../summariser/sampling.ts");
-		return createSamplingSummariser({ createMessage });
-	};
+	return async () => (await import("../summariser/sampling.ts")).createSamplingSummariser({ createMessage });
 }

@@ -43,11 +43,15 @@ export const conversationOutput = z.looseObject({
 	report: z.looseObject({}),
 });
 
-export type EditConversation = (given: {
-	readonly conversation: unknown;
-	/** How a file spells its values; absent for an inline conversation. */
-	readonly spellingsOf?: SpellingsOf;
-}) => Promise<EditedConversation>;
+export type EditConversation = (
+	given: Pick<ToolContext, "archive" | "log" | "signal" | "onProgress"> & {
+		readonly conversation: unknown;
+		/** How a file spells its values; absent for an inline conversation. */
+		readonly spellingsOf?: SpellingsOf;
+		readonly policy: Policy;
+		readonly recall: "offered";
+	},
+) => Promise<EditedConversation>;
 
 interface EditedConversation extends Outcome<object> {
 	/** An answer without the conversation: a question to the caller. */
@@ -69,46 +73,43 @@ interface ConversationCall {
  * `output_path` differs only inside the edits. Throws `invalid_argument` for arguments that do not go together.
  */
 export async function answerConversation(call: ConversationCall): Promise<Answer> {
-	const { input, edit } = call;
-	requireFittingArguments(input);
-	if (input.path !== undefined) return answerPath(call, input.path);
-	const outcome = await edit({ conversation: input.messages });
-	return outcome.instead ?? answerWith(input, withUnsafeIntegers(input.messages, outcome));
-}
-
-function requireFittingArguments({ messages, path, respond_with, output_path, overwrite }: ConversationArguments) {
-	const writes = output_path !== undefined;
-	const rules: readonly (readonly [isBroken: boolean, expected: string])[] = [
-		[(messages === undefined) === (path === undefined), "either `messages` or `path`, and not both."],
-		[!writes && overwrite !== undefined, "`overwrite` only with `output_path`."],
-		[writes && path === undefined, "`output_path` only with `path`: what was passed inline is answered inline."],
-		[
-			writes && respond_with !== undefined && respond_with !== "messages",
-			'`output_path` without `respond_with`, or with respond_with "messages".',
-		],
-	];
-	const broken = rules.find(([isBroken]) => isBroken);
-	if (broken) throw new PalimpsestError("invalid_argument", `Expected ${broken[1]}`);
-}
-
-/** By default the result goes into a new file: a session is larger than hosts show of an answer. */
-async function answerPath(call: ConversationCall, path: string): Promise<Answer> {
 	const { input, context, policy, edit } = call;
-	const { respond_with, output_path } = input;
-	const bytes = await context.files.read(path, policy.limits.max_file_bytes);
+	const { messages, path, respond_with, output_path } = input;
+	const { archive, log, signal, onProgress, files } = context;
+	requireFittingArguments(input);
+	const shell = { policy, archive, recall: "offered", log, signal, onProgress } as const;
+	if (path === undefined) {
+		const outcome = await edit({ ...shell, conversation: messages });
+		return outcome.instead ?? answerWith(input, withUnsafeIntegers(messages, outcome));
+	}
+	const bytes = await files.read(path, policy.limits.max_file_bytes);
 	const document = readTextDocument(decodeText(bytes, "the file at `path`"), "the file at `path`");
-	const outcome = await edit({ conversation: document.value, spellingsOf: (paths) => spellingsOf(document, paths) });
+	const { value: conversation } = document;
+	const outcome = await edit({ ...shell, conversation, spellingsOf: (paths) => spellingsOf(document, paths) });
 	if (outcome.instead) return outcome.instead;
 	if (output_path === undefined && respond_with !== undefined) {
-		return answerWith(input, respond_with === "messages" ? withUnsafeIntegers(document.value, outcome) : outcome);
+		return answerWith(input, respond_with === "messages" ? withUnsafeIntegers(conversation, outcome) : outcome);
 	}
 	if (outcome.error) throw outcome.error;
 	const { text } = writeEdits(document, outcome.edits);
+	// By default beside the file: a session is larger than hosts show of an answer.
 	const written =
 		output_path === undefined
 			? await writeBeside(call, path, text)
-			: await context.files.write(output_path, text, input.overwrite ?? false);
+			: await files.write(output_path, text, input.overwrite ?? false);
 	return { output_path: written, report: outcome.report, [beside]: { blocks: originalLinks(outcome.edits) } };
+}
+
+function requireFittingArguments({ messages, path, respond_with, output_path, overwrite }: ConversationArguments) {
+	const refuseIf = (isBroken: boolean, expected: string): void => {
+		if (isBroken) throw new PalimpsestError("invalid_argument", `Expected ${expected}`);
+	};
+	const writes = output_path !== undefined;
+	const isElsewhere = respond_with !== undefined && respond_with !== "messages";
+	refuseIf((messages === undefined) === (path === undefined), "either `messages` or `path`, and not both.");
+	refuseIf(!writes && overwrite !== undefined, "`overwrite` only with `output_path`.");
+	refuseIf(writes && path === undefined, "`output_path` only with `path`: what was passed inline is answered inline.");
+	refuseIf(writes && isElsewhere, '`output_path` without `respond_with`, or with respond_with "messages".');
 }
 
 /** The error names other ways, since the folder of `path` may not be writable. */
@@ -144,16 +145,12 @@ function answerWith({ respond_with = "messages" }: ConversationArguments, outcom
 /** The strategy of a call, and who writes a summary; `summary` is the caller's own. Throws `invalid_policy`. */
 export async function callCompaction(
 	context: ToolContext,
-	given: {
-		readonly policy: Policy;
-		readonly named?: BuiltInStrategy | undefined;
-		readonly summary?: Extract<SummarySource, { kind: "given" }> | undefined;
-	},
+	call: { readonly policy: Policy; readonly named?: BuiltInStrategy | undefined; readonly summary?: SummarySource },
 ): Promise<Pick<CompactRequest, "strategy" | "answer">> {
-	const { policy, named } = given;
+	const { policy, named, summary } = call;
 	const { loadStrategy: load, log, signal } = context;
 	const { strategyOfCall } = await import("../operations/compact-by-strategy.ts");
-	const answer = given.summary ?? (await summarySource(context, policy));
+	const answer = summary ?? (await summarySource(context, policy));
 	return { answer, strategy: await strategyOfCall({ named, policy, load, answer, log, signal }) };
 }
 

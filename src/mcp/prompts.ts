@@ -63,6 +63,8 @@ const compact: Prompt = {
 		const conversation = path
 			? `\`path\` = ${JSON.stringify(path)} and \`output_path\` = a new file beside it`
 			: "`messages` = this conversation";
+		const advice =
+			"If you cannot pass the messages, answer with the hand-over alone: a new conversation can begin with it.";
 		return [
 			"Write a hand-over of this conversation, in your own words, for whoever goes on with it knowing nothing else:",
 			"1. the task and its limits, as the user put them;",
@@ -74,9 +76,7 @@ const compact: Prompt = {
 			"",
 			`Then call compact_conversation with \`summary\` = the hand-over, ${conversation}, \`strategy\` = "llm-summary".`,
 			"The report lists identifiers that the hand-over lost: put in those that are needed and call again.",
-			...(path
-				? []
-				: ["If you cannot pass the messages, answer with the hand-over alone: a new conversation can begin with it."]),
+			...(path ? [] : [advice]),
 		].join("\n");
 	},
 };

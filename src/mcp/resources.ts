@@ -10,7 +10,6 @@ import {
 import type { ArchiveSource } from "../config/archive.ts";
 import type { PolicySource } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
-import type { EditRecord } from "../operations/edit-record.ts";
 import { policyJsonSchema } from "../policy/check.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
@@ -22,29 +21,25 @@ const originalUri = "original://";
 /** Each link costs a model some fifty tokens, and placeholders name their originals anyway. */
 const mostLinks = 10;
 
-export function originalLink({
-	ref,
-	toolCallId,
-	chars,
-}: {
-	readonly ref: string;
-	readonly toolCallId?: string | undefined;
-	readonly chars: number;
-}): ResourceLink {
-	const call = toolCallId === undefined ? "" : `tool_call_id ${toolCallId}, `;
-	return { type: "resource_link", uri: `${originalUri}${ref}`, name: ref, description: `${call}${chars} characters` };
-}
-
 /** Links to the last originals, which are requested first. */
-export function originalLinks(edits: readonly EditRecord[]): ResourceLink[] {
+export function originalLinks(
+	edits: readonly {
+		readonly ref?: string | undefined;
+		readonly tool_call_id?: string;
+		readonly before: { readonly chars: number };
+	}[],
+): ResourceLink[] {
 	const byRef = new Map<string, ResourceLink>();
-	for (const { ref, tool_call_id: toolCallId, before } of edits) {
-		if (ref !== undefined) byRef.set(ref, originalLink({ ref, toolCallId, chars: before.chars }));
+	for (const { ref, tool_call_id, before } of edits) {
+		if (ref === undefined) continue;
+		const call = tool_call_id === undefined ? "" : `tool_call_id ${tool_call_id}, `;
+		const description = `${call}${before.chars} characters`;
+		byRef.set(ref, { type: "resource_link", uri: `${originalUri}${ref}`, name: ref, description });
 	}
 	return [...byRef.values()].slice(-mostLinks);
 }
 
-/** https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling */
+// https://modelcontextprotocol.io/specification/2025-11-25/server/resources#error-handling
 const resourceNotFound = -32_002;
 
 /** Offers each archived original. They are not listed, since there may be a hundred thousand: answers link to them. */
@@ -131,8 +126,7 @@ export function bindPolicy(
 		(uri, variables) => {
 			const name = presetNames.find((known) => known === variables.name);
 			if (!name) throw new McpError(ErrorCode.InvalidParams, `No such preset. Known: ${presetNames.join(", ")}.`);
-			const { description, source } = presets[name];
-			return json(uri, { name, description, source, policy: resolvePolicy([{ preset: name }]) });
+			return json(uri, { name, ...presets[name], policy: resolvePolicy([{ preset: name }]) });
 		},
 	);
 	// The list never changes, but the SDK would declare `listChanged: true`.
@@ -141,14 +135,12 @@ export function bindPolicy(
 
 	// Only this resource changes, so only it is remembered: a client may subscribe to any number of names.
 	let isSubscribed = false;
-	server.server.setRequestHandler(SubscribeRequestSchema, ({ params }) => {
-		if (params.uri === currentPolicyUri) isSubscribed = true;
-		return {};
-	});
-	server.server.setRequestHandler(UnsubscribeRequestSchema, ({ params }) => {
-		if (params.uri === currentPolicyUri) isSubscribed = false;
-		return {};
-	});
+	for (const schema of [SubscribeRequestSchema, UnsubscribeRequestSchema]) {
+		server.server.setRequestHandler(schema, ({ params }) => {
+			if (params.uri === currentPolicyUri) isSubscribed = schema === SubscribeRequestSchema;
+			return {};
+		});
+	}
 	return policySource.onChange(() => {
 		if (!isSubscribed || !server.isConnected()) return;
 		// A client that is gone needs no notice.

@@ -136,10 +136,11 @@ export function callRecorder(
 	const { arguments: given = {}, signal, ...names } = call;
 	const began = performance.now();
 	// Before another thread takes the bytes.
-	const held = heldArguments(given)?.byteLength;
+	let bytesIn = heldArguments(given)?.byteLength;
 	return ({ code, report, result, bytes, isBusy }) => {
 		const answered = isBusy ? "busy" : code === undefined ? "ok" : "error";
 		const end = signal.aborted ? ({ outcome: "cancelled" } as const) : ({ outcome: answered, code } as const);
+		let bytesOut = signal.aborted ? 0 : bytes;
 		try {
 			onCallEnd({
 				...names,
@@ -147,10 +148,12 @@ export function callRecorder(
 				principal,
 				milliseconds: performance.now() - began,
 				get bytesIn() {
-					return held ?? jsonBytes(given);
+					bytesIn ??= jsonBytes(given);
+					return bytesIn;
 				},
 				get bytesOut() {
-					return end.outcome === "cancelled" ? 0 : (bytes ?? jsonBytes(result));
+					bytesOut ??= jsonBytes(result);
+					return bytesOut;
 				},
 				report,
 			});

@@ -12,7 +12,6 @@ import {
 	type Tool as ToolDefinition,
 } from "@modelcontextprotocol/sdk/types.js";
 import { AjvJsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/ajv-provider.js";
-import type { jsonSchemaValidator } from "@modelcontextprotocol/sdk/validation/types.js";
 import { z } from "zod";
 import type { ArchiveLocation } from "../archive/open.ts";
 import type { ArchiveSource } from "../config/archive.ts";
@@ -64,7 +63,11 @@ export function createServer(options: ServerOptions): McpServer {
 	const { policySource, log, archive, compaction, allowedPaths = [], sharesFiles, onlyAnswers, clientGone } = options;
 	const server = new McpServer(
 		{ name: "palimpsest", title: "Palimpsest", version },
-		{ instructions: instructions(policySource.current(), archive !== undefined), jsonSchemaValidator: lazyValidator },
+		{
+			instructions: instructions(policySource.current(), archive !== undefined),
+			// Made at its first use: it compiles Ajv's schemas, and our servers never ask clients for elicitation.
+			jsonSchemaValidator: { getValidator: (schema) => new AjvJsonSchemaValidator().getValidator(schema) },
+		},
 	);
 	const logToClient = onlyAnswers ? undefined : bindLogging(server, () => policySource.current().log_level);
 	const logToBoth: Log = (event) => {
@@ -100,14 +103,12 @@ export function createServer(options: ServerOptions): McpServer {
 }
 
 function instructions(policy: Policy, isArchived: boolean): string {
-	const recall = isArchived
-		? ["What a placeholder names by ref= or réf= is intact: read it with recall_original, whole or in part."]
-		: [];
+	const recall = "What a placeholder names by ref= or réf= is intact: read it with recall_original, whole or in part.";
 	return [
 		"Palimpsest keeps an agent's context small without breaking it.",
 		"Between turns, mask_conversation replaces old tool results by placeholders; guard_context makes a conversation fit the model's window; truncate_output cuts one large text; compact_conversation hides or summarises what is old.",
 		'A placeholder says that an old tool result was left out on purpose: no error. Ask for respond_with "edits" to pay for changes only.',
-		...recall,
+		...(isArchived ? [recall] : []),
 		describePolicy(policy),
 	].join("\n");
 }
@@ -151,24 +152,14 @@ export function bindTools(
 		const context = { ...callContext(extra), signal };
 		const call = { tool: tool.name, arguments: params.arguments };
 		const note = callRecorder(options, { ...call, signal, request: id, session });
-		if (pool && belongsInPool(params, location)) {
+		const run = async () => {
+			if (!pool || !belongsInPool(params, location)) return runTool({ ...call, tool, context, archive, spill });
 			// Loaded on demand, since a server on standard input and output has no pool.
 			const { callInPool } = await import("./pool/call.ts");
 			const policyFile = policySource?.file() ?? null;
-			const outcome = await callInPool(pool, {
-				...call,
-				id,
-				context,
-				archive,
-				location,
-				allowedPaths,
-				policyFile,
-				principal,
-			});
-			note(outcome);
-			return outcome.result;
-		}
-		const outcome = await runTool({ ...call, tool, context, archive, spill });
+			return callInPool(pool, { ...call, id, context, archive, location, allowedPaths, policyFile, principal });
+		};
+		const outcome = await run();
 		note(outcome);
 		return outcome.result;
 	});
@@ -196,9 +187,8 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 	const { $schema: _, ...rest } = z.toJSONSchema(schema, {
 		io,
 		override({ jsonSchema: made }) {
+			// Empty, both allow everything, as their absence does, and some providers refuse them.
 			if (isEmptyObject(made.additionalProperties)) delete made.additionalProperties;
-			// An empty `additionalProperties` or `properties` allows everything, as its absence does, and some
-			// providers refuse it.
 			if (isEmptyObject(made.properties)) delete made.properties;
 			// These bounds are implied by JSON, and each costs ten tokens.
 			if (made.maximum === Number.MAX_SAFE_INTEGER) delete made.maximum;
@@ -211,11 +201,6 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 function isEmptyObject(value: unknown): boolean {
 	return isJsonObject(value) && Object.keys(value).length === 0;
 }
-
-/** Made at its first use: it compiles Ajv's schemas, and our servers never ask clients for elicitation. */
-const lazyValidator: jsonSchemaValidator = {
-	getValidator: (schema) => new AjvJsonSchemaValidator().getValidator(schema),
-};
 
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 
@@ -232,7 +217,7 @@ function describeRequestErrors(server: McpServer): void {
 			try {
 				return await handle(request, extra);
 			} catch (error) {
-				const issues = issuesOf(error) ?? issuesInToolCall(error, request);
+				const issues = issuesOf(error, request);
 				if (!issues) throw error;
 				throw new McpError(ErrorCode.InvalidParams, describeIssues(issues, { root: request }).join("; "));
 			}
@@ -240,13 +225,9 @@ function describeRequestErrors(server: McpServer): void {
 	}
 }
 
-function issuesOf(error: unknown): readonly z.core.$ZodIssue[] | undefined {
-	if (!(error instanceof Error) || !("issues" in error) || !Array.isArray(error.issues)) return undefined;
-	return error.issues;
-}
-
-/** The SDK turns the issues of a tool call into a text before anybody else can see them. */
-function issuesInToolCall(error: unknown, request: unknown): readonly z.core.$ZodIssue[] | undefined {
+function issuesOf(error: unknown, request: unknown): readonly z.core.$ZodIssue[] | undefined {
+	if (error instanceof Error && "issues" in error && Array.isArray(error.issues)) return error.issues;
+	// The SDK turns the issues of a tool call into a text before anybody else can see them.
 	if (!(error instanceof McpError) || !error.message.includes("Invalid tools/call request")) return undefined;
 	return CallToolRequestSchema.safeParse(request).error?.issues;
 }

@@ -15,17 +15,8 @@ import {
 	conversationOutput,
 	type EditConversation,
 } from "./conversation-tool.ts";
-import { contextReportUri, originalLink } from "./resources.ts";
-import {
-	type Answer,
-	beside,
-	callPolicy,
-	defineTool,
-	fileWritingTool,
-	policyInput,
-	pureTool,
-	type Tool,
-} from "./tool.ts";
+import { contextReportUri, originalLinks } from "./resources.ts";
+import { type Answer, beside, callPolicy, defineTool, fileWritingTool, policyInput, pureTool } from "./tool.ts";
 
 const maskConversation = defineTool({
 	name: "mask_conversation",
@@ -36,10 +27,8 @@ const maskConversation = defineTool({
 	inputSchema: z.object({ ...conversationInput, policy: policyInput(["media", "thinking", "mask"]) }),
 	outputSchema: conversationOutput,
 	async handle(input, context) {
-		const { maskConversation: mask } = await import("../operations/mask.ts");
+		const { maskConversation: edit } = await import("../operations/mask.ts");
 		const policy = callPolicy(context, input.policy);
-		const { log, archive } = context;
-		const edit: EditConversation = (given) => mask({ ...given, policy, archive, recall: "offered", log });
 		return answerConversation({ input, context, policy, edit, done: "masked" });
 	},
 });
@@ -68,23 +57,20 @@ const guardContext = defineTool({
 		const policy = callPolicy(context, input.policy);
 		const { model, context_window: contextWindow, reserve_tokens: reserveTokens, tools, usage } = input;
 		const given = { model, contextWindow, reserveTokens, tools, usage, lastResponse: input.last_response };
-		const { log, archive, signal, onProgress } = context;
 		const compaction = () => callCompaction(context, { policy });
-		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
 		const edit: EditConversation = async (one) => {
 			if (input.respond_with !== "report") {
-				return withNextCall(await guardWithCompaction({ ...one, ...given, ...shell, compaction }), input);
+				return withNextCall(await guardWithCompaction({ ...one, ...given, compaction }), input);
 			}
 			const layers = [...context.layers, (input.policy ?? {}) as PolicyLayer];
-			const request = { ...one, ...given, layers, originals: originalsOf(shell) };
 			const { reportContext } = await import("../operations/report.ts");
 			const { contextText } = await import("../operations/report-text.ts");
-			const report = await reportContext(request);
+			const report = await reportContext({ ...one, ...given, layers, originals: originalsOf(one) });
 			const text = contextText(report, { columns: 100, bars: "none" });
 			const isWindowKnown = (contextWindow ?? policy.guard.context_window_override) !== null;
 			// A session may name the model if the caller does not.
 			const known = isWindowKnown ? given : { ...given, model: report.model ?? undefined };
-			const guarded = await guardWithCompaction({ ...one, ...known, ...shell, compaction });
+			const guarded = await guardWithCompaction({ ...one, ...known, compaction });
 			return { ...withNextCall(guarded, input), context: { report, text } };
 		};
 		return answerConversation({ input, context, policy, edit, done: "guarded" });
@@ -104,17 +90,14 @@ function withNextCall<Guarded extends { readonly report: GuardWithCompactionRepo
 }
 
 /** Members that a model can do without, in two steps: the markers in the text say which lines are omitted. */
-const [spare, unneeded] = [
-	["band", "encoding", "method", "factor", "chars", "kept_lines", "omitted_chars", "omitted"],
-	["strategy", "tokens", "lines", "omitted_lines"],
-] as const;
+const spare = ["band", "encoding", "method", "factor", "chars", "kept_lines", "omitted_chars", "omitted"];
+const unneeded = ["strategy", "tokens", "lines", "omitted_lines"];
 
 /** Forms of the answer, the fullest first: in a small answer, the text needs the room. */
 const forms: readonly ((outcome: TruncateOutcome) => Answer)[] = [
 	({ text, report }) => {
 		const { ref, chars } = report;
-		const blocks = ref === undefined ? [] : [originalLink({ ref, chars: chars.before })];
-		return { text, ...report, [beside]: { blocks } };
+		return { text, ...report, [beside]: { blocks: originalLinks([{ ref, before: { chars: chars.before } }]) } };
 	},
 	({ text, report }) => without({ text, ...report }, spare),
 	({ text, report }) => without({ text, ...report }, [...spare, ...unneeded]),
@@ -192,17 +175,14 @@ const compactConversation = defineTool({
 		}
 		const { compactConversation: compact } = await import("../operations/compact.ts");
 		const policy = callPolicy(context, input.policy);
-		const given = summary === undefined ? undefined : ({ kind: "given", summary, token } as const);
-		const how = await callCompaction(context, { policy, named: input.strategy, summary: given });
-		const { log, archive, signal, onProgress } = context;
+		const given = summary !== undefined && { summary: { kind: "given", summary, token } as const };
+		const how = await callCompaction(context, { policy, named: input.strategy, ...given });
 		const { model, context_window: contextWindow } = input;
 		const force = input.force || summary !== undefined;
-		const shell = { policy, archive, recall: "offered", signal, onProgress, log } as const;
 		const edit: EditConversation = async (one) => {
-			const outcome = await compact({ ...one, model, contextWindow, force, ...how, ...shell });
-			if (!outcome.request || outcome.error) return outcome;
-			const { request, report } = outcome;
-			return { ...outcome, instead: summaryRequestAnswer({ request, report, input }) };
+			const outcome = await compact({ ...one, ...how, model, contextWindow, force });
+			const { request, report, error } = outcome;
+			return request && !error ? { ...outcome, instead: summaryRequestAnswer({ request, report, input }) } : outcome;
 		};
 		return answerConversation({ input, context, policy, edit, done: "compacted" });
 	},
@@ -240,10 +220,8 @@ export const recallOriginal = defineTool({
 /** The text block holds one line of description, then the text as it was, which a model reads more easily than JSON. */
 export function recalledAnswer(recalled: Recalled): Answer {
 	switch (recalled.kind) {
-		case "part": {
-			const { part } = recalled;
-			return { ...part, [beside]: { text: `${describePart(part)}\n${part.text}` } };
-		}
+		case "part":
+			return { ...recalled.part, [beside]: { text: `${describePart(recalled.part)}\n${recalled.part.text}` } };
 		case "image": {
 			const { listing, image } = recalled;
 			const { mediaType, bytes, data } = image;
@@ -258,7 +236,7 @@ export function recalledAnswer(recalled: Recalled): Answer {
 				...originals.map((one) => `${one.ref} ${describe(one)}, ${one.chars} characters`),
 				...(leftOut > 0 ? [`and ${leftOut} more`] : []),
 			];
-			const left = leftOut > 0 ? { left_out_originals: leftOut } : {};
+			const left = leftOut > 0 && { left_out_originals: leftOut };
 			return { originals, ...left, [beside]: { text: lines.join("\n") } };
 		}
 	}
@@ -298,10 +276,4 @@ function describe({ kind, tool_name, archived_at }: RecalledListing): string {
 }
 
 /** In the order in which clients list them; `recall_original` only if originals are archived. */
-export const tools: readonly Tool[] = [
-	maskConversation,
-	guardContext,
-	truncateOutput,
-	compactConversation,
-	recallOriginal,
-];
+export const tools = [maskConversation, guardContext, truncateOutput, compactConversation, recallOriginal];

@@ -143,22 +143,18 @@ async function writeAnswer(
 	if (response.closed) return leave();
 	response.once("close", leave);
 	response.writeHead(answer.status, headers).flushHeaders();
-	const write = eventWriter(response, unread);
 	// Each event is written at once, so that unread bytes wait in the response and not in the SDK's stream.
 	for (let read = await reader.read(); !read.done && !response.destroyed; read = await reader.read()) {
 		const bytes = markedAnswer(read.value, raw);
-		write(bytes ? [eventHead, bytes, eventEnd] : [read.value]);
+		writeEvent(response, unread, bytes ? [eventHead, bytes, eventEnd] : [read.value]);
 	}
 	response.end();
 }
 
-const markedTail = 64;
-
 /** The bytes that replace a marked event. No client can guess a mark. */
 function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefined {
 	if (raw.size === 0) return undefined;
-	const tail = Buffer.from(event.subarray(-markedTail)).toString();
-	const mark = /"mark":"([^"]+)"\}\}\s*$/.exec(tail)?.[1] ?? "";
+	const mark = /"mark":"([^"]+)"\}\}\s*$/.exec(Buffer.from(event.subarray(-64)).toString())?.[1] ?? "";
 	const bytes = raw.get(mark);
 	raw.delete(mark);
 	return bytes;
@@ -166,12 +162,12 @@ function markedAnswer(event: Uint8Array, raw: RawAnswers): Uint8Array | undefine
 
 /** Makes the older transport, which has one stream, write by the same rules. */
 export function limitEvents(transport: SSEServerTransport, response: ServerResponse, unread: UnreadLimit): void {
-	const write = eventWriter(response, unread);
 	transport.send = async (message: JSONRPCMessage) => {
 		if (response.destroyed || response.writableEnded) throw new Error("Not connected");
-		const parts = [eventHead, rawMessage(message) ?? Buffer.from(JSON.stringify(message)), eventEnd];
+		const raw = rawMessage(message);
+		const parts = [eventHead, raw ?? Buffer.from(JSON.stringify(message)), eventEnd];
 		// A short event is one write.
-		write(rawMessage(message) ? parts : [Buffer.concat(parts)]);
+		writeEvent(response, unread, raw ? parts : [Buffer.concat(parts)]);
 	};
 }
 
@@ -180,11 +176,9 @@ const [eventHead, eventEnd] = [Buffer.from("event: message\ndata: "), Buffer.fro
 /** Large events are written in pieces, so that the limit notices a slow client that reads. */
 const pieceBytes = 64 * 1024;
 
-function eventWriter(response: ServerResponse, unread: UnreadLimit): (parts: readonly Uint8Array[]) => void {
-	return (parts) => {
-		for (const part of parts) {
-			for (let at = 0; at < part.length; at += pieceBytes) response.write(part.subarray(at, at + pieceBytes));
-		}
-		unread.written(response);
-	};
+function writeEvent(response: ServerResponse, unread: UnreadLimit, parts: readonly Uint8Array[]): void {
+	for (const part of parts) {
+		for (let at = 0; at < part.length; at += pieceBytes) response.write(part.subarray(at, at + pieceBytes));
+	}
+	unread.written(response);
 }

@@ -85,9 +85,8 @@ export interface Refusal {
 /** Answers with a JSON-RPC error that belongs to no call, as MCP requires for errors of the transport. */
 export function refuse(response: ServerResponse, { status, code = -32_000, message, headers = {} }: Refusal): void {
 	const body = JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null });
-	response
-		.writeHead(status, { ...headers, "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) })
-		.end(body);
+	const own = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+	response.writeHead(status, { ...headers, ...own }).end(body);
 }
 
 /**

@@ -38,12 +38,9 @@ export async function createAuthentication(options: AuthenticationOptions) {
 		refuseOptions(`--auth-audience beside --auth-issuer, ${why}`);
 	}
 	const tokens = file !== undefined || variable ? createTokenList({ file, variable, log }) : undefined;
-	let jwtVerifier: OAuthTokenVerifier | undefined;
-	if (issuer !== undefined) {
-		// Loaded on demand: most servers have tokens of their own.
-		const { createJwtVerifier } = await import("./jwt.ts");
-		jwtVerifier = await createJwtVerifier({ issuer, audiences, jwks });
-	}
+	// Loaded on demand: most servers have tokens of their own.
+	const jwt = issuer === undefined ? undefined : await import("./jwt.ts");
+	const jwtVerifier = await jwt?.createJwtVerifier({ issuer: issuer ?? "", audiences, jwks });
 	if (!tokens && !jwtVerifier) return undefined;
 
 	const verifyAccessToken: OAuthTokenVerifier["verifyAccessToken"] = async (token) => {
@@ -64,11 +61,11 @@ export async function createAuthentication(options: AuthenticationOptions) {
  */
 export function authenticate(options: {
 	readonly authentication: Authentication;
-	readonly requestsPerMinute: number;
+	readonly perMinute: number;
 	readonly baseUrl: () => string;
 	readonly log: Log;
 }): RequestHandler[] {
-	const { authentication, requestsPerMinute: perMinute, baseUrl, log } = options;
+	const { authentication, perMinute, baseUrl, log } = options;
 	const { verifyAccessToken, scopes, issuer } = authentication;
 	const outcomes = new WeakMap<Request, AuthInfo | InvalidTokenError>();
 	const outcomeOf = (request: Request) => outcomes.get(request) ?? new InvalidTokenError("Expected: Bearer TOKEN");
@@ -94,14 +91,13 @@ export function authenticate(options: {
 	};
 	const admit: RequestHandler = (request, response, next) => {
 		const resource = /^\/(?:sse|messages)\/?$/i.test(request.path) ? "/sse" : "/mcp";
+		const known = async (): Promise<AuthInfo> => {
+			const outcome = outcomeOf(request);
+			if (outcome instanceof Error) throw outcome;
+			return outcome;
+		};
 		const check = requireBearerAuth({
-			verifier: {
-				async verifyAccessToken() {
-					const outcome = outcomeOf(request);
-					if (outcome instanceof Error) throw outcome;
-					return outcome;
-				},
-			},
+			verifier: { verifyAccessToken: known },
 			requiredScopes: [...scopes],
 			// Only an issuer has metadata that clients can use.
 			...(issuer !== undefined && { resourceMetadataUrl: `${baseUrl()}${wellKnown}${resource}` }),
@@ -115,8 +111,7 @@ export function authenticate(options: {
 const endStreamsInTime: RequestHandler = (request, response, next) => {
 	const left = (request.auth?.expiresAt ?? 0) * 1_000 - Date.now();
 	if (request.method === "GET" && left < longestTimer) {
-		const timer = setTimeout(() => response.end(), left);
-		timer.unref();
+		const timer = setTimeout(() => response.end(), left).unref();
 		response.once("close", () => clearTimeout(timer));
 	}
 	next();

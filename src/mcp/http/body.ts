@@ -37,8 +37,7 @@ export function createBodyReader(limits: {
 			};
 			const refuse = (error: PalimpsestError): void => {
 				reject(error);
-				// The rest is read and discarded: a client that is cut off while it sends often does not see the
-				// answer.
+				// The rest is discarded: a client that is cut off while it sends often does not see the answer.
 				request.off("data", take);
 				request.resume();
 				letGo();

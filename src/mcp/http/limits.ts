@@ -55,10 +55,11 @@ export function limitRequests(quota: {
 			const principal = principalOf(request);
 			return principal === undefined ? `address ${ipKeyGenerator(request.ip ?? "", 56)}` : `principal ${principal}`;
 		},
-		handler(_request, response) {
-			const message = `Too many requests: ${perMinute} a minute are taken. Try again later.`;
-			refuse(response, { status: 429, message });
-		},
+		handler: (_request, response) =>
+			refuse(response, {
+				status: 429,
+				message: `Too many requests: ${perMinute} a minute are taken. Try again later.`,
+			}),
 	});
 }
 
@@ -79,20 +80,16 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 	const watch = (transport: Transport, principal: string) => {
 		const receive = transport.onmessage;
 		if (!receive) throw new TypeError("Expected a transport that is connected.");
-		type Extra = Parameters<typeof receive> extends [unknown, ...infer Rest] ? Rest : never;
+		type Extra = Parameters<typeof receive>[1];
 		const send = transport.send.bind(transport);
 		const waiting = new Map<RequestId, { readonly isCall: boolean; readonly timer?: NodeJS.Timeout | undefined }>();
 
-		const begin = (request: JSONRPCRequest, ...[extra]: Extra): void => {
+		const begin = (request: JSONRPCRequest, extra: Extra): void => {
 			const isCall = calls.has(request.method);
 			const stop = (): void => {
 				cancel(request.id, "The call took too long.", extra);
-				const advice = 'Call again with less, or with respond_with "edits" or "report".';
-				answer(
-					request,
-					"timeout",
-					`The call took longer than ${callMilliseconds / 1_000} s and was stopped. ${advice}`,
-				);
+				const stopped = `The call took longer than ${callMilliseconds / 1_000} s and was stopped.`;
+				answer(request, "timeout", `${stopped} Call again with less, or with respond_with "edits" or "report".`);
 			};
 			const timer = isCall && callMilliseconds > 0 ? setTimeout(stop, callMilliseconds).unref() : undefined;
 			waiting.set(request.id, { isCall, timer });
@@ -110,7 +107,7 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			if (left === 0) callsOf.delete(principal);
 			else callsOf.set(principal, left);
 		};
-		const cancel = (requestId: RequestId, reason: string, ...[extra]: Extra | []): void => {
+		const cancel = (requestId: RequestId, reason: string, extra?: Extra): void => {
 			end(requestId);
 			receive({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } }, extra);
 		};
@@ -123,29 +120,26 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			send({ jsonrpc: "2.0", id, error: { code: -32_000, message: "The request was cancelled." } }).catch(() => {});
 		};
 		const answer = ({ id, method }: JSONRPCRequest, code: ErrorCode, message: string): void => {
-			const told =
-				method === "tools/call"
-					? { result: toolError(new PalimpsestError(code, message)) }
-					: { error: { code: -32_000, message: `[${code}] ${message}` } };
-			send({ jsonrpc: "2.0", id, ...told }).catch(() => {});
+			const result = toolError(new PalimpsestError(code, message));
+			const error = { code: -32_000, message: `[${code}] ${message}` };
+			send({ jsonrpc: "2.0", id, ...(method === "tools/call" ? { result } : { error }) }).catch(() => {});
 		};
 		const noteRefused = ({ params }: JSONRPCRequest): void => {
 			const tool = tools.find(({ name }) => name === params?.name)?.name;
-			const nothing = { milliseconds: 0, bytesIn: 0, bytesOut: 0 };
-			if (tool)
-				onCallEnd?.({ ...nothing, tool, principal: principal || undefined, outcome: "busy", code: "rate_limit" });
+			const end = { outcome: "busy", code: "rate_limit", milliseconds: 0, bytesIn: 0, bytesOut: 0 } as const;
+			if (tool) onCallEnd?.({ ...end, tool, principal: principal || undefined });
 		};
 
-		transport.onmessage = (message, ...extra) => {
+		transport.onmessage = (message, extra) => {
 			if (isJSONRPCNotification(message) && message.method === "notifications/cancelled") {
 				const id = message.params?.requestId as RequestId;
 				const isRunning = waiting.get(id)?.isCall;
 				end(id);
-				receive(message, ...extra);
+				receive(message, extra);
 				if (isRunning) endStream(id);
 				return;
 			}
-			if (!isJSONRPCRequest(message)) return receive(message, ...extra);
+			if (!isJSONRPCRequest(message)) return receive(message, extra);
 			// Two requests under one id cannot be told apart, and the first answer would end both.
 			if (waiting.has(message.id)) return answer(message, "invalid_argument", idInUse);
 			const isFull = concurrentCalls > 0 && (callsOf.get(principal) ?? 0) >= concurrentCalls;
@@ -154,8 +148,8 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 				const limit = `Expected at most ${concurrentCalls} calls at the same time.`;
 				return answer(message, "rate_limit", `${limit} Call again when one of them is answered.`);
 			}
-			begin(message, ...extra);
-			receive(message, ...extra);
+			begin(message, extra);
+			receive(message, extra);
 		};
 		transport.send = (message, options) => {
 			const isAnswer = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
@@ -179,8 +173,5 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			},
 		};
 	};
-	return {
-		watch,
-		waiting: () => waitingInAll,
-	};
+	return { watch, waiting: () => waitingInAll };
 }

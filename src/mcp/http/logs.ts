@@ -51,16 +51,14 @@ function callWords(end: CallEnd): string {
 	const { tool, outcome, code, principal } = end;
 	const tokens = tokensOf(end);
 	const became = tokens === undefined ? "" : `, ${tokens.before} tokens became ${tokens.after}`;
-	return `${tool}: ${code ?? outcome} in ${tenths(end.milliseconds)} ms${became}${principal === undefined ? "" : `, for ${principal}`}`;
+	const caller = principal === undefined ? "" : `, for ${principal}`;
+	return `${tool}: ${code ?? outcome} in ${tenths(end.milliseconds)} ms${became}${caller}`;
 }
 
 function levelOf({ outcome, code }: CallEnd): LogLevel {
 	if (code === "internal") return "error";
 	return outcome === "busy" ? "warning" : "info";
 }
-
-/** A client chooses the id of its request. */
-const longestId = 64;
 
 /** The session is hashed, so that readers of the log cannot use it. JSON omits unknown values. */
 function factsOf(end: CallEnd) {
@@ -69,7 +67,7 @@ function factsOf(end: CallEnd) {
 	return {
 		level: levelOf(end),
 		event: "call",
-		request: request === undefined ? undefined : String(request).slice(0, longestId),
+		request: request === undefined ? undefined : String(request).slice(0, 64),
 		session: session === undefined ? undefined : createHash("sha256").update(session).digest("hex").slice(0, 12),
 		principal: end.principal,
 		tool: end.tool,

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import path from "node:path";
-import { type RequestHandler, Router } from "express";
+import { Router } from "express";
 import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ArchiveSource } from "../../config/archive.ts";
 import { version } from "../../version.ts";
@@ -58,14 +58,12 @@ export function createReadiness(options: {
 	};
 }
 
-/** No call has this id: every archive searches for it and finds nothing. */
-const noCall = "palimpsest:readiness";
-
 /** One look-up, and for a folder whether it can be written or made. It stores nothing. */
 export function probeArchive({ source, location }: { source: ArchiveSource; location: ArchiveLocation }) {
 	return async (): Promise<void> => {
 		const place = await source.use(async (archive) => {
-			await archive.find(noCall);
+			// No call has this id.
+			await archive.find("palimpsest:readiness");
 			return archive.location;
 		});
 		const isFolder = location.where !== "memory" && !/^rediss?:/.test(location.where);
@@ -84,16 +82,14 @@ async function nearestFolder(folder: string): Promise<string> {
 
 /** `/healthz`: whether the server runs. `/readyz`: whether it can take calls. */
 export function healthRoutes(readiness: ReadinessCheck): Router {
-	const health: RequestHandler = (_request, response) => {
+	const router = Router();
+	router.all("/healthz", onlyMethods("GET", "HEAD"), (_request, response) => {
 		response.json({ status: "ok", version });
-	};
-	const answerReady: RequestHandler = async (_request, response) => {
+	});
+	router.all("/readyz", onlyMethods("GET", "HEAD"), async (_request, response) => {
 		const found = await readiness.current();
 		if (found.ready) response.json({ status: "ready" });
 		else response.status(503).set("Retry-After", "5").json({ status: "not_ready", reason: found.reason });
-	};
-	const router = Router();
-	router.all("/healthz", onlyMethods("GET", "HEAD"), health);
-	router.all("/readyz", onlyMethods("GET", "HEAD"), answerReady);
+	});
 	return router;
 }

@@ -53,7 +53,7 @@ export async function serveHttp(options: HttpOptions) {
 	refuseStrangers(options);
 	const given = Object.entries(options.quotas ?? {}).filter(([, quota]) => quota !== undefined);
 	const quotas = { ...defaultQuotas({ isAuthenticated: authentication !== undefined }), ...Object.fromEntries(given) };
-	const { requestsPerMinute } = quotas;
+	const { requestsPerMinute: perMinute } = quotas;
 	const sessions = createSessions(options, quotas);
 	let port = address.port;
 	const ownUrl = () => `http://${hostInUrl(address.host)}:${port}`;
@@ -72,8 +72,8 @@ export async function serveHttp(options: HttpOptions) {
 			healthRoutes(readiness),
 			metadataRoutes(authentication, baseUrl),
 			...(authentication
-				? authenticate({ authentication, requestsPerMinute, baseUrl, log })
-				: [limitRequests({ perMinute: requestsPerMinute, principalOf: () => undefined })]),
+				? authenticate({ authentication, perMinute, baseUrl, log })
+				: [limitRequests({ perMinute, principalOf: () => undefined })]),
 			...(metrics ? [metricsRoute(metrics)] : []),
 			streamableRoutes(mcp, { isStateless }),
 			// The older transport cannot work without sessions.
@@ -127,8 +127,6 @@ function refuseStrangers({ address, publicUrl, authentication }: HttpOptions): v
 	);
 }
 
-const longestFlush = 3_000;
-
 /**
  * Stops accepting, lets calls under way finish, ends every session, waits until the last answer is out, and cuts off
  * clients that do not read it. The last two steps get 3 s of `shutdownMilliseconds`, or 3 tenths of it if that is
@@ -156,7 +154,7 @@ function createCloser(options: {
 		sessions.refuseNew();
 		const ended = once(server, "close");
 		server.close();
-		const flush = Math.min(longestFlush, 0.3 * shutdownMilliseconds);
+		const flush = Math.min(3_000, 0.3 * shutdownMilliseconds);
 		// The older transport answers on the stream of its session, so the responses alone do not tell.
 		await until(() => !isCalled() && sessions.waiting() === 0, shutdownMilliseconds - flush);
 		await sessions.close();

@@ -48,23 +48,28 @@ interface Session {
 	close(): Promise<void>;
 }
 
-const shuttingDown: Refusal = {
-	status: 503,
-	message: "The server is shutting down. Call again: another one, or this one started anew, answers.",
-	headers: { "Retry-After": "1" },
-};
-
-const tooManySessions: Refusal = {
-	status: 503,
-	message: "No more sessions here for now. Close one that is no longer used, or try again later.",
-	headers: { "Retry-After": "30" },
-};
-
-const tooManySessionsOfPrincipal: Refusal = {
-	...tooManySessions,
-	status: 429,
-	message: "You have too many sessions here. Close one that is no longer used (DELETE), or try again later.",
-};
+const refusals = {
+	closing: {
+		status: 503,
+		message: "The server is shutting down. Call again: another one, or this one started anew, answers.",
+		headers: { "Retry-After": "1" },
+	},
+	tooMany: {
+		status: 503,
+		message: "No more sessions here for now. Close one that is no longer used, or try again later.",
+		headers: { "Retry-After": "30" },
+	},
+	tooManyOfPrincipal: {
+		status: 429,
+		message: "You have too many sessions here. Close one that is no longer used (DELETE), or try again later.",
+		headers: { "Retry-After": "30" },
+	},
+	unknown: {
+		status: 404,
+		code: -32_001,
+		message: "Session not found. It was closed, was idle for too long, or never was: initialize a new one.",
+	},
+} as const satisfies Readonly<Record<string, Refusal>>;
 
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -140,11 +145,11 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 
 	return {
 		refusalFor(caller: Caller | undefined): Refusal | undefined {
-			if (isClosing) return shuttingDown;
-			if (sessions.size >= maxSessions) return tooManySessions;
+			if (isClosing) return refusals.closing;
+			if (sessions.size >= maxSessions) return refusals.tooMany;
 			if (quotas.sessions === 0) return undefined;
 			const own = [...sessions.values()].filter((session) => session.caller?.principal === caller?.principal);
-			return own.length >= quotas.sessions ? tooManySessionsOfPrincipal : undefined;
+			return own.length >= quotas.sessions ? refusals.tooManyOfPrincipal : undefined;
 		},
 		/** A session of another principal is as unknown as one that does not exist. */
 		find(id: string, caller: Caller | undefined): Session | undefined {
@@ -169,19 +174,13 @@ interface RoutesOptions {
 	readonly unread: UnreadLimit;
 }
 
-const unknownSession: Refusal = {
-	status: 404,
-	code: -32_001,
-	message: "Session not found. It was closed, was idle for too long, or never was: initialize a new one.",
-};
-
 /** Streamable HTTP. Without sessions there is only POST, and each request has its own server. */
 export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readonly isStateless: boolean }): Router {
 	const { sessions, bodies, unread } = parts;
 	const findSession = (request: Request, response: Response) => {
 		const session = sessions.find(String(request.headers["mcp-session-id"]), requestCaller(request));
 		// A session of the older transport has its own routes.
-		if (!session?.entrance.handle) return void refuse(response, unknownSession);
+		if (!session?.entrance.handle) return void refuse(response, refusals.unknown);
 		session.hold(response);
 		return { isWaiting: session.isWaiting, handle: session.entrance.handle };
 	};
@@ -250,7 +249,7 @@ export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	};
 	const message: RequestHandler = async (request, response) => {
 		const { entrance } = sessions.find(String(request.query.sessionId), requestCaller(request)) ?? {};
-		if (!entrance || entrance.handle) return refuse(response, unknownSession);
+		if (!entrance || entrance.handle) return refuse(response, refusals.unknown);
 		const body = await bodies.read(request);
 		try {
 			// Not the SDK's handlePostMessage: it limits bodies to 4 MB and answers in plain text.

@@ -24,12 +24,8 @@ export function tokenCaller({ name, digest }: AuthToken): Caller {
 }
 
 /** The caller as the SDK carries it, without the token, so that nothing behind the check can reveal it. */
-export function callerAuthInfo(
-	caller: Caller,
-	{ scopes, expiresAt }: Pick<AuthInfo, "scopes"> & { expiresAt: number },
-) {
-	const { principal, credential } = caller;
-	return { token: "", clientId: principal, scopes, expiresAt, extra: { credential } } satisfies AuthInfo;
+export function callerAuthInfo(caller: Caller, valid: Pick<AuthInfo, "scopes" | "expiresAt">): AuthInfo {
+	return { ...valid, token: "", clientId: caller.principal, extra: { credential: caller.credential } };
 }
 
 /** The caller of a request; `undefined` without authentication. */
@@ -62,28 +58,24 @@ export function createTokenList(options: {
 	};
 	const watch = (path: string): (() => void) => {
 		warnOfReaders(path, log);
-		return watchPolicyFile({
-			path,
-			onChange() {
-				try {
-					tokens = read(path);
-				} catch (error) {
-					return keep(error instanceof PalimpsestError ? error.message : "It cannot be read.");
-				}
-				warnOfReaders(path, log);
-				const data = { event: "auth_tokens_changed", tokens: tokens.length };
-				log({ level: "notice", message: "Tokens changed", data });
-				for (const listener of listeners) listener(tokens);
-			},
-			onError: () => keep("It is gone."),
-			intervalMilliseconds,
-		});
+		const onChange = (): void => {
+			try {
+				tokens = read(path);
+			} catch (error) {
+				keep(error instanceof PalimpsestError ? error.message : "It cannot be read.");
+				return;
+			}
+			warnOfReaders(path, log);
+			const data = { event: "auth_tokens_changed", tokens: tokens.length };
+			log({ level: "notice", message: "Tokens changed", data });
+			for (const listener of listeners) listener(tokens);
+		};
+		return watchPolicyFile({ path, onChange, onError: () => keep("It is gone."), intervalMilliseconds });
 	};
-	const close = file === undefined ? () => undefined : watch(file);
 	return {
 		current: () => tokens,
 		onChange: (listener: (tokens: readonly AuthToken[]) => void) => void listeners.push(listener),
-		close,
+		close: file === undefined ? () => undefined : watch(file),
 	};
 }
 
@@ -96,22 +88,15 @@ const tokenPattern = /^[A-Za-z0-9._~+/-]{32,512}=*$/;
  * often cannot hold lines. Throws `invalid_argument`, which never quotes an entry.
  */
 export function parseAuthTokens(text: string, source: string): AuthToken[] {
-	const entries = text
-		.split(/\r?\n/)
-		.filter((line) => !line.trimStart().startsWith("#"))
-		.flatMap((line) => line.split(/[\s,]+/))
-		.filter((entry) => entry !== "");
+	const entries = text.replace(/(?<=^|\n)\s*#[^\n]*/g, "").split(/[\s,]+/);
 	const owners = new Map<string, string>();
-	return entries.map((entry, index) => {
+	return entries.filter(Boolean).map((entry, index) => {
 		const refuse = (expected: string): never => {
 			throw new PalimpsestError("invalid_argument", `Expected entry ${index + 1} of ${source} to be ${expected}.`);
 		};
 		const { name = "", hash, token = "" } = entryPattern.exec(entry)?.groups ?? {};
-		if (name === "") {
-			refuse(
-				"NAME:TOKEN or NAME:sha256:HEX, with a name of 1 to 64 letters, digits and . _ @ - that begins with a letter or digit",
-			);
-		}
+		const names = "a name of 1 to 64 letters, digits and . _ @ - that begins with a letter or digit";
+		if (name === "") refuse(`NAME:TOKEN or NAME:sha256:HEX, with ${names}`);
 		if (hash === undefined && !tokenPattern.test(token)) {
 			refuse("a token of 32 to 512 characters of A-Z a-z 0-9 . _ ~ + / - (openssl rand -hex 32 makes one)");
 		}
@@ -126,9 +111,7 @@ export function parseAuthTokens(text: string, source: string): AuthToken[] {
 /** All digests are compared, each in constant time, so that the time reveals nothing. */
 export function findToken(tokens: readonly AuthToken[], token: string): AuthToken | undefined {
 	const digest = sha256Of(token);
-	let found: AuthToken | undefined;
-	for (const one of tokens) if (timingSafeEqual(one.digest, digest)) found = one;
-	return found;
+	return tokens.filter((one) => timingSafeEqual(one.digest, digest)).at(-1);
 }
 
 /** Tokens are long and random, so no salt is needed. */
