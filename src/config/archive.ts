@@ -40,7 +40,6 @@ export function createArchiveSource(from: {
 
 	const open = async (policy: Policy): Promise<Archive> => {
 		const { openArchiveOfPolicy } = await import("../archive/open.ts");
-		// It is undefined only for `none`.
 		return (await openArchiveOfPolicy(location, policy)) as Archive;
 	};
 	const opened = (): OpenArchive => {

@@ -55,10 +55,7 @@ export function createCompactionSource(from: {
 	};
 }
 
-/**
- * The endpoint of `PALIMPSEST_LLM_…`; `undefined` without a URL. Variables of other programs are not read: the user
- * has not named those endpoints here. Throws `invalid_policy`, without values.
- */
+/** The endpoint of `PALIMPSEST_LLM_…`. Variables of other programs are not read: the user has not named those here. */
 export function summariserOfEnvironment(
 	environment: Environment,
 	load: () => Promise<(options: OpenAiCompatibleOptions) => Summariser> = loadEndpoint,

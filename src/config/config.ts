@@ -18,7 +18,6 @@ export interface Config {
 	readonly file: string | null;
 }
 
-/** Throws `unreadable_file` if a named file cannot be read, and `invalid_policy` for any source. */
 export async function loadConfig(sources: ConfigSources): Promise<Config> {
 	return loadConfigOf(await findPolicyFile(sources), sources);
 }
@@ -42,7 +41,6 @@ function refuseFoundCode(strategy: string | undefined, file: string, search: Pol
 
 export interface PolicySource {
 	current(): Policy;
-	/** The layers of the policy in force. The policy of a tool call goes on top. */
 	layers(): readonly PolicyLayer[];
 	file(): string | null;
 	onChange(listener: (policy: Policy) => void): () => void;
@@ -50,10 +48,7 @@ export interface PolicySource {
 	close(): void;
 }
 
-/**
- * Loads the configuration and follows its file, or one that appears in the working directory. Throws as `loadConfig`,
- * at the start only.
- */
+/** Follows the policy file, or one that appears in the working directory. Throws as `loadConfig`, at the start only. */
 export async function createPolicySource(
 	options: ConfigSources & {
 		/** Called if a changed file is invalid or was deleted. The policy in force stays. */
@@ -123,9 +118,8 @@ export async function createPolicySource(
 const missing = "missing";
 
 /**
- * Watches a file, which may be missing, by polling, which works on network drives and with editors that replace the
- * file. `onChange` is called when a changed file has rested for one interval, `onError` when it was deleted. Does not
- * keep the process alive. Returns a function that ends the watch.
+ * By polling, which works on network drives and with editors that replace the file. `onChange` is called when a
+ * changed file has rested for one interval. Does not keep the process alive. Returns a function that ends the watch.
  */
 export function watchPolicyFile(watch: {
 	readonly path: string;

@@ -10,13 +10,12 @@ import { parseStrategyName } from "../policy/names.ts";
 
 export interface CheckedStrategy {
 	readonly name: string;
-	/** Constructs the class, or returns the object. */
 	readonly create: (dependencies: StrategyDependencies) => unknown;
 }
 
 /**
- * Loads the module of an external strategy, `module#Export` or `module:Class`, which runs its code, and checks the
- * export. Paths and packages are resolved from `folder` (absolute). No class is constructed. Throws `invalid_policy`.
+ * Loads the module of `module#Export` or `module:Class`, which runs its code, and checks the export. Constructs
+ * nothing.
  */
 export async function checkStrategy(name: string, folder: string): Promise<CheckedStrategy> {
 	const parsed = parseStrategyName(name);
@@ -109,7 +108,6 @@ function refused(name: string, problem: string, cause?: unknown): PalimpsestErro
 	return new PalimpsestError("invalid_policy", message, cause === undefined ? undefined : { cause });
 }
 
-/** The URL of a module as a file in `folder` would import it: a path, a `file:` URL, or a package. */
 function resolveModule(module: string, folder: string): URL | undefined {
 	if (module.startsWith("file:")) return URL.canParse(module) ? existing(new URL(module)) : undefined;
 	if (/^\.{0,2}[\\/]/.test(module) || isAbsolute(module)) return existing(pathToFileURL(resolve(folder, module)));

@@ -18,9 +18,8 @@ export interface PolicyFileSearch {
 export const policyFileName = "palimpsest.toml";
 
 /**
- * The absolute path of the policy file: that of the flag, else `PALIMPSEST_POLICY`, else `palimpsest.toml` in the
- * working directory, else in the user's configuration folder. Null if there is none. A named file is not checked.
- * Throws `unreadable_file`.
+ * The absolute path of the file: of the flag, else `PALIMPSEST_POLICY`, else `palimpsest.toml` in the working
+ * directory, else in the user's configuration folder; null if there is none. A named file is not checked.
  */
 export async function findPolicyFile(search: PolicyFileSearch): Promise<string | null> {
 	const { environment, workingDirectory, home = homedir(), platform = process.platform } = search;

@@ -18,8 +18,8 @@ export interface HookPolicy {
 }
 
 /**
- * The policy of the configuration, in the language of the host's server entry. If nothing sets a field, it uses the
- * defaults without loading the schema, which takes longer than shortening a result.
+ * In the language of the host's server entry. If nothing sets a field, it uses the defaults without loading the
+ * schema, which takes longer than shortening a result.
  */
 export async function hookPolicy(named: {
 	readonly policyFile: string | undefined;
@@ -58,7 +58,6 @@ export function usualPolicyIn({
 	return Object.hasOwn(excerptWordings, locale) ? { ...usualPolicy, locale: locale as LocaleName } : undefined;
 }
 
-/** Our variables that set no field of a policy. */
 const otherVariables = /^PALIMPSEST_(?:ARCHIVE|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
 
 export async function isPolicyUsual(search: {
@@ -70,7 +69,6 @@ export async function isPolicyUsual(search: {
 	return !Object.entries(search.environment).some(isSet) && (await findPolicyFile(search)) === null;
 }
 
-/** The variables that set the language of a server in a host's entry. */
 const languageVariables = ["PALIMPSEST_PRESET", "PALIMPSEST_LOCALE"] as const;
 
 type LanguageVariables = Readonly<Partial<Record<(typeof languageVariables)[number], string>>>;

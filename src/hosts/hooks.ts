@@ -13,10 +13,8 @@ export type HookTarget =
 
 interface HookEntry {
 	readonly event: string;
-	/** A regular expression over the names of tools. */
 	readonly matcher: string;
 	readonly hook: Readonly<Record<string, string | number>>;
-	/** Whether a command in the settings is ours. */
 	readonly isOwn: (command: string) => boolean;
 }
 
@@ -30,7 +28,6 @@ export function hookTarget(
 	how: {
 		readonly isForProject: boolean;
 		readonly mostChars: number;
-		/** Language of the notices, if not that of the host's server entry. */
 		readonly locale: string | undefined;
 	},
 ): HookTarget {

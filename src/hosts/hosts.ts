@@ -39,7 +39,6 @@ export interface ServerStart {
 export function serverStart(choices: {
 	readonly preset?: string | undefined;
 	readonly locale?: string | undefined;
-	/** As `--archive`. */
 	readonly archive?: string | undefined;
 	/** Program and first arguments in place of npx. */
 	readonly command?: readonly string[] | undefined;
@@ -63,7 +62,6 @@ const ofProject =
 
 const inBoth = (...segments: string[]) => ofProject(segments, ({ homeFolder }) => path.join(homeFolder, ...segments));
 
-/** A file of the user; there is none for a project. */
 const ofUser = (file: (where: HostSurroundings) => string) => (where: HostSurroundings) =>
 	where.projectFolder === undefined ? file(where) : undefined;
 

@@ -29,7 +29,6 @@ export function hasServer(text: string, { format, key }: WritableHost): boolean 
 	return key.reduce((at, name) => (isJsonObject(at) ? at[name] : undefined), table) !== undefined;
 }
 
-/** The lines that a user puts into a YAML configuration. */
 export function entryByHand({ key, entry }: Host, start: ServerStart): string {
 	return toYaml(below(key, entry(start)), "");
 }

@@ -9,7 +9,6 @@ import { ownCommands, ownTools } from "./tool-event.ts";
 export function opencodePlugin(how: {
 	readonly command: readonly string[];
 	readonly mostChars: number;
-	/** Language of the notices, if not that of the server's entry. */
 	readonly locale?: string | undefined;
 }): string {
 	const { command, mostChars, locale } = how;

@@ -11,7 +11,6 @@ export function ownCommand(): readonly string[] {
 	return isThere ? ["palimpsest"] : [process.execPath, path.resolve(process.argv[1] ?? "")];
 }
 
-/** The command as one line for a shell. */
 export function ownCommandLine(): string {
 	return ownCommand().map(shellArgument).join(" ");
 }

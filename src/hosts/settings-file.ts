@@ -9,7 +9,6 @@ const byteOrderMark = "\uFEFF";
 interface FileChange {
 	/** `undefined` if there is no file. */
 	readonly before: string | undefined;
-	/** `undefined` if the file is to be removed. */
 	readonly after: string | undefined;
 }
 

@@ -16,7 +16,6 @@ export interface HookShell extends HookPolicy {
 /** Hooks truncate pages as text: the library that reads HTML takes longer to load than all the rest. */
 const how = { htmlToText: undefined };
 
-/** Shortens the result of one call and archives the original. */
 export function hookContext(what: HookShell & { readonly event: ToolEvent }): Omit<HookContext, "mostChars"> {
 	const { event, policy, archive, command } = what;
 	const toolCall = { id: event.toolCallId, name: event.toolName, input: event.input };
@@ -69,10 +68,7 @@ export const mostSavedBytes = 128 * 1024 * 1024;
 /** Characters that a host may add to the part of an output that it shows, beside the name of the file. */
 const mostNoticeChars = 2_000;
 
-/**
- * Opens before it checks, so that both are the same file. `undefined` for anything but a regular file of bounded
- * size.
- */
+/** Opens before it checks, so that both are the same file. The caller closes it. */
 export async function openSavedOutput(file: string): Promise<FileHandle | undefined> {
 	// Without O_NONBLOCK, opening a pipe would wait for a writer. Windows has neither flag.
 	const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
@@ -84,8 +80,8 @@ export async function openSavedOutput(file: string): Promise<FileHandle | undefi
 }
 
 /**
- * Whether the text is the beginning of the file, its end, or both, except the host's own notice. Metadata proves
- * nothing, since a tool may name any path there.
+ * Whether the text is the start of the file, its end, or both. Metadata proves nothing: a tool may name any path
+ * there.
  */
 export async function isWholeOf(handle: FileHandle, shown: { readonly text: string; readonly file: string }) {
 	const text = Buffer.from(shown.text);

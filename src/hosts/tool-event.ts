@@ -13,7 +13,6 @@ export interface ToolEvent {
 
 export interface HookContext {
 	readonly mostChars: number;
-	/** `undefined` if the text fits. */
 	readonly shorten: (text: string, mostChars: number) => Promise<string | undefined>;
 	/** The same for a text that the host saved in a file; `undefined` also if it cannot be read. */
 	readonly shortenFile: (file: string, mostChars: number) => Promise<string | undefined>;
@@ -31,7 +30,6 @@ export function readToolEvent(json: string, eventName: string): ToolEvent | unde
 
 export const ownTools = /(?:recall_original|truncate_output|guard_context|mask_conversation|compact_conversation)$/;
 
-/** Our commands that print tool results. */
 export const ownCommands =
 	/\bpalimpsest\b[\w./"' -]*\s(?:recall|run|truncate|restore)\b|\bdist[\\/]+cli\.js["']?\s+recall\s/;
 

@@ -102,7 +102,6 @@ function whatHappened(report: unknown): string[] {
 interface AnswerMember {
 	readonly name: string;
 	readonly value: unknown;
-	/** `undefined` if the value is nested too deep for `JSON.stringify`, with which the SDK sends it. */
 	readonly json: string | undefined;
 	/** With a comma or brace; infinite if it cannot be sent. */
 	readonly bytes: number;
@@ -136,7 +135,6 @@ function sendableJson(value: unknown): string | undefined {
 	}
 }
 
-/** Placeholder of the summary in the call that an answer spells out. */
 export const summaryPlaceholder = "<your summary>";
 
 /** The exact call of `compact_conversation` that brings the summary and repeats the arguments of the current call. */
@@ -146,7 +144,6 @@ export function callWithSummary({ summary_token }: CallerRequest, { messages, ..
 	return { tool: "compact_conversation", arguments: { ...conversation, ...repeated, summary_token, summary } };
 }
 
-/** Requests a summary from the caller: the prompt and the exact next call. */
 export function summaryRequestAnswer(given: {
 	readonly request: CallerRequest;
 	readonly report: CompactReport;
@@ -170,14 +167,12 @@ export function rawResult(message: Uint8Array): CallToolResult {
 	return { content: [], raw: message };
 }
 
-/** The bytes of such a message; `undefined` for any other. */
 export function rawMessage(message: JSONRPCMessage): Uint8Array | undefined {
 	if (!("result" in message)) return undefined;
 	// A client cannot forge it: JSON holds no bytes.
 	return message.result.raw instanceof Uint8Array ? message.result.raw : undefined;
 }
 
-/** JSON of large values in results that are sent next. */
 const written = new WeakMap<object, string>();
 const mark = randomUUID();
 

@@ -35,7 +35,6 @@ export function createPrincipalArchives(from: { readonly location: ArchiveLocati
 	return { of: (principal: string) => of(locationOfPrincipal(from.location, principal)), current, end };
 }
 
-/** Each principal has a namespace within the operator's. */
 export function locationOfPrincipal(location: ArchiveLocation, principal: string): ArchiveLocation {
 	return { ...location, namespace: namespaceOfPrincipal(location.namespace, principal) };
 }

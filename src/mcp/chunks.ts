@@ -1,17 +1,13 @@
 /** Bounds in bytes of the blocks into which small chunks are copied. */
 const [smallestBlock, largestBlock] = [512, 64 * 1024];
 
-/**
- * Collects the chunks of a message. Each Buffer costs some 300 bytes of its own, so small chunks are copied into
- * blocks.
- */
+/** Each Buffer costs some 300 bytes of its own, so small chunks are copied into blocks that grow with the message. */
 export function createJoinedChunks() {
 	const pieces: Buffer[] = [];
 	let free = Buffer.alloc(0);
 	let [length, memory] = [0, 0];
 	return {
 		length: () => length,
-		/** Bytes of memory that the chunks take. */
 		memory: () => memory,
 		add(chunk: Buffer): void {
 			const copied = chunk.copy(free);

@@ -39,7 +39,6 @@ export function callProgress(call: {
 			...(told.kind !== "work" && { total: round(Math.max(last, expected)) }),
 			...(told.kind === "retry" ? describeRetry(told) : { message: told.phase.replaceAll("_", " ") }),
 		};
-		// A client that is gone needs no progress.
 		sendNotification({ method: "notifications/progress", params }).catch(() => undefined);
 	};
 }
@@ -83,7 +82,6 @@ export function clientRoots(server: McpServer, gone?: AbortSignal): () => Promis
 	};
 }
 
-/** `undefined` for a root that is not a folder of this machine. */
 function folderOf(uri: string): string | undefined {
 	try {
 		return uri.startsWith("file:") ? fileURLToPath(uri) : undefined;

@@ -64,13 +64,12 @@ interface ConversationCall {
 	readonly context: ToolContext;
 	readonly policy: Policy;
 	readonly edit: EditConversation;
-	/** Part of the name of the result's file if the caller names none. */
 	readonly done: ResultWord;
 }
 
 /**
- * Edits the conversation of `messages` or of the file at `path`, and answers in the requested form. A file written to
- * `output_path` differs only inside the edits. Throws `invalid_argument` for arguments that do not go together.
+ * A file written to `output_path` differs only inside the edits. Throws `invalid_argument` for arguments that do not
+ * fit.
  */
 export async function answerConversation(call: ConversationCall): Promise<Answer> {
 	const { input, context, policy, edit } = call;
@@ -154,7 +153,6 @@ export async function callCompaction(
 	return { answer, strategy: await strategyOfCall({ named, policy, load, answer, log, signal }) };
 }
 
-/** The first source of summaries in the policy that is available here. */
 async function summarySource(context: ToolContext, policy: Policy): Promise<SummarySource> {
 	const { clientModel, endpoint } = context;
 	for (const way of policy.compaction.answered_by) {

@@ -25,7 +25,6 @@ interface Prompt {
 	readonly name: string;
 	readonly title: string;
 	readonly description: string;
-	/** None is required, and every value is text, as in the protocol. */
 	readonly arguments: Readonly<Record<string, PromptArgument>>;
 	readonly write: (given: Readonly<Record<string, string | undefined>>) => string;
 }

@@ -143,7 +143,6 @@ export function bindPolicy(
 	}
 	return policySource.onChange(() => {
 		if (!isSubscribed || !server.isConnected()) return;
-		// A client that is gone needs no notice.
 		server.server.sendResourceUpdated({ uri: currentPolicyUri }).catch(() => {});
 	});
 }

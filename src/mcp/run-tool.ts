@@ -11,22 +11,18 @@ import { callPolicy, type Tool, type ToolContext } from "./tool.ts";
 
 export interface ToolOutcome {
 	readonly result: CallToolResult;
-	/** `undefined` if the call succeeded. */
 	readonly code: ErrorCode | undefined;
 	readonly report: CallReport | undefined;
 	/** Bytes of the result, if it is written already. */
 	readonly bytes?: number;
-	/** Whether the call was refused because too many others wait. */
 	readonly isBusy?: boolean;
 }
 
 /** Never throws: bad input becomes a tool error with one of our codes; a defect is logged by name only. */
 export async function runTool(call: {
 	readonly tool: Tool;
-	/** Unchecked; bytes are unparsed JSON. */
 	readonly arguments: unknown;
 	readonly context: ToolContext;
-	/** Absent if nothing is archived. */
 	readonly archive?: Pick<ArchiveSource, "use"> | undefined;
 	/** Stores parts of answers that are too large to send; absent if the client shares no files with this process. */
 	readonly spill?: Spill | undefined;
@@ -104,7 +100,6 @@ function countOf(value: unknown): CallReport[string] | undefined {
 	return typeof before === "number" && typeof after === "number" ? { before, after } : undefined;
 }
 
-/** A finished tool call: names and sizes, never conversation text. */
 export interface CallEnd {
 	readonly tool: string;
 	readonly request?: string | number | undefined;
@@ -122,7 +117,6 @@ export interface CallEnd {
 	readonly report?: CallReport | undefined;
 }
 
-/** Its errors are ignored. */
 export type OnCallEnd = (end: CallEnd) => void;
 
 export function callRecorder(

@@ -34,14 +34,12 @@ import { callRecorder, type OnCallEnd, runTool } from "./run-tool.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 import { recallOriginal, tools } from "./tools.ts";
 
-/** Everything named here outlives the server. */
 export interface ServerOptions {
 	readonly policySource: PolicySource;
 	/** The operator's log. It gets each event that the client's log gets. */
 	readonly log: Log;
 	/** Absent if nothing is archived, and so nothing can be recalled. */
 	readonly archive?: ArchiveSource | undefined;
-	/** The model of the environment, and the user's own strategies. */
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
 	/** Aborted, with the error of a closed connection, when nothing can come from the client any more. */
 	readonly clientGone?: AbortSignal | undefined;
@@ -49,7 +47,6 @@ export interface ServerOptions {
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine: its roots are allowed too, and large answers go into files. */
 	readonly sharesFiles?: boolean | undefined;
-	/** Runs the calls that would hold up other clients. */
 	readonly pool?: CallPool | undefined;
 	/** The place of `archive`, which the threads of the pool open themselves. */
 	readonly archiveLocation?: ArchiveLocation | undefined;
@@ -205,8 +202,7 @@ function isEmptyObject(value: unknown): boolean {
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 
 /**
- * Answers malformed requests in words of ours: the SDK checks every request before its handler, and answers with
- * zod's issues as JSON. Call this once all handlers are set.
+ * The SDK checks every request before its handler and answers with zod's issues. Call this once all handlers are set.
  */
 function describeRequestErrors(server: McpServer): void {
 	// The SDK has no public way to take part in its check.

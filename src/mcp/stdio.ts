@@ -16,12 +16,11 @@ import { createServer, type ServerOptions } from "./server.ts";
 /** In bytes. The SDK's own 10 MiB would end the connection. */
 const defaultLargestMessage = 64 * 1024 * 1024;
 
-/** Time in ms for a client to read the rest of an answer when a signal ends the server. */
 const patience = 1_000;
 
 /**
- * Serves one client until it goes away. Returns once the server listens. When standard input ends, calls under way
- * are finished, and the process ends by itself.
+ * Returns once the server listens. When standard input ends, calls under way are finished, and the process ends by
+ * itself.
  */
 export async function serveStdio(
 	options: ServerOptions & {
@@ -57,7 +56,6 @@ export async function serveStdio(
 		void server.close().finally(() => process.stdout.write("", () => process.exit(0)));
 	};
 	for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, leave);
-	// If the client closed its end, every write fails.
 	process.stdout.on("error", leave);
 	process.stdin.on("error", leave);
 	process.stdin.once("end", () => {
@@ -76,10 +74,7 @@ function describeError(error: Error): string {
 	return "The connection on standard input and output failed";
 }
 
-/**
- * Above this many unread bytes, no more requests are read. Answers have at most 8 MB, so a client that reads never
- * waits.
- */
+/** Above this many unread bytes, no more requests are read. Answers have at most 8 MB. */
 export const mostUnread = 32_000_000;
 
 /**
@@ -146,10 +141,8 @@ export function createStdioTransport(options: {
 	return transport;
 }
 
-/** A line that was skipped because it is too long; `bytes` includes its break. */
 export interface OversizedLine {
 	readonly bytes: number;
-	/** Its first and last characters, a few hundred of each. */
 	readonly head: string;
 	readonly tail: string;
 }

@@ -17,8 +17,8 @@ type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compactio
 type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
 
 /**
- * Its JSON Schema costs every conversation tokens, so it has only the choices of the plain fields and the names of
- * the fields in the sections. `checkPolicyLayer` checks the values, since its errors name the nearest known field.
+ * Its JSON Schema costs every conversation tokens, so it names only choices and fields. `checkPolicyLayer` checks the
+ * values, since its errors name the nearest known field.
  */
 export function policyInput(sections: readonly Section[]) {
 	const properties = (policyJsonSchema() as JsonSchema).properties ?? {};
@@ -63,15 +63,11 @@ export interface ToolContext {
 	readonly layers: readonly PolicyLayer[];
 	readonly log: Log;
 	readonly files: FileAccess;
-	/** Absent if nothing is archived. */
 	readonly archive?: Archive | undefined;
 	/** Aborted when the client no longer waits. */
 	readonly signal?: AbortSignal | undefined;
-	/** Reports progress to the client; absent if it did not request any. */
 	readonly onProgress?: ((progress: CallProgress) => void) | undefined;
-	/** The client's own model, if it has one. */
 	readonly clientModel?: (() => Promise<Summariser>) | undefined;
-	/** The model of the environment, if it names one. */
 	readonly endpoint?: Summariser | undefined;
 	readonly loadStrategy?: LoadStrategy | undefined;
 }
@@ -97,7 +93,6 @@ export interface Tool<Input extends z.ZodObject = z.ZodObject> {
 	readonly outputSchema: z.ZodObject;
 	/** The URI of the page that shows the tool's answers in hosts of MCP Apps. */
 	readonly app?: `ui://${string}`;
-	/** Throws PalimpsestError for mistakes that the caller can correct. */
 	readonly handle: (input: z.output<Input>, context: ToolContext) => Promise<Answer>;
 }
 

@@ -242,7 +242,6 @@ export function recalledAnswer(recalled: Recalled): Answer {
 	}
 }
 
-/** One line: which original this is, how much of it, and how to request the rest. */
 function describePart(part: RecalledPart): string {
 	const { total, shown, matches, redactions, next } = part;
 	const isWhole = part.left_out_chars === 0 && shown?.chars.start === 0 && shown.chars.end === total.chars && !matches;
@@ -275,5 +274,4 @@ function describe({ kind, tool_name, archived_at }: RecalledListing): string {
 	return `${kinds[kind]}${tool}, kept ${archived_at}`;
 }
 
-/** In the order in which clients list them; `recall_original` only if originals are archived. */
 export const tools = [maskConversation, guardContext, truncateOutput, compactConversation, recallOriginal];

@@ -86,7 +86,6 @@ export function embedJson(value: unknown): string {
 
 const entities: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };
 
-/** For text between tags or in a quoted attribute. */
 export function escapeHtml(text: string): string {
 	return text.replace(/[&<>"']/g, (character) => `&${entities[character]};`);
 }

@@ -18,7 +18,6 @@ export type BilledUnit = "input_tokens" | "us_dollars";
 
 interface DrawnFile {
 	readonly file: string;
-	/** LLM calls of the conversation, drawn or not. */
 	readonly calls: number;
 	/** Place in `columns` of the numbers of the drawn calls, from 1. */
 	readonly at: number;
@@ -89,8 +88,8 @@ function total(values: readonly number[]): number {
 export const mostDrawnCalls = 2_000;
 
 /**
- * All calls if they are few, else the first, the last, and from each of several equal stretches the smallest and the
- * largest, so that the peaks stay. Returns ascending positions in `sizes`.
+ * All calls if they are few, else the first, the last, and the smallest and largest of equal stretches, to keep the
+ * peaks.
  */
 export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): number[] {
 	if (sizes.length <= most) return sizes.map((_, call) => call);
@@ -105,7 +104,6 @@ export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): num
 			if ((sizes[call] as number) < (sizes[least] as number)) least = call;
 			if ((sizes[call] as number) > (sizes[largest] as number)) largest = call;
 		}
-		// In a flat stretch both are the same call.
 		drawn.push(...new Set([Math.min(least, largest), Math.max(least, largest)]));
 	}
 	return [...drawn, sizes.length - 1];
@@ -126,6 +124,5 @@ export const formatCount = (value: number): string => whole.format(Math.round(va
 /** `94.1%`; a dash if the total is zero. */
 export const formatShare = (value: number | null): string => (value === null ? "–" : percent.format(value));
 
-/** `12,345` in prices of one token, or `$1.234`, to four digits. */
 export const formatCost = (value: number, unit: BilledUnit): string =>
 	unit === "us_dollars" ? money.format(value) : formatCount(value);

@@ -167,7 +167,6 @@ const groups: Readonly<Record<string, Columns>> = {
 	},
 };
 
-/** Columns that make sense only for several conversations. */
 const ofSeveral: ReadonlySet<string> = new Set(["× raw, worst", "Conversations"]);
 
 function formatRatio(value: number | null): string {

@@ -2,10 +2,7 @@ import { z } from "zod";
 import { alternatives, describeValue, invalidPolicy, pathLabel, suggestion, valueAt } from "./errors.ts";
 import { type PolicyLayer, policyLayerSchema, policySchema } from "./schema.ts";
 
-/**
- * `source` names the origin in errors: a file's path, `--set`, "the tool's policy argument".
- * `observation_masking.schema1` is read as `mask`. Throws `invalid_policy`, which lists every problem.
- */
+/** `source` names the origin in errors. `observation_masking.schema1` is read as `mask`. Throws `invalid_policy`. */
 export function checkPolicyLayer(value: unknown, source: string): PolicyLayer {
 	const { layer, problems } = inspectPolicyLayer(value);
 	if (problems.length > 0) throw invalidPolicy(source, problems);
@@ -100,7 +97,6 @@ function acceptedFields(): FieldSchema {
 	return accepted;
 }
 
-/** One field of the policy; `key` is its dotted path, `type` its values in words. */
 export interface PolicyField {
 	readonly key: string;
 	readonly type: string;
@@ -109,7 +105,6 @@ export interface PolicyField {
 	readonly environmentName: string;
 }
 
-/** In the schema's order. */
 export function policyFields(schema = policyJsonSchema() as FieldSchema, prefix = ""): PolicyField[] {
 	return Object.entries(schema.properties ?? {}).flatMap(([name, field]): PolicyField[] => {
 		const key = `${prefix}${name}`;
@@ -122,7 +117,6 @@ export function policyFields(schema = policyJsonSchema() as FieldSchema, prefix 
 
 let made: Record<string, unknown> | undefined;
 
-/** The JSON Schema of a policy as a user writes it, with every field's description and default. */
 export function policyJsonSchema(): Record<string, unknown> {
 	// A server that starts uses it five times.
 	made ??= { ...z.toJSONSchema(policySchema, { target: "draft-2020-12", io: "input" }), title: "Palimpsest policy" };
@@ -141,7 +135,6 @@ interface FieldSchema
 	readonly additionalProperties?: FieldSchema | boolean;
 }
 
-/** In words that follow "expected". */
 function describeType(schema: FieldSchema): string {
 	if (schema.anyOf !== undefined) return schema.anyOf.map(describeType).join(", or ");
 	if (schema.enum !== undefined) return alternatives(schema.enum.map((value) => JSON.stringify(value)));

@@ -8,7 +8,6 @@ const mostProblemsListed = 50;
 const longestQuote = 40;
 const longestComparedName = 100;
 
-/** One problem a line; `source` names the origin of the policy. */
 export function invalidPolicy(source: string, problems: readonly string[]): PalimpsestError {
 	const lines = problems.slice(0, mostProblemsListed).map((problem) => `- ${problem}`);
 	const rest = problems.length - lines.length;
@@ -99,7 +98,6 @@ export function nearestName(name: string, known: readonly string[]): string | nu
 	return least <= Math.max(2, wanted.length / 3) ? best : null;
 }
 
-/** A sentence, after a space, that suggests the nearest known name; `otherwise` if none is near. */
 export function suggestion(name: string, known: readonly string[], otherwise = ""): string {
 	const near = nearestName(name, known);
 	return near === null ? otherwise : ` Did you mean ${near}?`;

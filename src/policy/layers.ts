@@ -5,8 +5,8 @@ import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
 /**
- * The schema's defaults, over them the preset that the last layer names, over it the layers in order, which must have
- * passed `checkPolicyLayer`. Frozen, since several callers share it.
+ * The schema's defaults, over them the preset that the last layer names, over it the layers, which must be checked.
+ * Frozen, since several callers share it.
  */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce<PolicyLayer>(mergeTables, {});
@@ -60,7 +60,6 @@ function isTable(value: unknown): value is object {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The layer of a policy file in TOML. Throws `invalid_policy`. */
 export function parsePolicyText(text: string, source: string): PolicyLayer {
 	let value: unknown;
 	try {
@@ -73,7 +72,7 @@ export function parsePolicyText(text: string, source: string): PolicyLayer {
 	return checkPolicyLayer(value, source);
 }
 
-/** Values are TOML, or else text; later settings win. Throws `invalid_policy`, which lists every problem. */
+/** Values are TOML, or else text; later settings win. Throws `invalid_policy`. */
 export function settingsLayer(settings: readonly string[]): PolicyLayer {
 	const parsed = settings.map((setting) => {
 		const equals = setting.indexOf("=");
@@ -109,10 +108,7 @@ export const otherVariables = {
 
 const prefix = "PALIMPSEST_";
 
-/**
- * Values are read as in `--set`; an empty variable counts as absent. Throws `invalid_policy`, which lists every
- * problem.
- */
+/** Values are read as in `--set`; an empty variable counts as absent. Throws `invalid_policy`. */
 export function environmentLayer(environment: Environment): PolicyLayer {
 	const keys = new Map(policyFields().map((field) => [field.environmentName, field.key]));
 	const known = [...keys.keys(), ...Object.keys(otherVariables)].map((name) => name.slice(prefix.length));

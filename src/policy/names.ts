@@ -19,7 +19,6 @@ export type PresetName = (typeof presetNames)[number];
 export type LocaleName = (typeof localeNames)[number];
 export type LogLevel = (typeof logLevels)[number];
 
-/** Described in `docs/strategies.md`. */
 export const truncationStrategies = [
 	"head_tail",
 	"auto",
@@ -32,15 +31,12 @@ export const truncationStrategies = [
 	"focus",
 ] as const;
 
-/** Described in docs/specs/compaction-strategies.md. */
 export const builtInStrategies = ["llm-summary", "tool-result-hiding", "hiding-then-summary"] as const;
 
 export type BuiltInStrategy = (typeof builtInStrategies)[number];
 
-/** A parsed name of a strategy; `unusable` for any other text, with the reason in words. */
 type StrategyName =
 	| { readonly kind: "built_in"; readonly name: BuiltInStrategy }
-	/** `module` is a package, perhaps with a path within it, or a path or `file:` URL. */
 	| { readonly kind: "external"; readonly module: string; readonly exportName: string }
 	| { readonly kind: "unusable"; readonly problem: string };
 
@@ -55,8 +51,8 @@ const pathAlone = /^(?:[A-Za-z]:[\\/]|file:)[^#:]*$/;
 const scheme = /^(?:node|npm|jsr|file|data|blob|https?)$/i;
 
 /**
- * Parses a built-in name, or `module#Export` or `module:Class`; `module` is a package or a path that starts with
- * `./`, `../`, `/`, a drive or `file:` (docs/specs/compaction-strategies.md#naming-a-strategy).
+ * docs/specs/compaction-strategies.md#naming-a-strategy. `module` is a package or a path; the last `#` or `:` ends
+ * it.
  */
 export function parseStrategyName(name: string): StrategyName {
 	const builtIn = builtInStrategies.find((one) => one === name);

@@ -83,7 +83,6 @@ function withMethods(methods: readonly string[], expected: string): z.ZodType {
 
 const strategyObject = withMethods(["compact"], "an object with `compact`");
 
-/** The schemas that options of several functions share. */
 export const optionTypes = {
 	/** Another check, with errors of its own, follows. */
 	anything: z.unknown().describe("anything"),

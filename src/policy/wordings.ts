@@ -15,7 +15,6 @@ export interface Wordings {
 	/** For a text that `truncate` truncated. Variables: `markerVariables`. */
 	readonly truncateMarker: string;
 	readonly notices: NoticeWordings;
-	/** For an unknown tool name. */
 	readonly unknownTool: string;
 }
 
@@ -69,14 +68,12 @@ interface NoticeTemplates
 	extends Readonly<
 		Record<"notice" | "whole" | "short" | "html" | "gap" | "folded" | "inside" | "items" | "keys" | "data", string>
 	> {
-	/** Names of described data. */
 	readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>>;
 }
 
 /** Blank lines around a marker are part of it. */
 interface Templates {
 	readonly placeholder: string;
-	/** With the variable {digest}. */
 	readonly digest_placeholder: string;
 	readonly media_placeholder: string;
 	readonly truncation_marker: string;
@@ -84,7 +81,6 @@ interface Templates {
 }
 
 interface LocaleWordings extends Templates {
-	/** The templates for an archived original, with the variable {ref}. */
 	readonly archived: Templates;
 	/** Follows a placeholder whose reader is offered `recall_original`. */
 	readonly recall_hint: string;

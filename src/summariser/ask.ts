@@ -48,7 +48,6 @@ export type ChatOutcome =
 
 /** A model that is asked once for each request, and never throws. */
 export interface ChatModel {
-	/** The model's name in errors, without secrets. */
 	readonly location: string;
 	/** The HTTP status of a good answer; `undefined` without HTTP. */
 	readonly goodStatus: number | undefined;
@@ -193,10 +192,8 @@ const unfinished: Readonly<Record<string, string>> = {
 	insufficientsystemresource: "a text that broke off",
 };
 
-/** The error for an answer that is no summary; `what` describes the answer. */
 type Unusable = (what: string) => SummariserError;
 
-/** Refuses an answer whose finish reason says that it is no summary. */
 export function requireFinished(reason: unknown, unusable: Unusable): void {
 	const name = typeof reason === "string" ? reason.toLowerCase().replaceAll("_", "") : "";
 	const what = Object.hasOwn(unfinished, name) ? unfinished[name] : undefined;

@@ -115,7 +115,6 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 
 /** Milliseconds after which an idle connection is closed; servers commonly wait 5 s. */
 const idleMs = 4_000;
-/** Of the body of an answer, in bytes. */
 const largestBody = 4 * 1024 * 1024;
 
 /**
@@ -268,7 +267,6 @@ function readCompletion(completion: unknown): SummaryAnswer {
 	return { ...answerOf(textOf(content), finishReason, unusable), ...(usage ? { usage } : {}) };
 }
 
-/** A text or, from models that show their thinking, a list of parts. */
 function textOf(content: unknown): string {
 	if (typeof content === "string") return content;
 	if (!Array.isArray(content)) return "";

@@ -27,7 +27,6 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly clock?: Clock;
 }
 
-/** How often a part may be halved. */
 const deepest = 4;
 
 /**

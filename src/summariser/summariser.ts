@@ -93,16 +93,13 @@ export function joinSignals(...signals: readonly (AbortSignal | undefined)[]): {
 	return { signal: controller.signal, release };
 }
 
-/** The name in reports of a chat-completions endpoint. */
 export function endpointName(model: string): string {
 	return `openai-compatible (${model})`;
 }
 
-/** The rule for a base URL, for errors. */
 export const expectedBaseUrl =
 	"Expected the base URL of a chat-completions endpoint, such as https://api.openai.com/v1, without user and password. Give the key apart.";
 
-/** Whether a text is an http or https URL without user and password. */
 export function isBaseUrl(text: string): boolean {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	return url !== undefined && /^https?:$/.test(url.protocol) && url.username === "" && url.password === "";

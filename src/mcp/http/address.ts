@@ -2,9 +2,7 @@ import { BlockList, isIP, isIPv6 } from "node:net";
 import { PalimpsestError } from "../../errors.ts";
 
 export interface Address {
-	/** A name or an IP address; IPv6 without brackets. */
 	readonly host: string;
-	/** 0 takes a free port. */
 	readonly port: number;
 }
 
@@ -26,10 +24,7 @@ export function parseAddress(text: string | true): Address {
 	);
 }
 
-/**
- * Such as `https://palimpsest.example.org`. A path is refused, because the older transport gives its clients paths
- * from the root. Throws `invalid_argument`.
- */
+/** A path is refused, because the older transport gives its clients paths from the root. Throws `invalid_argument`. */
 export function parsePublicUrl(text: string): URL {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url;

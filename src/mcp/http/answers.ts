@@ -12,11 +12,9 @@ export interface Outlet {
 	destroy(): unknown;
 }
 
-/** Bounds of the bytes that clients have not read. */
 export interface UnreadLimits {
 	readonly bytesOfOne: number;
 	readonly bytesOfAll: number;
-	/** How long a client may read nothing. */
 	readonly stallMilliseconds: number;
 }
 
@@ -56,7 +54,6 @@ export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }:
 	};
 
 	return {
-		/** Call it after each write to an outlet. */
 		written(outlet: Outlet) {
 			if (look(outlet) > bytesOfOne) return cut(outlet);
 			while (lookAtAll() > bytesOfAll) {
@@ -97,7 +94,6 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 
 	return {
 		transport,
-		/** Resolves when the answer is written. `body` is the parsed body, if there is one. */
 		async handle(exchange: {
 			readonly request: IncomingMessage & { readonly auth?: AuthInfo | undefined };
 			readonly response: ServerResponse;
@@ -112,7 +108,6 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 			});
 			const { method = "GET", auth } = request;
 			const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]);
-			// The transport ignores the address.
 			const asked = new Request("http://localhost/mcp", { method, headers });
 			const answer = await transport.handleRequest(asked, {
 				...(body !== undefined && { parsedBody: body }),
@@ -166,7 +161,6 @@ export function limitEvents(transport: SSEServerTransport, response: ServerRespo
 		if (response.destroyed || response.writableEnded) throw new Error("Not connected");
 		const raw = rawMessage(message);
 		const parts = [eventHead, raw ?? Buffer.from(JSON.stringify(message)), eventEnd];
-		// A short event is one write.
 		writeEvent(response, unread, raw ? parts : [Buffer.concat(parts)]);
 	};
 }

@@ -75,10 +75,8 @@ export async function listen(server: Server, { host, port }: Address): Promise<n
 
 export interface Refusal {
 	readonly status: number;
-	/** JSON-RPC error code; by default -32000. */
 	readonly code?: number;
 	readonly message: string;
-	/** Such as Allow or Retry-After. */
 	readonly headers?: Readonly<Record<string, string>>;
 }
 

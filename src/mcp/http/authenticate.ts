@@ -12,11 +12,9 @@ import { callerAuthInfo, createTokenList, findToken, tokenCaller } from "./token
 
 export interface AuthenticationOptions {
 	readonly tokensFile?: string | undefined;
-	/** Tokens in the same form, from the environment. */
 	readonly tokensVariable?: string | undefined;
 	readonly issuer?: string | undefined;
 	readonly audiences?: readonly string[] | undefined;
-	/** Address of the issuer's keys; by default from the issuer's metadata. */
 	readonly jwks?: string | undefined;
 	readonly scopes?: readonly string[] | undefined;
 	readonly log: Log;

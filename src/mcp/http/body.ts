@@ -9,7 +9,6 @@ export type BodyReader = ReturnType<typeof createBodyReader>;
 export function createBodyReader(limits: {
 	readonly bytesOfOne: number;
 	readonly bytesOfAll: number;
-	/** Whether large arguments of calls are left unparsed for the worker threads. */
 	readonly holdsArguments?: boolean;
 }) {
 	const { bytesOfOne, bytesOfAll, holdsArguments = false } = limits;
@@ -58,8 +57,8 @@ export function createBodyReader(limits: {
 
 	return {
 		/**
-		 * Stops at once if Content-Length is over the limit, else when the limit is passed. Throws as `readBody`,
-		 * `payload_too_large`, `rate_limit` if all bodies together are too large, and an error if the client left.
+		 * Throws as `readBody`, `payload_too_large`, `rate_limit` if all bodies together are too large, and if the
+		 * client left.
 		 */
 		read: async (request: IncomingMessage): Promise<unknown> => readBody(await readBytes(request), holdsArguments),
 	};

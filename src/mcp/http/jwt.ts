@@ -12,9 +12,8 @@ const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 const clockTolerance = 5;
 
 /**
- * Checks JSON Web Tokens; the principal is the subject. The keys are fetched with the first token, and again for an
- * unknown key, at most every 30 s. The check throws InvalidTokenError for a bad token, and `auth_error` without keys.
- * Throws `invalid_argument` for an issuer without usable metadata, and for addresses without https.
+ * The principal is the subject. The keys are fetched again for an unknown key, at most every 30 s. The check throws
+ * InvalidTokenError for a bad token, and `auth_error` without keys. Throws `invalid_argument`.
  */
 export async function createJwtVerifier(given: {
 	readonly issuer: string;

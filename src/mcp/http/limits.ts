@@ -20,13 +20,9 @@ export const longestTimer = 2 ** 31 - 1;
 
 /** The quotas of one principal, or of all clients together without authentication. 0 means no limit. */
 export interface Quotas {
-	/** HTTP requests in a minute; of one address without authentication. */
 	readonly requestsPerMinute: number;
-	/** Calls under way at the same time. */
 	readonly concurrentCalls: number;
-	/** Longest time of a call, in ms. */
 	readonly callMilliseconds: number;
-	/** Sessions open at the same time. */
 	readonly sessions: number;
 }
 
@@ -160,14 +156,12 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 		return {
 			isRunning: () => running().length > 0,
 			isWaiting: (id: RequestId) => waiting.has(id),
-			/** Cancels the calls under way because the client is gone. */
 			stop() {
 				for (const id of running()) {
 					cancel(id, "The client is gone.");
 					endStream(id);
 				}
 			},
-			/** Forgets all requests because the transport is closed. */
 			end() {
 				for (const id of [...waiting.keys()]) end(id);
 			},

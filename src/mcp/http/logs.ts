@@ -10,7 +10,6 @@ export const logKinds = ["text", "json", "off"] as const;
 /** `text`: events from the policy's `log_level` on; calls are `info`. `json`: those and every call, one a line. */
 export type LogKind = (typeof logKinds)[number];
 
-/** `announce` writes at any level. */
 interface OperatorLog {
 	readonly log: Log;
 	readonly onCallEnd: OnCallEnd;
@@ -22,7 +21,6 @@ export function createOperatorLog(options: {
 	readonly isWanted: (level: LogLevel) => boolean;
 	readonly inWords: Log;
 	readonly say: (words: string) => void;
-	/** Writes a line, given without its end. */
 	readonly write: (line: string) => void;
 }): OperatorLog {
 	const { kind, isWanted, inWords, say, write } = options;
@@ -81,7 +79,6 @@ function factsOf(end: CallEnd) {
 	};
 }
 
-/** The tokens of a call's conversation, if its report has them. */
 export function tokensOf({ report }: CallEnd): BeforeAndAfter | undefined {
 	return typeof report?.tokens === "object" ? report.tokens : undefined;
 }
@@ -134,7 +131,6 @@ export function captureStandardError(log: Log): (line: string) => void {
 		const frames = error instanceof Error ? (error.stack ?? "").match(/^ {4}at .*/gm) : null;
 		const data = { event: "defect", error: name, stack: (frames ?? []).map((frame) => frame.trim()).join("; ") };
 		log({ level: "error", message: "The process ends by a defect", data });
-		// The exit code of every command that ends by a defect of ours.
 		process.exit(70);
 	});
 	return (line) => void write(`${line}\n`);

@@ -15,17 +15,13 @@ import { healthRoutes, type ReadinessCheck } from "./readiness.ts";
 
 export type Metrics = Awaited<ReturnType<typeof createMetrics>>;
 
-/** Values of the gauges; an unknown one is shown as NaN. */
 interface MetricsSources {
 	readonly pool?: (() => ReturnType<CallPool["stats"]> | undefined) | undefined;
 	readonly running?: (() => number) | undefined;
 	readonly archive?: (() => ArchiveSize | undefined) | undefined;
 }
 
-/**
- * Labels are names of tools and outcomes: no principal, no text, no id. Throws `invalid_argument` without
- * prom-client.
- */
+/** Labels are names of tools and outcomes: no principal, no text, no id. Throws `invalid_argument`. */
 export async function createMetrics(
 	{ pool, running, archive }: MetricsSources,
 	load: () => Promise<typeof import("prom-client")> = () => import("prom-client"),
@@ -118,7 +114,6 @@ interface ArchiveSize {
 	readonly bytes: number;
 }
 
-/** Shortest pause between two measurements, in ms. */
 const shortestPause = 10_000;
 /** As a multiple of the time of a measurement, so that measuring takes at most 1 % of a connection or disk. */
 const pausePerWork = 100;
@@ -163,8 +158,8 @@ export function metricsRoute(metrics: Metrics): Router {
 export type MetricsService = Awaited<ReturnType<typeof serveMetrics>>;
 
 /**
- * An address for operators, without a token. On loopback it refuses requests of web pages. Beyond loopback, everybody
- * who reaches the address may read it, by any name. Throws `invalid_argument` if it is not available.
+ * Without a token. Beyond loopback, everybody who reaches the address may read it, by any name. Throws
+ * `invalid_argument`.
  */
 export async function serveMetrics(options: {
 	readonly address: Address;

@@ -15,11 +15,8 @@ export type ReadinessCheck = ReturnType<typeof createReadiness>;
 
 /** Checks at the same time share one probe of the archive, and no other probe starts while one hangs. */
 export function createReadiness(options: {
-	/** Fails if the archive cannot be used; absent if nothing is archived. */
 	readonly probe?: (() => Promise<unknown>) | undefined;
-	/** Longest time of a probe, in ms. Default 2 000. */
 	readonly patienceMilliseconds?: number | undefined;
-	/** How long a result is used again, in ms. Default 1 000. */
 	readonly freshMilliseconds?: number | undefined;
 }) {
 	const { probe, patienceMilliseconds = 2_000, freshMilliseconds = 1_000 } = options;
@@ -80,7 +77,6 @@ async function nearestFolder(folder: string): Promise<string> {
 	);
 }
 
-/** `/healthz`: whether the server runs. `/readyz`: whether it can take calls. */
 export function healthRoutes(readiness: ReadinessCheck): Router {
 	const router = Router();
 	router.all("/healthz", onlyMethods("GET", "HEAD"), (_request, response) => {

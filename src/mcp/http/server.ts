@@ -14,13 +14,10 @@ import { createReadiness, healthRoutes, type ReadinessCheck } from "./readiness.
 import { createSessions, type Sessions, type SessionsOptions, sseRoutes, streamableRoutes } from "./sessions.ts";
 import { type Caller, tokenCaller } from "./tokens.ts";
 
-/** The caller closes the policy source, which outlives the server. */
 export interface HttpOptions extends SessionsOptions {
-	/** Port 0 takes a free port. */
 	readonly address: Address;
 	/** The address under which clients reach the server, such as a proxy's `https://host`. */
 	readonly publicUrl?: URL | undefined;
-	/** Quotas that differ from `defaultQuotas`. */
 	readonly quotas?: { readonly [quota in keyof Quotas]?: Quotas[quota] | undefined } | undefined;
 	/** Largest request body, in bytes. Default 16 MiB. */
 	readonly bodyLimitBytes?: number | undefined;
@@ -29,17 +26,13 @@ export interface HttpOptions extends SessionsOptions {
 	readonly unreadLimits?: UnreadLimits | undefined;
 	/** The check behind `/readyz`; by default ready until the server closes. */
 	readonly readiness?: ReadinessCheck | undefined;
-	/** Served at `/metrics`, to those who may call. */
 	readonly metrics?: Metrics | undefined;
 	readonly shutdownMilliseconds?: number | undefined;
 }
 
 export type HttpService = Awaited<ReturnType<typeof serveHttp>>;
 
-/**
- * In ms. Longer than that of proxies (nginx 60 s, Caddy 120 s): a server that closes first breaks a request that is
- * on its way.
- */
+/** Longer than that of proxies (nginx 60 s, Caddy 120 s), which would otherwise send requests to closed connections. */
 const keepAliveTimeout = 125_000;
 
 /**
@@ -82,7 +75,6 @@ export async function serveHttp(options: HttpOptions) {
 		notFound: `MCP is at ${isStateless ? "/mcp (Streamable HTTP)" : "/mcp (Streamable HTTP) and /sse (HTTP+SSE)"}.`,
 		log,
 	});
-	// Closes the sessions of tokens that the operator removed.
 	authentication?.tokens?.onChange((tokens) => {
 		const inForce = tokens.map(tokenCaller);
 		const isInForce = (caller: Caller) => inForce.some((one) => isDeepStrictEqual(one, caller));
@@ -98,7 +90,6 @@ export async function serveHttp(options: HttpOptions) {
 	const close = createCloser({ server, sessions, shutdownMilliseconds, onBegin: readiness.beginShutdown });
 	port = await listen(server, address);
 	return {
-		/** Such as `http://127.0.0.1:8765`, without a path. */
 		url: ownUrl(),
 		port,
 		running: sessions.waiting,
@@ -107,7 +98,6 @@ export async function serveHttp(options: HttpOptions) {
 	};
 }
 
-/** Most bytes of bodies that are still arriving. */
 const bodiesAtOnce = 256 * 1024 * 1024;
 
 /** As much as on standard output: several of the largest answers. */

@@ -40,7 +40,6 @@ type Entrance = StreamableTransport | { readonly transport: SSEServerTransport; 
 
 interface Session {
 	readonly entrance: Entrance;
-	/** The owner, who alone may use it; `undefined` without authentication. */
 	readonly caller: Caller | undefined;
 	/** Keeps the session from being idle until a response ends. */
 	hold(response: ServerResponse): void;
@@ -174,7 +173,6 @@ interface RoutesOptions {
 	readonly unread: UnreadLimit;
 }
 
-/** Streamable HTTP. Without sessions there is only POST, and each request has its own server. */
 export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readonly isStateless: boolean }): Router {
 	const { sessions, bodies, unread } = parts;
 	const findSession = (request: Request, response: Response) => {
@@ -230,7 +228,6 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 	return router;
 }
 
-/** The older HTTP+SSE transport: `/sse` opens a session and its stream, `/messages` takes its messages. */
 export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	const stream: RequestHandler = async (request, response) => {
 		const caller = requestCaller(request);

@@ -13,7 +13,6 @@ export interface Caller {
 }
 
 export interface AuthToken {
-	/** The principal. Several tokens may have the same one. */
 	readonly name: string;
 	/** SHA-256 of the token. The token itself is not stored. */
 	readonly digest: Buffer;
@@ -28,22 +27,19 @@ export function callerAuthInfo(caller: Caller, valid: Pick<AuthInfo, "scopes" | 
 	return { ...valid, token: "", clientId: caller.principal, extra: { credential: caller.credential } };
 }
 
-/** The caller of a request; `undefined` without authentication. */
 export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }): Caller | undefined {
 	if (auth === undefined) return undefined;
 	return { principal: auth.clientId, credential: auth.extra?.credential as string | undefined };
 }
 
 /**
- * Reads the tokens of a file, of `PALIMPSEST_AUTH_TOKENS`, or both, and follows the file. If the file becomes
- * unusable later, the tokens in force stay and the log gets an error. An empty file lets nobody in. At the start it
- * throws `unreadable_file`, or `invalid_argument` also if there is no token at all.
+ * Reads the tokens and follows the file. If that becomes unusable later, the tokens in force stay and the log gets an
+ * error. An empty file lets nobody in. At the start it throws `unreadable_file` or `invalid_argument`.
  */
 export function createTokenList(options: {
 	readonly file?: string | undefined;
 	readonly variable?: string | undefined;
 	readonly log: Log;
-	/** Polling interval. Default 500. */
 	readonly intervalMilliseconds?: number | undefined;
 }) {
 	const { file, variable = "", log, intervalMilliseconds } = options;
@@ -84,8 +80,8 @@ const entryPattern = /^(?<name>[A-Za-z0-9][A-Za-z0-9._@-]{0,63}):(?:sha256:(?<ha
 const tokenPattern = /^[A-Za-z0-9._~+/-]{32,512}=*$/;
 
 /**
- * Reads `NAME:TOKEN` or `NAME:sha256:HEX`. Blanks and commas separate entries too, because an environment variable
- * often cannot hold lines. Throws `invalid_argument`, which never quotes an entry.
+ * Blanks and commas separate entries too, since an environment variable often cannot hold lines. Never quotes an
+ * entry.
  */
 export function parseAuthTokens(text: string, source: string): AuthToken[] {
 	const entries = text.replace(/(?<=^|\n)\s*#[^\n]*/g, "").split(/[\s,]+/);

@@ -16,7 +16,6 @@ const mostOutside = 256 * 1024;
 /** Most members and items outside the arguments. The SDK's schemas take 5 µs for each; a batch of 100 calls has 800. */
 const mostValues = 2_000;
 
-/** In a batch, as in the SDK. */
 const mostMessages = 100;
 
 interface ByteRange {
@@ -107,7 +106,6 @@ function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
 	return Buffer.from(buffer, byteOffset, byteLength);
 }
 
-/** Selects the arguments to hold; also smaller ones if the rest would be too large. */
 function largeArguments(bytes: Uint8Array, smallest: number): readonly ByteRange[] {
 	const ranges = argumentRanges(bytes, Math.min(smallest, smallestOfMany));
 	const large = ranges.filter(({ start, end }) => end - start >= smallest);

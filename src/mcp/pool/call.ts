@@ -17,7 +17,6 @@ import {
 	type ThreadJob,
 } from "./pool.ts";
 
-/** Per call. */
 const mostQuestions = 32;
 
 /** Runs a call in another thread. Models are asked here, where the client is. Never throws. */

@@ -88,7 +88,6 @@ function moved(outcome: ThreadOutcome, bytes: Uint8Array): ThreadOutcome {
 	return move(movable as unknown as Parameters<typeof move>[0]) as unknown as ThreadOutcome;
 }
 
-/** Makes the models of a job from the answers that it brings. A question without an answer ends the work. */
 function createAskedModels({ models, answers }: Pick<ThreadJob, "models" | "answers">) {
 	const controller = new AbortController();
 	const left = [...answers];

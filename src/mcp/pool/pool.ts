@@ -26,7 +26,6 @@ const idleMilliseconds = 60_000;
 
 const threadModule = fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, import.meta.url));
 
-/** Bounds in ms of the wait that a busy pool reports. */
 const [shortestWait, longestWait] = [1_000, 60_000];
 
 /** Jobs wait here and not in Piscina, so that callers take turns and the queue has a limit in bytes too. */
@@ -54,7 +53,6 @@ export function createPool(options: PoolOptions = {}) {
 	// Every call listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, closing.signal);
 	let running = 0;
-	/** Moving average of the time of a job, in ms. */
 	let usual = shortestWait;
 
 	const takeTurn = async (job: ThreadJob, { principal, signal, isAdmitted }: Waiting): Promise<void> => {
@@ -119,7 +117,6 @@ export function createPool(options: PoolOptions = {}) {
 
 export class BusyError extends PalimpsestError {
 	declare readonly code: "rate_limit";
-	/** Estimated from the time that calls took until now. */
 	readonly retry_after_ms: number;
 
 	constructor(retryAfterMs: number) {
@@ -137,7 +134,6 @@ interface Waiting {
 	readonly onBegin?: () => void;
 }
 
-/** A tool call for a thread: data only. */
 export interface ThreadJob {
 	readonly id: RequestId;
 	readonly tool: string;
@@ -147,7 +143,6 @@ export interface ThreadJob {
 	readonly policyFile: string | null;
 	readonly archive?: ArchiveLocation | undefined;
 	readonly allowedPaths: readonly string[];
-	/** The available models, by their names in reports. */
 	readonly models: { readonly [model in ModelKind]?: string | undefined };
 	readonly answers: readonly ModelAnswer[];
 }
@@ -176,7 +171,6 @@ export type ThreadOutcome =
 	| {
 			readonly kind: "question";
 			readonly question: ModelQuestion;
-			/** Those of the job, moved back. */
 			readonly arguments: Uint8Array;
 	  };
 
@@ -212,7 +206,6 @@ export function createFairQueue<Job>(limits: { readonly jobs: number; readonly b
 			else owners.set(entry.owner, rest);
 			count(entry, -1);
 		},
-		/** Removes and returns the job whose turn it is. */
 		next(): Entry<Job> | undefined {
 			const [turn] = owners;
 			if (turn === undefined) return undefined;
