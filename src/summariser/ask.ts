@@ -59,8 +59,6 @@ export interface ChatModel {
 
 /** A timer with a longer delay fires at once. */
 const longestTimer = 2 ** 31 - 1;
-/** Tokens a second of a common hosted model, until the model's own speed is known. */
-const commonSpeed = 50;
 
 /**
  * Retries failures that may pass (docs/specs/robustness.md#retries), and asks again, more concisely, after an answer
@@ -76,7 +74,8 @@ export function createPatientSummariser(
 	const closing = new AbortController();
 	// Every waiting request listens to it. Node.js warns of a leak from eleven listeners on.
 	setMaxListeners(0, closing.signal);
-	let tokensPerSecond = commonSpeed;
+	// That of a common hosted model, until the model's own speed is known.
+	let tokensPerSecond = 50;
 	const guessSeconds = (maxTokens: number) => Math.ceil(maxTokens / tokensPerSecond);
 
 	const askOnce = async (request: ChatRequest): Promise<ChatOutcome> => {
@@ -95,7 +94,6 @@ export function createPatientSummariser(
 		}
 	};
 
-	/** In ms: the time that the endpoint requests, up to the longest allowed, else the backoff. */
 	const delayBefore = (retry: number, retryAfter: string | undefined): number => {
 		const asked = parseRetryAfter(retryAfter, clock.now());
 		const wait = asked === undefined ? baseDelayMs * 2 ** (retry - 1) : Math.min(asked, longestRetryAfterMs);
@@ -103,6 +101,7 @@ export function createPatientSummariser(
 	};
 
 	const summarise = async (request: SummaryRequest, signal: AbortSignal): Promise<SummaryAnswer> => {
+		signal.throwIfAborted();
 		const { prompt, maxTokens, locale = "fr" } = request;
 		const started = clock.now();
 		const tell = tellProgress(request.onProgress);
@@ -152,12 +151,7 @@ export function createPatientSummariser(
 		name,
 		async summarise(request) {
 			const { signal, release } = joinSignals(request.signal, closing.signal);
-			try {
-				signal.throwIfAborted();
-				return await summarise(request, signal);
-			} finally {
-				release();
-			}
+			return summarise(request, signal).finally(release);
 		},
 		async close() {
 			closing.abort(new SummariserError("unknown", "The summariser was closed."));
@@ -166,21 +160,16 @@ export function createPatientSummariser(
 	};
 }
 
-/** The three date formats of HTTP (RFC 9110, section 5.6.7) begin with a day of the week. */
-const httpDate = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
-
 /** `Retry-After` (RFC 9110, section 10.2.3) as ms from `now`; `undefined` if it requests no wait or makes no sense. */
 function parseRetryAfter(field: string | undefined, now: number): number | undefined {
 	const value = field?.trim() ?? "";
-	const date = httpDate.test(value) ? Date.parse(value) - now : Number.NaN;
+	// The date formats of HTTP (RFC 9110, section 5.6.7) begin with a day of the week.
+	const date = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /.test(value) ? Date.parse(value) - now : Number.NaN;
 	const ms = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) * 1_000 : date;
 	return ms > 0 ? Math.ceil(ms) : undefined;
 }
 
-/**
- * Finish reasons that are no summary: those of OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic's API and MCP
- * sampling.
- */
+/** Finish reasons of OpenAI, OpenRouter, DeepSeek, SGLang, Anthropic's API and MCP sampling that are no summary. */
 const unfinished: Readonly<Record<string, string>> = {
 	contentfilter: "a text that its content filter stopped",
 	refusal: "a refusal",

@@ -2,7 +2,7 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { isJsonObject } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError, type SummariserErrorCode } from "../errors.ts";
-import { wrongArgument } from "../policy/errors.ts";
+import { valueAt, wrongArgument } from "../policy/errors.ts";
 import { checkOptions, number, optionsSchema, optionTypes, wholeNumber } from "../policy/options.ts";
 import { version } from "../version.ts";
 import {
@@ -26,8 +26,6 @@ export interface OpenAiCompatibleOptions extends Patience {
 	readonly apiKey?: string | undefined;
 }
 
-/** A model that writes 20 tokens a second needs 100 s for a summary of 2 000. */
-const defaultTimeoutMs = 120_000;
 const { anything, callback, clock, object, string } = optionTypes;
 const endpointOptions = optionsSchema<OpenAiCompatibleOptions>({
 	// These two have errors of their own.
@@ -58,7 +56,8 @@ export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summar
 	if (typeof model !== "string") {
 		throw wrongArgument("the option `model` of `createOpenAiCompatible`", "a string", model);
 	}
-	const { timeoutMs = defaultTimeoutMs } = options;
+	// A model that writes 20 tokens a second needs 100 s for a summary of 2 000.
+	const { timeoutMs = 120_000 } = options;
 	const endpoint = createEndpointModel(options);
 	return createPatientSummariser({ ...options, name: endpointName(model), model: endpoint, timeoutMs });
 }
@@ -84,8 +83,7 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 	const send = async (request: ChatRequest): Promise<ChatOutcome> => {
 		const { messages, maxTokens, signal } = request;
 		const sent = JSON.stringify({ model, messages, [limitName]: maxTokens, stream: false });
-		const { status, retryAfter, body } = await connection.post(sent, signal);
-		const answered = parseJson(body);
+		const { status, retryAfter, answered } = await connection.post(sent, signal);
 		const fields = errorFieldsOf(answered);
 		const failedWith = failureStatus(status, answered, fields);
 		if (failedWith !== undefined) {
@@ -113,8 +111,6 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 	};
 }
 
-/** Milliseconds after which an idle connection is closed; servers commonly wait 5 s. */
-const idleMs = 4_000;
 const largestBody = 4 * 1024 * 1024;
 
 /**
@@ -124,7 +120,8 @@ const largestBody = 4 * 1024 * 1024;
  */
 function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;
-	const agent = new Agent({ keepAlive: true, timeout: idleMs });
+	// Servers commonly close an idle connection after 5 s.
+	const agent = new Agent({ keepAlive: true, timeout: 4_000 });
 	return {
 		async post(body: string, signal: AbortSignal) {
 			const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -144,7 +141,8 @@ function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 				}
 				pieces.push(piece);
 			}
-			return { status, retryAfter: received["retry-after"], body: Buffer.concat(pieces).toString() };
+			const answered: unknown = await new Response(Buffer.concat(pieces)).json().catch(() => undefined);
+			return { status, retryAfter: received["retry-after"], answered };
 		},
 		close: () => agent.destroy(),
 	};
@@ -181,22 +179,12 @@ function failureStatus(status: number, value: unknown, { code }: ErrorFields): n
 	return own >= 400 && own < 600 ? own : 200;
 }
 
-function at(value: unknown, key: string): unknown {
-	return isJsonObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
-}
+const at = (value: unknown, key: string) => valueAt(value, [key]);
 
 /** A longer value is prose. */
 function word(value: unknown): string | undefined {
 	const text = typeof value === "number" ? String(value) : value;
 	return typeof text === "string" && text.length <= 100 ? text : undefined;
-}
-
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text.replace(/^\uFEFF/, ""));
-	} catch {
-		return undefined;
-	}
 }
 
 const codeOfStatus: Readonly<Record<number, SummariserErrorCode>> = {

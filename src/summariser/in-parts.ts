@@ -93,9 +93,7 @@ export async function summariseInParts(request: InPartsRequest): Promise<Summary
 	return { ...answer, ...(usages.length > 0 ? { usage } : {}), parts: answers.length };
 }
 
-function isTooLong(error: unknown): boolean {
-	return error instanceof SummariserError && error.code === "context_too_long";
-}
+const isTooLong = (error: unknown) => error instanceof SummariserError && error.code === "context_too_long";
 
 function halve(piece: string, marker: string): string {
 	const kept = Math.floor(piece.length / 4);

@@ -29,13 +29,12 @@ export interface SamplingOptions extends Patience {
 	readonly createMessage: (request: SamplingRequest, call: SamplingCall) => Promise<unknown>;
 }
 
-/** Five minutes: clients first show the request to a person, who reads it. */
-const defaultTimeoutMs = 300_000;
 const location = "The client's model";
 
 /** Only a time-out is retried (docs/specs/robustness.md#retries): the client may have asked a person. */
 export function createSamplingSummariser(options: SamplingOptions): Summariser {
-	const { createMessage, timeoutMs = defaultTimeoutMs } = options;
+	// Five minutes: clients first show the request to a person, who reads it.
+	const { createMessage, timeoutMs = 300_000 } = options;
 	const ask = async ({ messages, maxTokens, signal }: ChatRequest): Promise<ChatOutcome> => {
 		const request: SamplingRequest = {
 			messages: messages.map(({ role, content }) => ({ role, content: { type: "text", text: content } })),

@@ -53,13 +53,11 @@ function refusalOf(error: unknown): Error {
 	if (error instanceof errors.JWTClaimValidationFailed) {
 		return new InvalidTokenError("The token is not from the issuer, or not for the audience, that is expected here");
 	}
-	const isOurTrouble =
-		error instanceof errors.JWKSTimeout ||
-		error instanceof errors.JWKSInvalid ||
-		!(error instanceof errors.JOSEError) ||
-		// The library's code for an answer that is not 200 or not JSON.
-		error.code === "ERR_JOSE_GENERIC";
-	if (!isOurTrouble) return new InvalidTokenError("The token is not valid");
+	// Without the keys; the generic code is that of an answer that is not 200 or not JSON.
+	const ours = ["ERR_JOSE_GENERIC", "ERR_JWKS_TIMEOUT", "ERR_JWKS_INVALID"];
+	if (error instanceof errors.JOSEError && !ours.includes(error.code)) {
+		return new InvalidTokenError("The token is not valid");
+	}
 	return new PalimpsestError("auth_error", "Could not fetch the issuer's keys.", { cause: error });
 }
 
@@ -73,7 +71,9 @@ async function findJwks(issuer: string, base: URL): Promise<URL> {
 		new URL(`${path}/.well-known/openid-configuration`, base),
 	];
 	for (const place of places) {
-		const metadata = metadataShape.safeParse(await readJson(place));
+		const answer = fetch(place, { redirect: "error", signal: AbortSignal.timeout(5_000) });
+		const document = await answer.then((one) => (one.ok ? one.json() : undefined)).catch(() => undefined);
+		const metadata = metadataShape.safeParse(document);
 		if (!metadata.success) continue;
 		// The only defence against a document that was put there for another issuer (RFC 8414, 3.3).
 		if (metadata.data.issuer === issuer) return secureUrl(metadata.data.jwks_uri, "jwks_uri of the issuer");
@@ -91,13 +91,4 @@ function secureUrl(text: string, what: string): URL {
 		"invalid_argument",
 		`Expected the ${what} to be an https URL, got ${JSON.stringify(text)}.`,
 	);
-}
-
-async function readJson(url: URL): Promise<unknown> {
-	try {
-		const response = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(5_000) });
-		return response.ok ? await response.json() : undefined;
-	} catch {
-		return undefined;
-	}
 }

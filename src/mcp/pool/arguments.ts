@@ -1,4 +1,4 @@
-import { isAscii, isUtf8 } from "node:buffer";
+import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import type { ArchiveLocation } from "../../archive/open.ts";
 import { isJsonObject, type JsonObject } from "../../conversation/json.ts";
@@ -16,8 +16,6 @@ const mostOutside = 256 * 1024;
 /** Most members and items outside the arguments. The SDK's schemas take 5 µs for each; a batch of 100 calls has 800. */
 const mostValues = 2_000;
 
-const mostMessages = 100;
-
 interface ByteRange {
 	readonly start: number;
 	readonly end: number;
@@ -29,7 +27,7 @@ interface ByteRange {
  */
 export function readBody(given: Uint8Array, holds: boolean, smallest = smallestHeld): unknown {
 	// Replacing a byte by U+FFFD would silently change the conversation.
-	if (!isUtf8(given)) throw notJson("a body of");
+	if (!isUtf8(given)) throw new PalimpsestError("invalid_json", "Expected a body of JSON in UTF-8.");
 	const hasByteOrderMark = given[0] === 0xef && given[1] === 0xbb && given[2] === 0xbf;
 	const bytes = hasByteOrderMark ? given.subarray(3) : given;
 	const large = largeArguments(bytes, holds ? smallest : mostOutside);
@@ -90,16 +88,10 @@ export function belongsInPool(
 
 function parse(bytes: Uint8Array, expected: string): unknown {
 	try {
-		// Copying ASCII is faster than decoding.
-		if (isAscii(bytes)) return JSON.parse(bufferOf(bytes).toString("latin1"));
-		return JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+		return JSON.parse(bufferOf(bytes).toString());
 	} catch {
-		throw notJson(expected);
+		throw new PalimpsestError("invalid_json", `Expected ${expected} JSON in UTF-8.`);
 	}
-}
-
-function notJson(expected: string): PalimpsestError {
-	return new PalimpsestError("invalid_json", `Expected ${expected} JSON in UTF-8.`);
 }
 
 function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
@@ -164,9 +156,8 @@ function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange
 	let messages = 0;
 	do {
 		messages += 1;
-		if (messages > mostMessages) {
-			const expected = `Expected at most ${mostMessages} messages in a batch. Send fewer.`;
-			throw new PalimpsestError("invalid_argument", expected);
+		if (messages > 100) {
+			throw new PalimpsestError("invalid_argument", "Expected at most 100 messages in a batch. Send fewer.");
 		}
 		at = skipBlanks(skipBlanks(message(at)) + 1);
 	} while (isBatch && at < bytes.length);
@@ -183,8 +174,6 @@ function tooMuchOutside(limit: string, advice: string): PalimpsestError {
 	return new PalimpsestError("payload_too_large", `${expected} ${advice}`);
 }
 
-const nearBytes = 32;
-
 /** Each function takes a position in JSON and returns the position behind the part that it passes over. */
 function scanJson(bytes: Uint8Array) {
 	const buffer = bufferOf(bytes);
@@ -196,7 +185,7 @@ function scanJson(bytes: Uint8Array) {
 	const skipString = (from: number): number => {
 		let at = from + 1;
 		// Most strings are short. For long ones, which are most of the text, a native search is ten times as fast.
-		for (const near = Math.min(at + nearBytes, bytes.length); at < near; ) {
+		for (const near = Math.min(at + 32, bytes.length); at < near; ) {
 			const byte = bytes[at];
 			if (byte === quote) return at + 1;
 			at += byte === backslash ? 2 : 1;
@@ -256,11 +245,9 @@ function isBlank(byte: number | undefined): boolean {
 	return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Longest key that is compared: `arguments` with each of its letters escaped. */
-const longestKey = 60;
-
 function textOfKey(bytes: Buffer): string {
-	if (bytes.length > longestKey) return "";
+	// Longer than `arguments` with each of its letters escaped.
+	if (bytes.length > 60) return "";
 	// Keys are compared with ASCII names only. Decoding each takes ten times as long, and a client may send many.
 	if (!bytes.includes(backslash)) return bytes.toString("latin1", 1, bytes.length - 1);
 	try {

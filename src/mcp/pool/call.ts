@@ -17,8 +17,6 @@ import {
 	type ThreadJob,
 } from "./pool.ts";
 
-const mostQuestions = 32;
-
 /** Runs a call in another thread. Models are asked here, where the client is. Never throws. */
 export async function callInPool(
 	pool: CallPool,
@@ -43,10 +41,10 @@ export async function callInPool(
 		const models: Models = { sampling: await context.clientModel?.(), endpoint: context.endpoint };
 		const answers: ModelAnswer[] = [];
 		let given = heldArguments(call.arguments) ?? new TextEncoder().encode(JSON.stringify(call.arguments ?? {}));
-		while (answers.length < mostQuestions) {
-			const names = { sampling: models.sampling?.name, endpoint: models.endpoint?.name };
-			const facts = { id, tool, layers, policyFile, archive: location, allowedPaths };
-			const job = { ...facts, arguments: given, models: names, answers };
+		const names = { sampling: models.sampling?.name, endpoint: models.endpoint?.name };
+		const facts = { id, tool, layers, policyFile, archive: location, allowedPaths, models: names };
+		while (answers.length < 32) {
+			const job = { ...facts, arguments: given, answers };
 			phase = "waiting_for_its_turn";
 			const onBegin = () => {
 				phase = "working";

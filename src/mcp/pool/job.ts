@@ -31,11 +31,8 @@ let policyFile: string | null = null;
 let layers: readonly PolicyLayer[] = [];
 
 const archives = createArchives({ mostOpen: 16, policy: () => resolvePolicy(layers) });
-const compaction = createCompactionSource({
-	environment: process.env,
-	policyFile: () => policyFile,
-	workingDirectory: process.cwd(),
-});
+const [workingDirectory, environment] = [process.cwd(), process.env];
+const compaction = createCompactionSource({ environment, policyFile: () => policyFile, workingDirectory });
 
 export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	policyFile = job.policyFile;
@@ -47,11 +44,7 @@ export async function runJob(job: ThreadJob): Promise<ThreadOutcome> {
 	const context: ToolContext = {
 		layers: job.layers,
 		log: (event) => log.push(event),
-		files: createFileAccess({
-			workingDirectory: process.cwd(),
-			folders: job.allowedPaths,
-			roots: async () => [],
-		}),
+		files: createFileAccess({ workingDirectory, folders: job.allowedPaths, roots: async () => [] }),
 		signal: asked.signal,
 		clientModel: sampling && (async () => sampling),
 		endpoint,

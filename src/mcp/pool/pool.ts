@@ -22,25 +22,16 @@ export interface PoolOptions {
 
 export type CallPool = ReturnType<typeof createPool>;
 
-const idleMilliseconds = 60_000;
-
-const threadModule = fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, import.meta.url));
-
-const [shortestWait, longestWait] = [1_000, 60_000];
-
 /** Jobs wait here and not in Piscina, so that callers take turns and the queue has a limit in bytes too. */
 export function createPool(options: PoolOptions = {}) {
-	const {
-		threads = Math.max(1, availableParallelism() - 1),
-		maxQueue = 64,
-		maxQueueBytes = 256 * 1024 * 1024,
-	} = options;
+	const { threads = Math.max(1, availableParallelism() - 1), maxQueue = 64 } = options;
+	const { maxQueueBytes = 256 * 1024 * 1024 } = options;
 	const piscina = new Piscina({
-		filename: threadModule,
+		filename: fileURLToPath(new URL(`./job${import.meta.url.slice(-3)}`, import.meta.url)),
 		name: "runJob",
 		minThreads: 1,
 		maxThreads: threads,
-		idleTimeout: idleMilliseconds,
+		idleTimeout: 60_000,
 		// A thread that blocks while it waits for a job would not serve its connection to Redis.
 		atomics: "disabled",
 		recordTiming: false,
@@ -53,7 +44,7 @@ export function createPool(options: PoolOptions = {}) {
 	// Every call listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, closing.signal);
 	let running = 0;
-	let usual = shortestWait;
+	let usual = 1_000;
 
 	const takeTurn = async (job: ThreadJob, { principal, signal, isAdmitted }: Waiting): Promise<void> => {
 		signal.throwIfAborted();
@@ -77,7 +68,7 @@ export function createPool(options: PoolOptions = {}) {
 	};
 	const wait = (): number => {
 		const all = (usual * (queue.size() + running)) / threads;
-		return Math.round(Math.min(Math.max(all, shortestWait), longestWait));
+		return Math.round(Math.min(Math.max(all, 1_000), 60_000));
 	};
 
 	return {
