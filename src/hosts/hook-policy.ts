@@ -2,6 +2,7 @@ import { homedir } from "node:os";
 import { findPolicyFile } from "../config/policy-file.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { readRegularFile } from "../files/access.ts";
+import { valueAt } from "../policy/errors.ts";
 import type { Environment } from "../policy/layers.ts";
 import type { LocaleName, PresetName } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
@@ -48,10 +49,8 @@ export const usualPolicy: UsualPolicy = {
 };
 
 /** A preset changes only the locale of the usual policy. `undefined` for unknown names, which the schema refuses. */
-export function usualPolicyIn({
-	PALIMPSEST_PRESET: preset,
-	PALIMPSEST_LOCALE: given,
-}: LanguageVariables): UsualPolicy | undefined {
+export function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undefined {
+	const { PALIMPSEST_PRESET: preset, PALIMPSEST_LOCALE: given } = variables;
 	if (preset !== undefined && !Object.hasOwn(presets, preset)) return undefined;
 	const ofPreset = preset === undefined ? undefined : presets[preset as PresetName].policy.locale;
 	const locale = given ?? ofPreset ?? usualPolicy.locale;
@@ -119,8 +118,4 @@ async function settingsIn(file: string | undefined): Promise<unknown> {
 	} catch {
 		return undefined;
 	}
-}
-
-function valueAt(value: unknown, key: readonly string[]): unknown {
-	return key.reduce<unknown>((at, name) => (isJsonObject(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
 }

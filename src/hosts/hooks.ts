@@ -25,11 +25,7 @@ interface HookEntry {
  */
 export function hookTarget(
 	host: InstallHost,
-	how: {
-		readonly isForProject: boolean;
-		readonly mostChars: number;
-		readonly locale: string | undefined;
-	},
+	how: { readonly isForProject: boolean; readonly mostChars: number; readonly locale: string | undefined },
 ): HookTarget {
 	const { isForProject, mostChars, locale } = how;
 	const projectFolder = isForProject ? process.cwd() : undefined;

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { parse, stringify, TomlError } from "smol-toml";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { enterJson, entryInJson, refusedSettings, removeFromJson, withValue } from "../json-text/settings.ts";
+import { valueAt } from "../policy/errors.ts";
 import type { Host, HostSurroundings, ServerStart } from "./hosts.ts";
 import { readIfThere } from "./settings-file.ts";
 
@@ -25,8 +26,7 @@ export function removeServer(text: string, host: WritableHost): string {
 
 export function hasServer(text: string, { format, key }: WritableHost): boolean {
 	if (format === "json") return entryInJson(text, key) !== undefined;
-	const table: unknown = readToml(text, "it is not valid TOML");
-	return key.reduce((at, name) => (isJsonObject(at) ? at[name] : undefined), table) !== undefined;
+	return valueAt(readToml(text, "it is not valid TOML"), key) !== undefined;
 }
 
 export function entryByHand({ key, entry }: Host, start: ServerStart): string {
@@ -58,10 +58,7 @@ export function presentFiles(host: Host, where: HostSurroundings): readonly stri
 
 type HostState = "no file" | "installed" | "not installed" | "unreadable";
 
-export function hostStates(
-	host: Host,
-	where: HostSurroundings,
-): Promise<readonly { readonly file: string; readonly state: HostState }[]> {
+export function hostStates(host: Host, where: HostSurroundings) {
 	return Promise.all(presentFiles(host, where).map(async (file) => ({ file, state: await findState(host, file) })));
 }
 

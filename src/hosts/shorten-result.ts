@@ -79,10 +79,7 @@ export async function openSavedOutput(file: string): Promise<FileHandle | undefi
 	return undefined;
 }
 
-/**
- * Whether the text is the start of the file, its end, or both. Metadata proves nothing: a tool may name any path
- * there.
- */
+/** Whether the text is the start of the file, its end, or both. Metadata proves nothing: tools may name any path. */
 export async function isWholeOf(handle: FileHandle, shown: { readonly text: string; readonly file: string }) {
 	const text = Buffer.from(shown.text);
 	const { size } = await handle.stat();

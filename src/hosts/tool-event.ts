@@ -39,13 +39,10 @@ export function isOwnResult({ toolName, input }: ToolEvent): boolean {
 	return isJsonObject(input) && typeof input.command === "string" && ownCommands.test(input.command);
 }
 
-export async function shortenBlocks(
-	blocks: readonly unknown[],
-	{ mostChars, shorten }: HookContext,
-): Promise<unknown[] | undefined> {
-	const lengths = blocks.map((block) =>
-		isJsonObject(block) && typeof block.text === "string" ? block.text.length : 0,
-	);
+export async function shortenBlocks(blocks: readonly unknown[], context: HookContext): Promise<unknown[] | undefined> {
+	const { mostChars, shorten } = context;
+	const lengthOf = (block: unknown) => (isJsonObject(block) && typeof block.text === "string" ? block.text.length : 0);
+	const lengths = blocks.map(lengthOf);
 	const shares = fairShares(lengths, mostChars);
 	const shortened = await Promise.all(
 		blocks.map(async (block, index) => {

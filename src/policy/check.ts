@@ -62,19 +62,16 @@ function knownPart(
 function describeProblem(issue: z.core.$ZodIssue, root: unknown): string {
 	if (issue.code === "custom") return `${pathLabel(issue.path)}${issue.message}`;
 	let schema: FieldSchema | undefined = acceptedFields();
-	for (const key of issue.path) schema = typeof key === "number" ? listOf(schema)?.items : fieldOf(schema, String(key));
+	for (const key of issue.path) schema = fieldOf(schema, key);
 	const takesText = [schema, ...(schema?.anyOf ?? [])].some((one) => one?.type === "string" && one.enum === undefined);
 	const got = describeValue(valueAt(root, issue.path), { text: takesText ? "length" : "quoted", object: "a table" });
 	return `${pathLabel(issue.path)}expected ${describeType(schema ?? {})}, got ${got}`;
 }
 
-function fieldOf(schema: FieldSchema | undefined, key: string): FieldSchema | undefined {
+function fieldOf(schema: FieldSchema | undefined, key: PropertyKey): FieldSchema | undefined {
+	if (typeof key === "number") return (schema?.anyOf?.find(({ items }) => items !== undefined) ?? schema)?.items;
 	const others = schema?.additionalProperties;
-	return schema?.properties?.[key] ?? (typeof others === "object" ? others : undefined);
-}
-
-function listOf(schema: FieldSchema | undefined): FieldSchema | undefined {
-	return schema?.anyOf?.find((one) => one.items !== undefined) ?? schema;
+	return schema?.properties?.[String(key)] ?? (typeof others === "object" ? others : undefined);
 }
 
 function hintFor(path: readonly string[], siblings: readonly string[]): string {

@@ -4,15 +4,12 @@ import { PalimpsestError } from "../errors.ts";
 
 // The hooks load this file, so it imports no zod at run time.
 
-const mostProblemsListed = 50;
 const longestQuote = 40;
-const longestComparedName = 100;
 
 export function invalidPolicy(source: string, problems: readonly string[]): PalimpsestError {
-	const lines = problems.slice(0, mostProblemsListed).map((problem) => `- ${problem}`);
-	const rest = problems.length - lines.length;
-	if (rest > 0) lines.push(`- and ${rest} more`);
-	return new PalimpsestError("invalid_policy", `Invalid policy in ${source}:\n${lines.join("\n")}`);
+	const more = problems.length > 50 ? [`and ${problems.length - 50} more`] : [];
+	const lines = [`Invalid policy in ${source}:`, ...problems.slice(0, 50), ...more];
+	return new PalimpsestError("invalid_policy", lines.join("\n- "));
 }
 
 /** `expected` follows "to be". */
@@ -25,12 +22,9 @@ export function wrongArgument(name: string, expected: string, value: unknown): P
 export function requireWholeNumber(
 	name: string,
 	value: number | undefined,
-	{
-		least,
-		most = Number.MAX_SAFE_INTEGER,
-		unit,
-	}: { readonly least: number; readonly most?: number; readonly unit?: string },
+	bounds: { readonly least: number; readonly most?: number; readonly unit?: string },
 ): void {
+	const { least, most = Number.MAX_SAFE_INTEGER, unit } = bounds;
 	if (value === undefined || (Number.isSafeInteger(value) && value >= least && value <= most)) return;
 	const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
 	const kind = unit === undefined ? "a whole number" : `a whole number of ${unit}`;
@@ -75,27 +69,19 @@ export function isPlainName(name: string): boolean {
 	return /^[\w$-]{1,64}$/.test(name);
 }
 
-/**
- * The nearest known name, or null. A right last part under a wrong parent counts as near; case, `-` and `_` do not
- * count.
- */
+/** The nearest known name. A right last part under a wrong parent counts as near; case, `-` and `_` do not count. */
 export function nearestName(name: string, known: readonly string[]): string | null {
-	if (name.length > longestComparedName) return null;
+	if (name.length > 100) return null;
 	const wanted = spelling(name);
 	const lastWanted = lastPart(wanted);
-	let best: string | null = null;
-	let least = Number.POSITIVE_INFINITY;
-	for (const candidate of known) {
+	const distances = known.map((candidate) => {
 		const whole = distance(wanted, spelling(candidate));
 		const last = distance(lastWanted, lastPart(spelling(candidate))) + 0.5;
 		const lastOnly = lastWanted.length > 3 && last < lastWanted.length / 3 + 0.5;
-		const apart = lastOnly ? Math.min(whole, last) : whole;
-		if (apart < least) {
-			best = candidate;
-			least = apart;
-		}
-	}
-	return least <= Math.max(2, wanted.length / 3) ? best : null;
+		return lastOnly ? Math.min(whole, last) : whole;
+	});
+	const least = Math.min(...distances);
+	return least <= Math.max(2, wanted.length / 3) ? (known[distances.indexOf(least)] ?? null) : null;
 }
 
 export function suggestion(name: string, known: readonly string[], otherwise = ""): string {
@@ -103,26 +89,15 @@ export function suggestion(name: string, known: readonly string[], otherwise = "
 	return near === null ? otherwise : ` Did you mean ${near}?`;
 }
 
-function spelling(name: string): string {
-	return name.toLowerCase().replaceAll(/[_-]/g, "");
-}
+const spelling = (name: string) => name.toLowerCase().replaceAll(/[_-]/g, "");
+const lastPart = (name: string) => name.slice(name.lastIndexOf(".") + 1);
 
-function lastPart(name: string): string {
-	return name.slice(name.lastIndexOf(".") + 1);
-}
-
-/**
- * One line for each issue. None quotes the value: it may be the text of a conversation. `known` are the allowed
- * names.
- */
+/** One line for each issue. None quotes the value: it may be text of a conversation. `known` are the allowed names. */
 export function describeIssues(
 	issues: readonly z.core.$ZodIssue[],
-	{
-		root,
-		known = [],
-		what = "member",
-	}: { readonly root: unknown; readonly known?: readonly string[]; readonly what?: string },
+	of: { readonly root: unknown; readonly known?: readonly string[]; readonly what?: string },
 ): string[] {
+	const { root, known = [], what = "member" } = of;
 	return issues.flatMap((issue) => {
 		const where = pathLabel(issue.path);
 		if (issue.code === "unrecognized_keys") {
@@ -153,9 +128,7 @@ function expectedOf(issue: z.core.$ZodIssue): string {
 		case "invalid_type":
 			return kinds[issue.expected] ?? "another kind of value";
 		case "invalid_value":
-			return alternatives(
-				issue.values.map((value) => (typeof value === "bigint" ? `${value}` : JSON.stringify(value))),
-			);
+			return alternatives(issue.values.map((value) => JSON.stringify(value)));
 		case "too_small":
 			return bounded(issue.origin, `${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}`);
 		case "too_big":

@@ -18,13 +18,12 @@ export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 
 // Every call needs its policy, and checking one takes longer than reading a short conversation.
 const parsed = new Map<string, Policy>();
-const mostParsed = 16;
 
 function parseOnce(layer: PolicyLayer): Policy {
 	const key = JSON.stringify(layer);
 	const policy = parsed.get(key) ?? frozen(policySchema.parse(layer));
 	parsed.delete(key);
-	if (parsed.size >= mostParsed) parsed.delete(parsed.keys().next().value ?? "");
+	if (parsed.size >= 16) parsed.delete(parsed.keys().next().value ?? "");
 	parsed.set(key, policy);
 	return policy;
 }
@@ -37,12 +36,7 @@ function frozen<Value>(value: Value): Value {
 
 /** A preset's own templates do not fit another locale. */
 function withoutTemplates(layer: PolicyLayer): PolicyLayer {
-	const kept = (value: unknown): unknown => {
-		if (!isTable(value)) return value;
-		const entries = Object.entries(value).filter(([key]) => !key.endsWith("_template"));
-		return Object.fromEntries(entries.map(([key, inner]) => [key, kept(inner)]));
-	};
-	return kept(layer) as PolicyLayer;
+	return JSON.parse(JSON.stringify(layer, (key, value) => (key.endsWith("_template") ? undefined : value)));
 }
 
 /** Lays one table over another, field by field. Lists are replaced; neither argument is changed. */

@@ -40,7 +40,6 @@ type StrategyName =
 	| { readonly kind: "external"; readonly module: string; readonly exportName: string }
 	| { readonly kind: "unusable"; readonly problem: string };
 
-const longestName = 1_000;
 const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 const path = /^(?:\.{0,2}[\\/]|[A-Za-z]:[\\/]|file:)/;
 const packageName = /^(?:@[\w.~-]+\/)?[A-Za-z0-9_~-][\w.~-]*(?:\/[^\\\s#?%]+)?$/;
@@ -69,15 +68,13 @@ export function parseStrategyName(name: string): StrategyName {
 	}
 	const [module, separator, exportName] = [name.slice(0, end), name.charAt(end), name.slice(end + 1)];
 	const isModule = path.test(module) || (packageName.test(module) && !(separator === ":" && scheme.test(module)));
-	if (name.length > longestName || !isModule) {
-		return unusable(
-			`expected a package or a path that starts with "./", "../", "/" or "file:" before the "${separator}", got ${quote(module)}.`,
-		);
+	if (name.length > 1_000 || !isModule) {
+		const modules = 'a package or a path that starts with "./", "../", "/" or "file:"';
+		return unusable(`expected ${modules} before the "${separator}", got ${quote(module)}.`);
 	}
 	if (!identifier.test(exportName)) {
-		return unusable(
-			`expected the name of an export behind the "${separator}", or "default" for the module's own, got ${quote(exportName)}.`,
-		);
+		const exports = `the name of an export behind the "${separator}", or "default" for the module's own`;
+		return unusable(`expected ${exports}, got ${quote(exportName)}.`);
 	}
 	return { kind: "external", module, exportName };
 }

@@ -41,10 +41,9 @@ function firstIssue(options: object, of: string, schema: z.ZodObject): z.core.$Z
 }
 
 function unknownOption(of: string, name: string, known: readonly string[]): PalimpsestError {
-	if (!isPlainName(name)) return refused(`\`${of}\` takes no option of that name. Known: ${known.join(", ")}.`);
-	const near = nearestName(name, known);
+	const near = isPlainName(name) ? nearestName(name, known) : null;
 	const hint = near === null ? `Known: ${known.join(", ")}.` : `Did you mean \`${near}\`?`;
-	return refused(`\`${of}\` takes no option \`${name}\`. ${hint}`);
+	return refused(`\`${of}\` takes no option ${isPlainName(name) ? `\`${name}\`` : "of that name"}. ${hint}`);
 }
 
 function wordsOf(schema: z.ZodType): readonly string[] {
@@ -57,17 +56,14 @@ function refused(message: string, cause?: unknown): PalimpsestError {
 }
 
 export function wholeNumber(least: number, unit = ""): z.ZodType {
-	return z
-		.int()
-		.min(least)
-		.describe(`a whole number${unit && ` of ${unit}`}, ${least} or more`);
+	const schema = z.int().min(least);
+	return schema.describe(`a whole number${unit && ` of ${unit}`}, ${least} or more`);
 }
 
 /** Without an upper bound, so infinity is allowed. */
 export function number(least: number, unit = ""): z.ZodType {
-	return z
-		.custom((value) => typeof value === "number" && value >= least)
-		.describe(`a number${unit && ` of ${unit}`}, ${least} or more`);
+	const schema = z.custom((value) => typeof value === "number" && value >= least);
+	return schema.describe(`a number${unit && ` of ${unit}`}, ${least} or more`);
 }
 
 export function choice(words: readonly string[]): z.ZodType {
@@ -80,8 +76,6 @@ function withMethods(methods: readonly string[], expected: string): z.ZodType {
 		typeof value === "object" && value !== null && methods.every((method) => hasMethod(value, method));
 	return z.custom(isTaken).describe(expected);
 }
-
-const strategyObject = withMethods(["compact"], "an object with `compact`");
 
 export const optionTypes = {
 	/** Another check, with errors of its own, follows. */
@@ -97,6 +91,6 @@ export const optionTypes = {
 	summariser: withMethods(["summarise"], "a summariser, as `createOpenAiCompatible` makes one"),
 	clock: withMethods(["now", "sleep"], "a clock with `now` and `sleep`"),
 	strategy: z
-		.union([z.enum(builtInStrategies), strategyObject])
+		.union([z.enum(builtInStrategies), withMethods(["compact"], "an object with `compact`")])
 		.describe(`${builtInStrategies.join(", ")}, an object with \`compact\``),
 } as const satisfies Readonly<Record<string, z.ZodType>>;

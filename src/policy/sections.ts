@@ -53,12 +53,10 @@ export function templateSchema(known: readonly string[]) {
 		.max(2_000)
 		.superRefine((template, context) => {
 			const unknown = new Set(templateVariables(template).filter((name) => !known.includes(name)));
+			const listed = known.map((one) => `{${one}}`).join(", ");
 			for (const name of unknown) {
 				const shown = name.length > 40 ? `${name.slice(0, 40)}…` : name;
-				context.addIssue({
-					code: "custom",
-					message: `unknown variable {${shown}}; known: ${known.map((one) => `{${one}}`).join(", ")}`,
-				});
+				context.addIssue({ code: "custom", message: `unknown variable {${shown}}; known: ${listed}` });
 			}
 			if (!template.isWellFormed()) {
 				context.addIssue({ code: "custom", message: "half a character (a lone surrogate), which no API accepts" });
