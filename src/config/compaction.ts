@@ -58,7 +58,7 @@ export function createCompactionSource(from: {
 /** The endpoint of `PALIMPSEST_LLM_…`. Variables of other programs are not read: the user has not named those here. */
 export function summariserOfEnvironment(
 	environment: Environment,
-	load: () => Promise<(options: OpenAiCompatibleOptions) => Summariser> = loadEndpoint,
+	load = async () => (await import("../summariser/endpoint.ts")).createOpenAiCompatible,
 ): Summariser | undefined {
 	const endpoint = readEndpoint(environment);
 	if (!endpoint) return undefined;
@@ -77,10 +77,6 @@ export function summariserOfEnvironment(
 	};
 }
 
-async function loadEndpoint() {
-	return (await import("../summariser/endpoint.ts")).createOpenAiCompatible;
-}
-
 const longestTimeout = 2 ** 31 - 1;
 
 function readEndpoint(environment: Environment): (OpenAiCompatibleOptions & { readonly model: string }) | undefined {
@@ -90,7 +86,7 @@ function readEndpoint(environment: Environment): (OpenAiCompatibleOptions & { re
 	const apiKey = environment.PALIMPSEST_LLM_KEY?.trim();
 	const timeout = environment.PALIMPSEST_LLM_TIMEOUT_MS?.trim();
 	const timeoutMs = timeout ? Number(timeout) : undefined;
-	const isTimeout = !timeout || (/^\d+$/.test(timeout) && Number(timeout) > 0 && Number(timeout) <= longestTimeout);
+	const isTimeout = !timeout || (/^\d*[1-9]\d*$/.test(timeout) && Number(timeout) <= longestTimeout);
 	const problems = Object.entries({
 		[`URL: ${expectedBaseUrl}`]: isBaseUrl(baseUrl),
 		"MODEL: Expected the name of the model that PALIMPSEST_LLM_URL is asked for, got none.": model !== "",

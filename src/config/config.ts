@@ -86,23 +86,18 @@ export async function createPolicySource(
 	};
 
 	// Watch before the first read, so that no change in between is missed.
-	const endWatch = watchPolicyFile({
-		path: watched,
-		onChange: () => void reload().catch(report),
-		onError: report,
-		intervalMilliseconds: options.intervalMilliseconds,
-	});
+	const { intervalMilliseconds } = options;
+	const onChange = () => void reload().catch(report);
+	const endWatch = watchPolicyFile({ path: watched, onChange, onError: report, intervalMilliseconds });
 	const close = (): void => {
 		closed = true;
 		endWatch();
 	};
 	const first = found === null ? loadConfig(options) : loadConfigOf(found, options);
-	try {
-		config = await first;
-	} catch (error) {
+	config = await first.catch((error: unknown) => {
 		close();
 		throw error;
-	}
+	});
 	return {
 		current: () => config.policy,
 		layers: () => config.layers,
@@ -114,8 +109,6 @@ export async function createPolicySource(
 		close,
 	};
 }
-
-const missing = "missing";
 
 /**
  * By polling, which works on network drives and with editors that replace the file. `onChange` is called when a
@@ -136,10 +129,9 @@ export function watchPolicyFile(watch: {
 		last = now;
 		if (!rested || now === told) return;
 		told = now;
-		if (!now.startsWith(missing)) watch.onChange();
+		if (!now.startsWith("missing")) watch.onChange();
 		else watch.onError(new PalimpsestError("unreadable_file", `The policy file ${watch.path} is gone (${now}).`));
-	}, watch.intervalMilliseconds ?? 500);
-	timer.unref();
+	}, watch.intervalMilliseconds ?? 500).unref();
 	return () => clearInterval(timer);
 }
 
@@ -148,6 +140,6 @@ function fingerprint(path: string): string {
 		const { dev, ino, size, mtimeNs, ctimeNs } = statSync(path, { bigint: true });
 		return [dev, ino, size, mtimeNs, ctimeNs].join(":");
 	} catch (error) {
-		return `${missing}: ${(error as NodeJS.ErrnoException).code}`;
+		return `missing: ${(error as NodeJS.ErrnoException).code}`;
 	}
 }

@@ -13,10 +13,7 @@ export interface CheckedStrategy {
 	readonly create: (dependencies: StrategyDependencies) => unknown;
 }
 
-/**
- * Loads the module of `module#Export` or `module:Class`, which runs its code, and checks the export. Constructs
- * nothing.
- */
+/** Loads the module, which runs its code, and checks the export. Constructs nothing. Throws `invalid_policy`. */
 export async function checkStrategy(name: string, folder: string): Promise<CheckedStrategy> {
 	const parsed = parseStrategyName(name);
 	if (parsed.kind === "unusable") throw refused(name, parsed.problem);
@@ -37,10 +34,9 @@ export async function checkStrategy(name: string, folder: string): Promise<Check
 	if (found.length === 0) throw refused(name, missing(namespace, exportName));
 	const create = found.map(findCreator).find((one) => one !== undefined);
 	if (create) return { name, create };
-	throw refused(
-		name,
-		`expected a class with a method \`compact\`, or an object with a function \`compact\`, got ${described(found[0])}. A class has to have it as a method, not as a field.`,
-	);
+	const expected = "expected a class with a method `compact`, or an object with a function `compact`";
+	const got = described(found[0]);
+	throw refused(name, `${expected}, got ${got}. A class has to have it as a method, not as a field.`);
 }
 
 /** Throws `invalid_policy` if the constructor fails or makes something else. */
@@ -77,14 +73,12 @@ function hasMembers(value: unknown): value is JsonObject {
 	return (typeof value === "object" && value !== null) || typeof value === "function";
 }
 
-const mostNames = 10;
-
 function missing(namespace: JsonObject, name: string): string {
 	const members = hasMembers(namespace.default) ? Object.keys(namespace.default) : [];
 	const names = [...new Set([...Object.keys(namespace), ...members])];
 	const near = nearestName(name, names);
 	const hint = near === null ? "" : ` Did you mean ${near}?`;
-	const listed = names.slice(0, mostNames).join(", ") + (names.length > mostNames ? ", …" : "");
+	const listed = names.slice(0, 10).join(", ") + (names.length > 10 ? ", …" : "");
 	return `the module has no export ${name}; it has ${listed || "none at all"}.${hint}`;
 }
 
@@ -95,12 +89,10 @@ function described(value: unknown): string {
 	return /^class\b/.test(Function.prototype.toString.call(value)) ? "a class without it" : "a function without it";
 }
 
-const longestReason = 300;
-
 function firstLine(error: unknown): string {
 	const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 	const [line = ""] = text.split("\n");
-	return line.length > longestReason ? `${line.slice(0, longestReason)}…` : line;
+	return line.length > 300 ? `${line.slice(0, 300)}…` : line;
 }
 
 function refused(name: string, problem: string, cause?: unknown): PalimpsestError {
@@ -142,11 +134,10 @@ export function packageTarget(exports: unknown, subpath: string): string | undef
 	const isBySubpath = isJsonObject(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	const bySubpath: JsonObject = isBySubpath ? exports : { ".": exports };
 	if (Object.hasOwn(bySubpath, subpath)) return chooseTarget(bySubpath[subpath], "");
-	const [best] = Object.keys(bySubpath)
-		.filter((key) => key.includes("*"))
+	const patterns = Object.keys(bySubpath).filter((key) => key.includes("*"));
+	const [best] = patterns
 		.map((key) => ({ key, start: key.slice(0, key.indexOf("*")), end: key.slice(key.indexOf("*") + 1) }))
-		.filter(({ start, end }) => subpath.startsWith(start) && subpath.endsWith(end))
-		.filter(({ start, end }) => subpath.length > start.length + end.length)
+		.filter(({ key, start, end }) => subpath.startsWith(start) && subpath.endsWith(end) && subpath.length >= key.length)
 		.toSorted((a, b) => b.start.length - a.start.length || b.key.length - a.key.length);
 	return best && chooseTarget(bySubpath[best.key], subpath.slice(best.start.length, subpath.length - best.end.length));
 }
@@ -159,12 +150,6 @@ function chooseTarget(target: unknown, star: string): string | undefined {
 		const isWithin = target.startsWith("./") && !target.split(/[\\/]/).includes("..");
 		return isWithin ? target.replaceAll("*", star) : undefined;
 	}
-	const options = Array.isArray(target)
-		? target
-		: Object.entries(target ?? {}).flatMap(([condition, value]) => (conditions.has(condition) ? [value] : []));
-	for (const option of options) {
-		const found = chooseTarget(option, star);
-		if (found !== undefined) return found;
-	}
-	return undefined;
+	const byCondition = Object.entries(target ?? {}).filter(([key]) => Array.isArray(target) || conditions.has(key));
+	return byCondition.map(([, option]) => chooseTarget(option, star)).find((found) => found !== undefined);
 }

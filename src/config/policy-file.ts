@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { readFile, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import path from "node:path";
@@ -47,12 +48,8 @@ const mostBytes = 1_000_000;
 /** Throws `unreadable_file` (missing, not a regular file, no permission, over 1 MB) or `invalid_policy`. */
 export async function readPolicyFile(file: string): Promise<PolicyLayer> {
 	const bytes = await readBytes(file);
-	let text: string;
-	try {
-		text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-	} catch {
-		throw invalidPolicy(file, ["not UTF-8 text"]);
-	}
+	if (!isUtf8(bytes)) throw invalidPolicy(file, ["not UTF-8 text"]);
+	const text = new TextDecoder().decode(bytes);
 	// Hooks mostly find no policy file, and then need neither the parser nor the schema.
 	const { parsePolicyText } = await import("../policy/layers.ts");
 	return parsePolicyText(text, file);

@@ -16,8 +16,6 @@ import { createServer, type ServerOptions } from "./server.ts";
 /** In bytes. The SDK's own 10 MiB would end the connection. */
 const defaultLargestMessage = 64 * 1024 * 1024;
 
-const patience = 1_000;
-
 /**
  * Returns once the server listens. When standard input ends, calls under way are finished, and the process ends by
  * itself.
@@ -51,7 +49,8 @@ export async function serveStdio(
 	});
 	server.server.onerror = (error) => logError(describeError(error), error.name);
 	const leave = () => {
-		setTimeout(() => process.exit(0), patience);
+		// The client has this time to read the rest of an answer.
+		setTimeout(() => process.exit(0), 1_000);
 		void compaction?.close();
 		void server.close().finally(() => process.stdout.write("", () => process.exit(0)));
 	};

@@ -27,14 +27,9 @@ export function policyInput(sections: readonly Section[]) {
 		if (choices !== undefined) return [name, { enum: choices }];
 		return [name, { type, ...(fields && { description: Object.keys(fields).join(", ") }) }];
 	});
-	return z
-		.looseObject({})
-		.optional()
-		.meta({
-			description: "Overrides; see policy://schema.",
-			properties: Object.fromEntries(chosen),
-			additionalProperties: false,
-		});
+	const description = "Overrides; see policy://schema.";
+	const meta = { description, properties: Object.fromEntries(chosen), additionalProperties: false };
+	return z.looseObject({}).optional().meta(meta);
 }
 
 export function callPolicy(context: ToolContext, override: unknown): Policy {
@@ -47,10 +42,9 @@ export function callPolicy(context: ToolContext, override: unknown): Policy {
 	const layer = checkPolicyLayer(override, "the tool's `policy` argument");
 	const strategy = layer.compaction?.strategy;
 	if (strategy !== undefined && parseStrategyName(strategy).kind === "external") {
-		throw new PalimpsestError(
-			"invalid_policy",
-			"The tool's `policy` argument cannot be used:\n- compaction.strategy: module#Export and module:Class are code, which the configuration alone may name; a call names one of the built-in strategies.",
-		);
+		const message =
+			"The tool's `policy` argument cannot be used:\n- compaction.strategy: module#Export and module:Class are code, which the configuration alone may name; a call names one of the built-in strategies.";
+		throw new PalimpsestError("invalid_policy", message);
 	}
 	return resolvePolicy([...layers, layer]);
 }
@@ -77,10 +71,7 @@ export const beside = Symbol("beside");
 
 /** A tool's structured content. The text block repeats it as JSON unless `text` replaces it; `blocks` follow. */
 export type Answer = Readonly<Record<string, unknown>> & {
-	readonly [beside]?: {
-		readonly text?: string;
-		readonly blocks?: readonly ContentBlock[];
-	};
+	readonly [beside]?: { readonly text?: string; readonly blocks?: readonly ContentBlock[] };
 };
 
 /** A tool as data and a handler, so that a change of the SDK only affects `bindTools`. */
@@ -101,12 +92,7 @@ export function defineTool<Input extends z.ZodObject>(tool: Tool<Input>): Tool {
 	return tool as unknown as Tool;
 }
 
-export const pureTool: ToolAnnotations = {
-	readOnlyHint: true,
-	destructiveHint: false,
-	idempotentHint: true,
-	openWorldHint: false,
-};
+export const pureTool = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false };
 
 /** Hints of a tool that may overwrite a file. */
 export const fileWritingTool: ToolAnnotations = { ...pureTool, readOnlyHint: false, destructiveHint: true };

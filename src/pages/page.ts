@@ -11,9 +11,8 @@ export async function pageAsset(name: PageAsset): Promise<string> {
 		return await readFile(packageFile(`assets/${name}`), "utf8");
 	} catch (cause) {
 		const hint = "install the package again, or run `npm run assets` in a checkout.";
-		throw new PalimpsestError("unreadable_file", `A page needs \`assets/${name}\`, which is not there: ${hint}`, {
-			cause,
-		});
+		const message = `A page needs \`assets/${name}\`, which is not there: ${hint}`;
+		throw new PalimpsestError("unreadable_file", message, { cause });
 	}
 }
 
@@ -78,10 +77,8 @@ function hashOf(source: string): string {
  * readers.
  */
 export function embedJson(value: unknown): string {
-	return JSON.stringify(value).replace(
-		/[<>&\u2028\u2029]/g,
-		(character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-	);
+	const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+	return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escaped);
 }
 
 const entities: Readonly<Record<string, string>> = { "&": "amp", "<": "lt", ">": "gt", '"': "quot", "'": "#39" };

@@ -41,47 +41,32 @@ export function replayPageData(
 	};
 	const largestBill = series.reduce((most, { billed }) => Math.max(most, billed.at(-1) ?? 0), 0);
 	const billedDecimals = largestBill === 0 ? 0 : Math.min(12, Math.max(0, 6 - Math.ceil(Math.log10(largestBill))));
-	const names = [...new Set(series.map(({ file }) => file))];
-	const files = names
-		.map((file): DrawnFile => {
-			const ofFile = series.filter((one) => one.file === file);
-			const calls = ofFile.reduce((most, { context }) => Math.max(most, context.length), 0);
-			const sizes = Array.from({ length: calls }, (_, call) =>
-				ofFile.reduce((sum, { context }) => sum + total(Object.values(context[call] ?? {})), 0),
-			);
-			const drawn = drawnCalls(sizes);
+	const drawFile = (file: string): DrawnFile => {
+		const ofFile = series.filter((one) => one.file === file);
+		const calls = Math.max(0, ...ofFile.map(({ context }) => context.length));
+		const sizes = Array.from({ length: calls }, (_, call) =>
+			ofFile.flatMap(({ context }) => Object.values(context[call] ?? {})).reduce((sum, size) => sum + size, 0),
+		);
+		const drawn = drawnCalls(sizes);
+		const drawSeries = ({ policy, context, billed }: ReplaySeries): DrawnFile["series"][number] => {
+			const part = (name: keyof ContextParts) => keep(drawn.map((call) => context[call]?.[name] ?? 0));
 			return {
-				file,
-				calls,
-				at: keep(drawn.map((call) => call + 1)),
-				series: ofFile.map(({ policy, context, billed }) => {
-					const part = (name: keyof ContextParts) => keep(drawn.map((call) => context[call]?.[name] ?? 0));
-					return {
-						policy,
-						system: part("system"),
-						user: part("user"),
-						assistant: part("assistant"),
-						results: part("results"),
-						placeholders: part("placeholders"),
-						billed: keep(drawn.map((call) => Math.round((billed[call] ?? 0) * 10 ** billedDecimals))),
-					};
-				}),
+				policy,
+				system: part("system"),
+				user: part("user"),
+				assistant: part("assistant"),
+				results: part("results"),
+				placeholders: part("placeholders"),
+				billed: keep(drawn.map((call) => Math.round((billed[call] ?? 0) * 10 ** billedDecimals))),
 			};
-		})
-		.filter(({ calls }) => calls > 0);
-	return {
-		billedIn,
-		billedDecimals,
-		policies: policies.map(({ policy, average_context_ratio, ratio_to_raw, recall }) => {
-			return { policy, average_context_ratio, ratio_to_raw, recall };
-		}),
-		files,
-		columns,
+		};
+		return { file, calls, at: keep(drawn.map((call) => call + 1)), series: ofFile.map(drawSeries) };
 	};
-}
-
-function total(values: readonly number[]): number {
-	return values.reduce((sum, value) => sum + value, 0);
+	const files = [...new Set(series.map(({ file }) => file))].map(drawFile).filter(({ calls }) => calls > 0);
+	const drawnPolicies = policies.map(({ policy, average_context_ratio, ratio_to_raw, recall }) => {
+		return { policy, average_context_ratio, ratio_to_raw, recall };
+	});
+	return { billedIn, billedDecimals, policies: drawnPolicies, files, columns };
 }
 
 /** Two calls for each pixel of a wide screen. */

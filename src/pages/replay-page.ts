@@ -13,22 +13,14 @@ import {
  * The page of `palimpsest replay --html`: one HTML file that needs no network. `series` are drawn over time; other
  * conversations and policies appear in the tables only. Throws `unreadable_file` if a part of the page is missing.
  */
-export async function replayPage({
-	report,
-	series,
-	billedIn = "input_tokens",
-}: {
+export async function replayPage(replayed: {
 	readonly report: ReplayReport;
 	readonly series: readonly ReplaySeries[];
 	readonly billedIn?: BilledUnit;
 }): Promise<string> {
-	const [uplotSheet, sheet, uplot, license, program] = await Promise.all([
-		pageAsset("uplot.css"),
-		pageAsset("page.css"),
-		pageAsset("uplot.js"),
-		pageAsset("uplot-license.txt"),
-		pageAsset("replay.js"),
-	]);
+	const { report, series, billedIn = "input_tokens" } = replayed;
+	const assets = ["uplot.css", "page.css", "uplot.js", "uplot-license.txt", "replay.js"] as const;
+	const [uplotSheet = "", sheet = "", uplot, license, program = ""] = await Promise.all(assets.map(pageAsset));
 	const data = replayPageData(report, { series, billedIn });
 	return selfContainedPage({
 		title: "Replay: what each policy costs and keeps",
@@ -56,9 +48,7 @@ function whatIsCompared({ policies, files }: ReplayReport): string {
 	return `${compared}: what ${calls === 1 ? "its LLM call" : `the ${formatCount(calls)} LLM calls`} would have been sent under each, what that would have cost where the provider caches the prompt, and how much of what the agent used later was still in view.`;
 }
 
-function counted(count: number, one: string, many: string): string {
-	return `${formatCount(count)} ${count === 1 ? one : many}`;
-}
+const counted = (count: number, one: string, many: string) => `${formatCount(count)} ${count === 1 ? one : many}`;
 
 function overall({ policies, files }: ReplayReport, unit: BilledUnit): string {
 	const several = files.length > 1;
@@ -169,9 +159,7 @@ const groups: Readonly<Record<string, Columns>> = {
 
 const ofSeveral: ReadonlySet<string> = new Set(["× raw, worst", "Conversations"]);
 
-function formatRatio(value: number | null): string {
-	return value === null ? "–" : value.toFixed(3);
-}
+const formatRatio = (value: number | null) => (value === null ? "–" : value.toFixed(3));
 
 /** An HTML table with the figures of each policy, in a region that scrolls if the page is too narrow. */
 function figuresTable(table: {
@@ -183,11 +171,9 @@ function figuresTable(table: {
 	const { policies, caption, unit, several } = table;
 	const shown = Object.entries(groups).map(([group, all]) => {
 		const columns = Object.entries(all).filter(([heading]) => several || !ofSeveral.has(heading));
-		return { group, columns };
+		return { columns, head: `<th scope="colgroup" colspan="${columns.length}">${escapeHtml(group)}</th>` };
 	});
-	const over = shown.map(
-		({ group, columns }) => `<th scope="colgroup" colspan="${columns.length}">${escapeHtml(group)}</th>`,
-	);
+	const over = shown.map(({ head }) => head);
 	const under = shown.flatMap(({ columns }) =>
 		columns.map(([heading], index) => `<th scope="col"${first(index)}>${escapeHtml(heading)}</th>`),
 	);
@@ -214,6 +200,4 @@ ${rows.join("\n")}
 }
 
 /** The style sheet draws a line before each group. */
-function first(index: number): string {
-	return index === 0 ? ' class="first"' : "";
-}
+const first = (index: number) => (index === 0 ? ' class="first"' : "");

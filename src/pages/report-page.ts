@@ -3,14 +3,10 @@ import { version } from "../version.ts";
 import { pageAsset, selfContainedPage } from "./page.ts";
 
 /** The page of a context report: one HTML file that needs no network. Throws `unreadable_file`. */
-export function reportPage({ report }: { readonly report: ContextReport }): Promise<string> {
-	return pageWith(report);
-}
+export const reportPage = ({ report }: { readonly report: ContextReport }) => pageWith(report);
 
 /** The same page as an MCP App: the host passes it the report, alone or as `context` of a tool's answer. */
-export function reportAppPage(): Promise<string> {
-	return pageWith({ version });
-}
+export const reportAppPage = () => pageWith({ version });
 
 /** The script `client/report.js` shows the report, or waits for the host's if the data has only a version. */
 async function pageWith(data: ContextReport | { readonly version: string }): Promise<string> {

@@ -28,10 +28,8 @@ export function parseAddress(text: string | true): Address {
 export function parsePublicUrl(text: string): URL {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	if (url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`) return url;
-	throw new PalimpsestError(
-		"invalid_argument",
-		"Expected the public URL to be a scheme and a host, with no path, such as https://palimpsest.example.org.",
-	);
+	const form = "a scheme and a host, with no path, such as https://palimpsest.example.org";
+	throw new PalimpsestError("invalid_argument", `Expected the public URL to be ${form}.`);
 }
 
 /** A host as in URLs and Host headers: IPv6 in brackets and in its shortest form. */

@@ -87,8 +87,6 @@ async function findJwks(issuer: string, base: URL): Promise<URL> {
 function secureUrl(text: string, what: string): URL {
 	const url = URL.canParse(text) ? new URL(text) : undefined;
 	if (url?.protocol === "https:" || (url?.protocol === "http:" && isLoopback(url.hostname))) return url;
-	throw new PalimpsestError(
-		"invalid_argument",
-		`Expected the ${what} to be an https URL, got ${JSON.stringify(text)}.`,
-	);
+	const message = `Expected the ${what} to be an https URL, got ${JSON.stringify(text)}.`;
+	throw new PalimpsestError("invalid_argument", message);
 }

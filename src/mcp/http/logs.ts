@@ -54,8 +54,7 @@ function callWords(end: CallEnd): string {
 }
 
 function levelOf({ outcome, code }: CallEnd): LogLevel {
-	if (code === "internal") return "error";
-	return outcome === "busy" ? "warning" : "info";
+	return code === "internal" ? "error" : outcome === "busy" ? "warning" : "info";
 }
 
 /** The session is hashed, so that readers of the log cannot use it. JSON omits unknown values. */
@@ -83,9 +82,7 @@ export function tokensOf({ report }: CallEnd): BeforeAndAfter | undefined {
 	return typeof report?.tokens === "object" ? report.tokens : undefined;
 }
 
-function tenths(milliseconds: number): number {
-	return Math.round(milliseconds * 10) / 10;
-}
+const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 
 const longestStrayLine = 2_000;
 

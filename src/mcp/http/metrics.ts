@@ -51,11 +51,8 @@ export async function createMetrics(
 		gauge("archive_originals", `Originals ${where}.`, () => archive()?.originals);
 		gauge("archive_bytes", `Bytes of the originals ${where}.`, () => archive()?.bytes);
 	}
-	return {
-		onCallEnd: countCalls(prometheus, registry),
-		contentType: registry.contentType,
-		text: () => registry.metrics(),
-	};
+	const onCallEnd = countCalls(prometheus, registry);
+	return { onCallEnd, contentType: registry.contentType, text: () => registry.metrics() };
 }
 
 /** In seconds, from the time of a small call to the longest allowed by default. */
@@ -81,23 +78,13 @@ function countCalls(prometheus: typeof import("prom-client"), registry: Registry
 	const { Counter, Histogram } = prometheus;
 	const registers = [registry];
 	const labelNames = ["tool"];
-	const calls = new Counter({
-		name: "palimpsest_calls_total",
-		help: "Calls that have ended.",
-		labelNames: ["tool", "outcome"],
-		registers,
+	const ended = { name: "palimpsest_calls_total", help: "Calls that have ended.", labelNames: ["tool", "outcome"] };
+	const calls = new Counter({ ...ended, registers });
+	const help = "Time from a call's arrival until its answer was made.";
+	const duration = new Histogram({ name: "palimpsest_call_duration_seconds", help, labelNames, buckets, registers });
+	const amounts = counters.map(([name, help, amount]) => {
+		return { counter: new Counter({ name: `palimpsest_${name}`, help, labelNames, registers }), amount };
 	});
-	const duration = new Histogram({
-		name: "palimpsest_call_duration_seconds",
-		help: "Time from a call's arrival until its answer was made.",
-		labelNames,
-		buckets,
-		registers,
-	});
-	const amounts = counters.map(([name, help, amount]) => ({
-		counter: new Counter({ name: `palimpsest_${name}`, help, labelNames, registers }),
-		amount,
-	}));
 	return (end) => {
 		const { tool, outcome, milliseconds } = end;
 		calls.inc({ tool, outcome });
@@ -109,14 +96,7 @@ function countCalls(prometheus: typeof import("prom-client"), registry: Registry
 	};
 }
 
-interface ArchiveSize {
-	readonly originals: number;
-	readonly bytes: number;
-}
-
-const shortestPause = 10_000;
-/** As a multiple of the time of a measurement, so that measuring takes at most 1 % of a connection or disk. */
-const pausePerWork = 100;
+type ArchiveSize = Readonly<Record<"originals" | "bytes", number>>;
 
 /** Gives the last measurement and starts the next in the background, because an archive has to look at each text. */
 export function measureArchives(sources: () => Iterable<ArchiveSource>): () => ArchiveSize | undefined {
@@ -138,7 +118,8 @@ export function measureArchives(sources: () => Iterable<ArchiveSource>): () => A
 			last = undefined;
 		}
 		const now = performance.now();
-		dueAt = now + Math.max(shortestPause, pausePerWork * (now - begun));
+		// So that measuring takes at most 1 % of a connection or disk.
+		dueAt = now + Math.max(10_000, 100 * (now - begun));
 	};
 	return () => {
 		if (performance.now() >= dueAt) void measure();

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import path from "node:path";
 import { Router } from "express";
@@ -64,17 +64,13 @@ export function probeArchive({ source, location }: { source: ArchiveSource; loca
 			return archive.location;
 		});
 		const isFolder = location.where !== "memory" && !/^rediss?:/.test(location.where);
-		if (isFolder) await access(await nearestFolder(path.resolve(place)), constants.W_OK);
+		if (isFolder) await access(nearestFolder(path.resolve(place)), constants.W_OK);
 	};
 }
 
-async function nearestFolder(folder: string): Promise<string> {
+function nearestFolder(folder: string): string {
 	const above = path.dirname(folder);
-	if (above === folder) return folder;
-	return access(folder).then(
-		() => folder,
-		() => nearestFolder(above),
-	);
+	return above === folder || existsSync(folder) ? folder : nearestFolder(above);
 }
 
 export function healthRoutes(readiness: ReadinessCheck): Router {
