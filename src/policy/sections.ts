@@ -28,8 +28,8 @@ export function choice<const Word extends string>(words: readonly [Word, ...Word
 	return field(z.enum(words), words[0] as never, description) as z.ZodDefault<z.ZodEnum<{ [Key in Word]: Key }>>;
 }
 
-function distinct<const Word extends string>(words: readonly Word[]) {
-	return z.array(z.enum(words)).refine((given) => new Set(given).size === given.length, "each at most once");
+function distinct<const Word extends string>(words: readonly Word[], rule = "each at most once") {
+	return z.array(z.enum(words)).refine((given) => new Set(given).size === given.length, rule);
 }
 
 const tokenNumber = z.int().min(0).max(1_000_000_000);
@@ -68,20 +68,13 @@ const toolRule = z.union([z.enum(["never", "always"]), z.strictObject({ keep_las
 
 export const mask = section("Masking of old tool results.", {
 	enabled: flag(true, "Whether old tool results are masked at all."),
-	window_turns: field(
-		z.int(),
-		8,
-		"Tool turns, counted from the end, whose results stay intact. 0 or less masks nothing.",
-	),
+	window_turns: field(z.int(), 8, "Latest tool turns whose results stay intact. 0 or less masks nothing."),
 	keep_errors: flag(true, "Whether results that look like errors stay."),
 	error_detection: choice(
 		["seed", "structural"],
 		"What looks like an error. `seed`: words such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and how what was run ends.",
 	),
-	keep_last_k_per_tool: absentOr(
-		z.int().min(0),
-		"The last K results of each tool name stay, window or not. 0 or absent: off.",
-	),
+	keep_last_k_per_tool: absentOr(z.int().min(0), "The last K results of each tool stay. 0 or absent: off."),
 	tools: field(
 		z.record(z.string().min(1).max(200), toolRule),
 		{},
@@ -90,28 +83,28 @@ export const mask = section("Masking of old tool results.", {
 	digest_tokens: field(
 		tokenNumber,
 		0,
-		"Tokens of a placeholder that may name what the result held: its outcome, paths and identifiers. 0: none. A template of your own needs {digest} for it.",
+		"Tokens of a placeholder for a digest of the result: its outcome, paths and identifiers. 0: none. A template of your own needs {digest} for it.",
 	),
 	placeholder_template: absentOr(
 		templateSchema(placeholderVariables),
-		"What stands in place of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording.",
+		"The placeholder of a masked result. Variables: {tool_call_id}, {tool_name}, {original_chars}, {ref}, {digest}. Absent: the locale's wording.",
 	),
 	selection: choice(
 		["age", "use"],
-		"Which results older than the window go. `age`: all, or but for `keep_tokens` the oldest. `use`: what is out of date, then what the conversation has not come back to for longest and holds the least; `keep_tokens` of the others stay.",
+		"Which results older than the window are masked. `age`: all, or the oldest but for `keep_tokens`. `use`: outdated ones, then those that were not used for longest and hold the least; `keep_tokens` of the others stay.",
 	),
 	keep_tokens: absentOr(
 		tokenNumber,
-		"Tokens of results that stay, those in the window included, where there are as many worth keeping. Absent: as `thrift` says for `use`, none beyond the window for `age`.",
+		"Tokens of results that stay, those in the window included, if as many are worth keeping. Absent: as `thrift` says for `use`, none beyond the window for `age`.",
 	),
 	thrift: field(
 		z.enum(["low", "medium", "high"]),
 		"medium",
-		"How much `use` keeps and how long `break_even` waits, where `keep_tokens` and `patience` are absent.",
+		"How much `use` keeps and how long `break_even` waits, if `keep_tokens` and `patience` are absent.",
 	),
 	cadence: choice(
 		["every_turn", "stride", "break_even"],
-		"When results go that may. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once carrying them costs what rewriting the cache does, at the `[prices]`.",
+		"When results are masked. `every_turn`: at once, which breaks the provider's prompt cache at each call. `stride`: every `stride_turns`. `break_even`: once carrying them costs as much as rewriting the cache, at the `[prices]`.",
 	),
 	stride_turns: field(z.int().min(1).max(1_000_000), 10, "Tool turns from one masking to the next."),
 	patience: absentOr(
@@ -121,14 +114,9 @@ export const mask = section("Masking of old tool results.", {
 });
 
 export const guard = section("Keeping a conversation within the model's context window.", {
-	enabled: flag(
-		true,
-		"Whether the guard changes a conversation at all. Off, it says whether it fits and what takes the most.",
-	),
+	enabled: flag(true, "Whether the guard changes a conversation. Off, it says whether it fits and what takes most."),
 	ladder: field(
-		z
-			.array(z.enum(["truncate", "mask", "drop"]))
-			.refine((steps) => new Set(steps).size === steps.length, "each step at most once"),
+		distinct(["truncate", "mask", "drop"], "each step at most once"),
 		["truncate", "mask", "drop"],
 		"Steps taken in this order until the conversation fits, each at most once.",
 	),
@@ -137,43 +125,30 @@ export const guard = section("Keeping a conversation within the model's context 
 	unknown_window: field(
 		z.union([tokenNumber.min(1), z.enum(["refuse", "leave"])]),
 		"refuse",
-		"Where no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
+		"If no context window is known for the model: `refuse` the call, `leave` the conversation as it is, or assume this many tokens.",
 	),
 	reserve_tokens: field(tokenNumber, 8192, "Tokens of the window left free for the answer."),
-	budget_ratio: field(
-		z.number().gt(0).max(1),
-		1,
-		"Share of the window that may be used, before the reserve is taken off.",
-	),
+	budget_ratio: field(z.number().gt(0).max(1), 1, "Share of the window that is used, before the reserve."),
 	target_ratio: absentOr(
 		z.number().gt(0).max(1),
 		"Share of the budget to which a conversation over it is brought down, so that the next calls append instead of cutting again. Absent: just under the budget, as it is at each call.",
 	),
-	truncate_when: choice(
-		["always", "over_budget"],
-		"`always`: a result over the limit is cut even where all fits. `over_budget`: only when over the budget.",
-	),
+	truncate_when: choice(["always", "over_budget"], "Whether results over the limit are cut even if all fits."),
 	max_tool_result_chars: field(
 		characterNumber,
 		50_000,
-		"Characters (UTF-16 code units) up to which a tool result is left whole; where `truncate.strategy` is another than `head_tail`, also what is left of a longer one at most.",
+		"Characters (UTF-16 code units) up to which a tool result is left whole; with another `truncate.strategy` than `head_tail`, a longer one is cut to as many.",
 	),
 	truncate_head_chars: field(characterNumber, 2_000, "Characters kept from the start of a cut result."),
 	truncate_tail_chars: field(characterNumber, 2_000, "Characters kept from the end of a cut result."),
 	marker_template: absentOr(
 		templateSchema(markerVariables),
-		"What stands between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+		"The text between head and tail of a cut result. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
 	),
 	keep_last_messages: field(z.int().min(1), 1, "Newest messages (system messages aside) that are never dropped."),
 	pin_task: flag(true, "Whether the first user message is never dropped."),
-	max_messages: absentOr(
-		messageNumber,
-		"Messages from which a conversation counts as too long, whatever its tokens: the report says so. Absent: never.",
-	),
-	auto_compact: flag(
-		false,
-		"Whether a conversation of `max_messages` or more is compacted first, as `[compaction]` says.",
-	),
+	max_messages: absentOr(messageNumber, "Messages from which the report calls a conversation too long. Absent: never."),
+	auto_compact: flag(false, "Whether a conversation of `max_messages` or more is compacted first, by `[compaction]`."),
 });
 
 export const tokens = section("Counting of tokens.", {
@@ -188,36 +163,21 @@ export const tokens = section("Counting of tokens.", {
 	),
 });
 
-export const limits = section("Sizes past which input is refused.", {
-	max_file_bytes: field(
-		z
-			.int()
-			.min(1)
-			.max(2 ** 31),
-		64 * 1024 * 1024,
-		"Bytes of a file or of standard input that are read at most.",
-	),
+export const limits = section("Sizes over which input is refused.", {
+	max_file_bytes: field(z.int().min(1).max(2_147_483_648), 67_108_864, "Most bytes of a file or of standard input."),
 });
 
-export const archive = section("Keeping what is taken out. Where it is kept is said by `--archive`.", {
-	max_age_days: field(
-		z.number().positive().max(36_500),
-		30,
-		"Days after which an original that nobody used is thrown away.",
-	),
-	max_bytes: field(
-		z.int().min(1),
-		1_000_000_000,
-		"Bytes of all originals together; past them those unused for longest are thrown away.",
-	),
+export const archive = section("Archiving of originals; `--archive` says where.", {
+	max_age_days: field(z.number().positive().max(36_500), 30, "Days after which an unused original is deleted."),
+	max_bytes: field(z.int().min(1), 1_000_000_000, "Bytes of all originals; over it the longest unused are deleted."),
 	recall_hint: flag(
 		true,
-		"Whether the locale's placeholder goes on to say that what it names is intact, no error, and how to read it. Only where recall is offered: by a server that keeps originals.",
+		"Whether the locale's placeholder adds that the original is intact, no error, and how to read it. Only a server that archives originals offers this.",
 	),
 	redact: field(
 		z.array(z.string().min(1).max(1_000)).max(100),
 		[],
-		"Regular expressions (RE2's syntax) for what is never stored: each match gives way to a mark.",
+		"Regular expressions (RE2's syntax) for texts that are never stored: a mark replaces each match.",
 	),
 	redact_credentials: flag(
 		false,
@@ -234,11 +194,11 @@ export const truncate = section("Cutting one large text, and large results in th
 	max_chars: field(
 		characterNumber,
 		50_000,
-		"Characters (UTF-16 code units) up to which a text is left whole; with another strategy than `head_tail`, also what is left of a longer one at most.",
+		"Characters (UTF-16 code units) up to which a text is left whole; with another strategy than `head_tail`, a longer one is cut to as many.",
 	),
 	max_tokens: absentOr(
 		tokenNumber.min(1),
-		"The same in tokens, notices included, in place of `max_chars`; `auto` then takes the place of `head_tail`. The guard takes no notice of it.",
+		"The same in tokens, notices included, instead of `max_chars`; `auto` then replaces `head_tail`. The guard ignores it.",
 	),
 	head_chars: field(
 		characterNumber,
@@ -246,13 +206,10 @@ export const truncate = section("Cutting one large text, and large results in th
 		"Characters that `head_tail` keeps from the start; their share of both counts for other strategies.",
 	),
 	tail_chars: field(characterNumber, 2_000, "Characters that `head_tail` keeps from the end."),
-	keep_ansi: flag(
-		false,
-		"Whether colours and other escape sequences of terminals stay. With `head_tail` they always do.",
-	),
+	keep_ansi: flag(false, "Whether escape sequences of terminals stay. With `head_tail` they always do."),
 	marker_template: absentOr(
 		templateSchema(markerVariables),
-		"What stands between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
+		"The text between head and tail. Variables: {omitted_chars}, {original_chars}, {ref}. Absent: the locale's wording.",
 	),
 	json_content: flag(
 		false,
@@ -260,7 +217,7 @@ export const truncate = section("Cutting one large text, and large results in th
 	),
 });
 
-export const compaction = section("Putting a summary in the place of old messages, or hiding old results.", {
+export const compaction = section("Replacing old messages by a summary, or hiding old results.", {
 	strategy: field(
 		z.string().superRefine((name, context) => {
 			const parsed = parseStrategyName(name);
@@ -269,36 +226,21 @@ export const compaction = section("Putting a summary in the place of old message
 		"hiding-then-summary",
 		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides; where nothing is left to hide, summarises), or `module#Export` (or `module:Class`), a strategy of your own, which no tool call may name.",
 	),
-	at_messages: absentOr(
-		messageNumber,
-		"Messages from which compaction is due, beside the tokens. Absent: tokens alone decide.",
-	),
+	at_messages: absentOr(messageNumber, "Messages from which compaction is due. Absent: only the tokens decide."),
 	keep_last_messages: field(
 		z.int().min(0),
 		2,
-		"Newest messages (system messages aside) that a summary never takes the place of.",
+		"Newest messages (system messages aside) that a summary never replaces.",
 	),
-	keep_tool_groups: field(
-		z.int().min(1),
-		5,
-		"Tool turns, counted from the end, whose results hiding leaves as they are.",
-	),
+	keep_tool_groups: field(z.int().min(1), 5, "Latest tool turns whose results hiding leaves as they are."),
 	answered_by: field(
 		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
 		["sampling", "openai-compatible", "caller"],
 		"Who is asked for a summary, the first that is there: the client's own model, the endpoint that the environment names, the caller itself; `none` falls back to the guard.",
 	),
-	max_summary_tokens: field(tokenNumber.min(1), 2_000, "Tokens that a summary is asked to take at most."),
-	prompt_tokens: field(
-		tokenNumber.min(1),
-		60_000,
-		"Tokens of the conversation that a model is shown to summarise at most; what is more is shown shortened.",
-	),
-	caller_prompt_tokens: field(
-		tokenNumber.min(1),
-		6_000,
-		"The same where the caller is asked, whom each token costs context.",
-	),
+	max_summary_tokens: field(tokenNumber.min(1), 2_000, "Most tokens that a summary should take."),
+	prompt_tokens: field(tokenNumber.min(1), 60_000, "Most tokens of the prompt for a summary; more is shown shortened."),
+	caller_prompt_tokens: field(tokenNumber.min(1), 6_000, "The same for the caller, whose context each token fills."),
 });
 
 const price = z.number().min(0).max(1_000_000);
@@ -309,7 +251,7 @@ export const prices = section("What tokens cost.", {
 	cache_write: field(
 		price,
 		1.25,
-		"Price of one that it writes to it. With the price of reading as high, `break_even` acts every turn.",
+		"Price of one that it writes to it. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
 });
