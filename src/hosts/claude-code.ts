@@ -66,10 +66,8 @@ async function shortenRead(response: JsonObject, { mostChars, wordings }: HookCo
 	const end = content.lastIndexOf("\n", Math.max(0, mostChars - notice(last).length)) + 1;
 	if (end === 0) return undefined;
 	const shown = content.slice(0, end).split("\n").length - 1;
-	return {
-		...response,
-		file: { ...file, content: content.slice(0, end) + notice(startLine + shown), numLines: shown + 1 },
-	};
+	const shorter = content.slice(0, end) + notice(startLine + shown);
+	return { ...response, file: { ...file, content: shorter, numLines: shown + 1 } };
 }
 
 /** A text or a list of content blocks. `structuredContent` arrives as the text of its JSON (Claude Code 2.1.197). */

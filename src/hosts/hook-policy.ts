@@ -73,17 +73,17 @@ const languageVariables = ["PALIMPSEST_PRESET", "PALIMPSEST_LOCALE"] as const;
 type LanguageVariables = Readonly<Partial<Record<(typeof languageVariables)[number], string>>>;
 
 /** The variable in which a host names the project; for other hosts it is the working directory. */
-const projectVariables: Readonly<Record<string, string>> = {
-	"claude-code": "CLAUDE_PROJECT_DIR",
-	"gemini-cli": "GEMINI_PROJECT_DIR",
-};
+const projectVariables = new Map([
+	["claude-code", "CLAUDE_PROJECT_DIR"],
+	["gemini-cli", "GEMINI_PROJECT_DIR"],
+]);
 
 /** The language in the host's server entry. Empty if no file can be read: a hook never fails for it. */
 async function serverLanguage(hostName: string): Promise<LanguageVariables> {
 	const { platform, env: environment } = process;
 	const host = hosts.find(({ name }) => name === hostName);
 	if (host === undefined) return {};
-	const projectFolder = environment[projectVariables[hostName] ?? ""] || process.cwd();
+	const projectFolder = environment[projectVariables.get(hostName) ?? ""] || process.cwd();
 	const where = { platform, environment, homeFolder: homedir() };
 	const ofProject = await settingsIn(host.file({ ...where, projectFolder }));
 	const ofUser = await settingsIn(host.file(where));

@@ -18,10 +18,7 @@ const mostBytes = 256 * 1024 * 1024;
  * Computes a change; writes nothing. A byte order mark is not shown to `change` and stays. Throws `unreadable_file`
  * if the file is not regular or not UTF-8, and `invalid_json` if `change` refuses the text.
  */
-export async function planChange(
-	file: string,
-	change: (text: string | undefined) => string | undefined,
-): Promise<FileChange> {
+export async function planChange(file: string, change: (text?: string) => string | undefined): Promise<FileChange> {
 	const bytes = await readIfThere(file);
 	if (bytes && !isUtf8(bytes)) {
 		throw new PalimpsestError("unreadable_file", `Cannot change ${file}: it is not UTF-8. Save it as that first.`);

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { isJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { decodeText, type ResultWord } from "../files/access.ts";
 import { spellingsOf, writeEdits } from "../json-text/edit.ts";
@@ -18,7 +17,7 @@ import { type Answer, beside, type ToolContext } from "./tool.ts";
 const conversation = z
 	.unknown()
 	.refine(
-		(value) => isJsonObject(value) || Array.isArray(value),
+		(value) => typeof value === "object" && value !== null,
 		"a list of messages, or an object that holds `messages`",
 	)
 	.meta({ anyOf: [{ type: "array", items: { type: "object" } }, { type: "object" }] });

@@ -80,6 +80,8 @@ const compact: Prompt = {
 	},
 };
 
+const completePreset = (typed: string) => presetNames.filter((name) => name.startsWith(typed));
+
 const contextReport: Prompt = {
 	name: "context-report",
 	title: "What fills the context",
@@ -87,10 +89,7 @@ const contextReport: Prompt = {
 	arguments: {
 		path: { description: "The session's file, where the agent cannot pass the messages themselves." },
 		model: { description: "The model, for its window and its way of counting.", complete: modelNames },
-		preset: {
-			description: "A preset to look at more closely.",
-			complete: (typed) => presetNames.filter((name) => name.startsWith(typed)),
-		},
+		preset: { description: "A preset to look at more closely.", complete: completePreset },
 	},
 	write({ path, model, preset }) {
 		const given = [

@@ -71,9 +71,8 @@ function checkInput(tool: Tool, value: unknown): Record<string, unknown> {
 /** Removes null arguments: OpenAI's strict mode makes a model write null for each unused one. */
 function withoutNulls(value: unknown, known: Readonly<Record<string, unknown>>): unknown {
 	if (!isJsonObject(value) || !Object.values(value).includes(null)) return value;
-	return Object.fromEntries(
-		Object.entries(value).filter(([name, given]) => given !== null || !Object.hasOwn(known, name)),
-	);
+	const given = Object.entries(value).filter(([name, one]) => one !== null || !Object.hasOwn(known, name));
+	return Object.fromEntries(given);
 }
 
 /** The numbers and flags of a report, the lengths of its lists, and its amounts before and after. */

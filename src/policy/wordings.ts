@@ -19,12 +19,8 @@ export interface Wordings {
 }
 
 /** The notices of a shortened output, and those for an archived one, with {ref}. */
-export interface NoticeWordings extends NoticeTemplates {
-	readonly archived: string;
-	readonly wholeArchived: string;
-	readonly shortArchived: string;
-	readonly htmlArchived: string;
-}
+export type NoticeWordings = NoticeTemplates &
+	Readonly<Record<"archived" | "wholeArchived" | "shortArchived" | "htmlArchived", string>>;
 
 /** Whether originals are archived, and whether the reader of a placeholder is offered `recall_original`. */
 export type Originals = "not_archived" | "archived" | "recallable";
@@ -37,8 +33,7 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 	const locale = locales[policy.locale];
 	const inForce = originals === "not_archived" ? locale : locale.archived;
 	const hint = originals === "recallable" ? locale.recall_hint : "";
-	const own = (template: string) =>
-		originals === "not_archived" ? template : (withReference.get(template) ?? template);
+	const own = (template: string) => (originals !== "not_archived" && withReference.get(template)) || template;
 	const { placeholder_template: ownPlaceholder } = policy.mask;
 	const { notice, whole, short, html } = locale.archived.notices;
 	return {
@@ -64,31 +59,21 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
  * others replace omitted parts: lines, similar lines, a part of a line, items of a list, keys of an object, described
  * data.
  */
-interface NoticeTemplates
-	extends Readonly<
-		Record<"notice" | "whole" | "short" | "html" | "gap" | "folded" | "inside" | "items" | "keys" | "data", string>
-	> {
-	readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>>;
-}
+type NoticeTemplates = Readonly<
+	Record<"notice" | "whole" | "short" | "html" | "gap" | "folded" | "inside" | "items" | "keys" | "data", string>
+> & { readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>> };
 
 /** Blank lines around a marker are part of it. */
-interface Templates {
-	readonly placeholder: string;
-	readonly digest_placeholder: string;
-	readonly media_placeholder: string;
-	readonly truncation_marker: string;
-	readonly notices: NoticeTemplates;
-}
+type Templates = Readonly<
+	Record<"placeholder" | "digest_placeholder" | "media_placeholder" | "truncation_marker", string>
+> & { readonly notices: NoticeTemplates };
 
-interface LocaleWordings extends Templates {
-	readonly archived: Templates;
-	/** Follows a placeholder whose reader is offered `recall_original`. */
-	readonly recall_hint: string;
-	readonly unknown_tool: string;
-}
+/** The hint follows a placeholder whose reader is offered `recall_original`. */
+type Words = Readonly<Record<"recall_hint" | "unknown_tool", string>>;
+type LocaleWordings = Templates & Words & { readonly archived: Templates };
 
 /** In the templates, ⟨ and ⟩ enclose the part with the reference. */
-function localeOf(templates: Templates, words: Pick<LocaleWordings, "recall_hint" | "unknown_tool">): LocaleWordings {
+function localeOf(templates: Templates, words: Words): LocaleWordings {
 	const archived = mapTexts(templates, (template) => template.replace(/[⟨⟩]/g, ""));
 	return { ...mapTexts(templates, (template) => template.replace(/⟨.*?⟩/g, "")), archived, ...words };
 }

@@ -78,9 +78,8 @@ type RawAnswers = Map<string, Uint8Array>;
  * that lost its stream calls again.
  */
 export function createStreamableTransport(unread: UnreadLimit, id?: string) {
-	const transport = new WebStandardStreamableHTTPServerTransport(
-		id === undefined ? {} : { sessionIdGenerator: () => id },
-	);
+	const options = id === undefined ? {} : { sessionIdGenerator: () => id };
+	const transport = new WebStandardStreamableHTTPServerTransport(options);
 	const answers = new Map<RequestId, RawAnswers>();
 	const send = transport.send.bind(transport);
 	transport.send = (message, options) => {
@@ -109,11 +108,8 @@ export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 			const { method = "GET", auth } = request;
 			const headers = Object.entries(request.headers).map(([name, value]): [string, string] => [name, String(value)]);
 			const asked = new Request("http://localhost/mcp", { method, headers });
-			const answer = await transport.handleRequest(asked, {
-				...(body !== undefined && { parsedBody: body }),
-				...(auth && { authInfo: auth }),
-			});
-			await writeAnswer(answer, { response, raw, unread });
+			const given = { ...(body !== undefined && { parsedBody: body }), ...(auth && { authInfo: auth }) };
+			await writeAnswer(await transport.handleRequest(asked, given), { response, raw, unread });
 		},
 	};
 }

@@ -96,10 +96,10 @@ export function checkHost(own: { readonly host: string; readonly publicUrl: URL 
 	const names = ["localhost", "127.0.0.1", "[::1]", host, ...(own.publicUrl ? [own.publicUrl.hostname] : [])];
 	const check = hostHeaderValidation(names);
 	const isEverywhere = ["0.0.0.0", "[::]"].includes(host);
-	return (request, response, next) =>
-		requireOneHost(request, response, () =>
-			isEverywhere && isAddress(request.headers.host ?? "") ? next() : check(request, response, next),
-		);
+	return (request, response, next) => {
+		const isOwn = isEverywhere && isAddress(request.headers.host ?? "");
+		requireOneHost(request, response, () => (isOwn ? next() : check(request, response, next)));
+	};
 }
 
 /** Refuses several Host headers (RFC 9112, section 3.2): Node keeps the first, while a proxy may use the last. */
@@ -147,6 +147,7 @@ export function onlyMethods(...methods: readonly string[]): RequestHandler {
 }
 
 /** No answer is a web page: browsers must not show, frame, store or guess the type of any. */
+const noStore = "no-store, no-transform";
 const securityHeaders = {
 	"X-Content-Type-Options": "nosniff",
 	"Cache-Control": "no-store",
@@ -161,10 +162,8 @@ const setSecurityHeaders: RequestHandler = (_request, response, next) => {
 	const writeHead: WriteHead = response.writeHead.bind(response);
 	response.writeHead = (status: number, ...[headers]: unknown[]) => {
 		const given = Object.entries((headers ?? {}) as OutgoingHttpHeaders);
-		const noStore = given.map(([name, value]) =>
-			name.toLowerCase() === "cache-control" ? [name, "no-store, no-transform"] : [name, value],
-		);
-		return writeHead(status, Object.fromEntries(noStore));
+		const own = given.filter(([name]) => name.toLowerCase() === "cache-control").map(([name]) => [name, noStore]);
+		return writeHead(status, Object.fromEntries([...given, ...own]));
 	};
 	next();
 };

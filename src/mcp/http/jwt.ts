@@ -66,10 +66,8 @@ const metadataShape = z.looseObject({ issuer: z.string(), jwks_uri: z.string() }
 /** OAuth's metadata (RFC 8414), else OpenID Connect's. */
 async function findJwks(issuer: string, base: URL): Promise<URL> {
 	const path = base.pathname.replace(/\/$/, "");
-	const places = [
-		new URL(`/.well-known/oauth-authorization-server${path}`, base),
-		new URL(`${path}/.well-known/openid-configuration`, base),
-	];
+	const paths = [`/.well-known/oauth-authorization-server${path}`, `${path}/.well-known/openid-configuration`];
+	const places = paths.map((one) => new URL(one, base));
 	for (const place of places) {
 		const answer = fetch(place, { redirect: "error", signal: AbortSignal.timeout(5_000) });
 		const document = await answer.then((one) => (one.ok ? one.json() : undefined)).catch(() => undefined);

@@ -40,6 +40,7 @@ export function limitRequests(quota: {
 }): RequestHandler {
 	const { perMinute, principalOf } = quota;
 	if (perMinute === 0) return (_request, _response, next) => next();
+	const message = `Too many requests: ${perMinute} a minute are taken. Try again later.`;
 	return rateLimit({
 		windowMs: 60_000,
 		limit: perMinute,
@@ -51,11 +52,7 @@ export function limitRequests(quota: {
 			const principal = principalOf(request);
 			return principal === undefined ? `address ${ipKeyGenerator(request.ip ?? "", 56)}` : `principal ${principal}`;
 		},
-		handler: (_request, response) =>
-			refuse(response, {
-				status: 429,
-				message: `Too many requests: ${perMinute} a minute are taken. Try again later.`,
-			}),
+		handler: (_request, response) => refuse(response, { status: 429, message }),
 	});
 }
 

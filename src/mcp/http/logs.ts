@@ -38,11 +38,8 @@ export function createOperatorLog(options: {
 		write(line.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029"));
 	};
 	const announce: Log = ({ level, message, data }) => writeFacts({ level, ...data, message });
-	return {
-		log: (event) => isWanted(event.level) && announce(event),
-		onCallEnd: (end) => writeFacts(factsOf(end)),
-		announce,
-	};
+	const log: Log = (event) => isWanted(event.level) && announce(event);
+	return { log, onCallEnd: (end) => writeFacts(factsOf(end)), announce };
 }
 
 function callWords(end: CallEnd): string {

@@ -25,10 +25,10 @@ export function createReadiness(options: {
 	let underWay: Promise<Readiness> | undefined;
 
 	const look = async (ask: () => Promise<unknown>): Promise<Readiness> => {
-		const found: Readiness = await ask().then(
-			() => ({ ready: true }),
-			() => ({ ready: false, reason: "archive_unavailable" }),
-		);
+		const unavailable: Readiness = { ready: false, reason: "archive_unavailable" };
+		const found = await ask()
+			.then((): Readiness => ({ ready: true }))
+			.catch(() => unavailable);
 		last = { found, at: performance.now() };
 		underWay = undefined;
 		return found;

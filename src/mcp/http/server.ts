@@ -81,12 +81,10 @@ export async function serveHttp(options: HttpOptions) {
 		void sessions.close((caller) => caller?.credential !== undefined && !isInForce(caller));
 	});
 	// Both end when a request has arrived; answers and streams may take any time.
-	const { headers, request } = options.patience ?? { headers: 15_000, request: 60_000 };
-	const connectionsCheckingInterval = Math.min(5_000, headers);
-	const server = createHttpServer(
-		{ headersTimeout: headers, requestTimeout: request, connectionsCheckingInterval, keepAliveTimeout },
-		application,
-	);
+	const { headers: headersTimeout, request: requestTimeout } = options.patience ?? { headers: 15_000, request: 60_000 };
+	const connectionsCheckingInterval = Math.min(5_000, headersTimeout);
+	const timeouts = { headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout };
+	const server = createHttpServer(timeouts, application);
 	const close = createCloser({ server, sessions, shutdownMilliseconds, onBegin: readiness.beginShutdown });
 	port = await listen(server, address);
 	return {

@@ -105,9 +105,6 @@ function createAskedModels({ models, answers }: Pick<ThreadJob, "models" | "answ
 			close: async () => undefined,
 		};
 	};
-	return {
-		models: { sampling: summariserOf("sampling"), endpoint: summariserOf("endpoint") },
-		question: () => open,
-		signal: controller.signal,
-	};
+	const asked = { sampling: summariserOf("sampling"), endpoint: summariserOf("endpoint") };
+	return { models: asked, question: () => open, signal: controller.signal };
 }
