@@ -195,9 +195,7 @@ function settingsFolder(where: HostSurroundings): string {
 	return configFolder(where);
 }
 
-function codeFolder(where: HostSurroundings): string {
-	return path.join(settingsFolder(where), "Code", "User");
-}
+const codeFolder = (where: HostSurroundings) => path.join(settingsFolder(where), "Code", "User");
 
 function clineExtension(where: HostSurroundings): HostProgram {
 	const folder = path.join(codeFolder(where), "globalStorage", "saoudrizwan.claude-dev");

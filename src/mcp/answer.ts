@@ -63,10 +63,8 @@ function unsendable(bytes: number): PalimpsestError {
 
 /** A tool error: code and message as text. Defects are not described. */
 export function toolError(error: unknown): CallToolResult {
-	const known =
-		error instanceof PalimpsestError
-			? error
-			: new PalimpsestError("internal", "The call failed by a defect of the server.");
+	const defect = new PalimpsestError("internal", "The call failed by a defect of the server.");
+	const known = error instanceof PalimpsestError ? error : defect;
 	const { status_code = "none", is_retryable = undefined } = known instanceof SummariserError ? known : {};
 	const facts = is_retryable === undefined ? "" : ` (status_code=${status_code}, is_retryable=${is_retryable})`;
 	return { isError: true, content: [{ type: "text", text: `[${known.code}] ${known.message}${facts}` }] };
@@ -108,13 +106,12 @@ interface AnswerMember {
 }
 
 function membersOf(answer: JsonObject): readonly AnswerMember[] {
-	return Object.entries(answer)
-		.filter(([, value]) => value !== undefined)
-		.map(([name, value]) => {
-			const json = sendableJson(value);
-			const bytes = Buffer.byteLength(JSON.stringify(name)) + 1 + Buffer.byteLength(json ?? "") + 1;
-			return { name, value, json, bytes: json === undefined ? Number.POSITIVE_INFINITY : bytes };
-		});
+	const given = Object.entries(answer).filter(([, value]) => value !== undefined);
+	return given.map(([name, value]) => {
+		const json = sendableJson(value);
+		const bytes = Buffer.byteLength(JSON.stringify(name)) + 1 + Buffer.byteLength(json ?? "") + 1;
+		return { name, value, json, bytes: json === undefined ? Number.POSITIVE_INFINITY : bytes };
+	});
 }
 
 function membersJson(members: readonly AnswerMember[]): string {

@@ -34,13 +34,9 @@ An unknown key, a wrong type, a value out of range or an unknown template variab
 /** The text of `docs/policy.md`. */
 export function policyReference(): string {
 	const fields = policyFields();
-	const rows = fields.map(({ key, type, default: value, description, environmentName }) => [
-		code(key),
-		cell(type),
-		code(JSON.stringify(value)),
-		cell(description),
-		code(environmentName),
-	]);
+	const rows = fields.map(({ key, type, default: value, description, environmentName }) => {
+		return [code(key), cell(type), code(JSON.stringify(value)), cell(description), code(environmentName)];
+	});
 	const others = Object.entries(otherVariables).map(([name, meaning]) => `${code(name)}, ${meaning}`);
 	const parts = [
 		introduction,
@@ -68,22 +64,13 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
 	return [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
 }
 
-function code(text: string): string {
-	return `\`${cell(text)}\``;
-}
-
-function cell(text: string): string {
-	return text.replaceAll("|", "\\|");
-}
+const code = (text: string) => `\`${cell(text)}\``;
+const cell = (text: string) => text.replaceAll("|", "\\|");
 
 /** One paragraph, under 600 characters, that says what a policy does; for a server's instructions. */
 export function describePolicy(policy: Policy): string {
-	return [
-		`Preset ${policy.preset}: ${describeMask(policy)}.`,
-		describeGuard(policy),
-		describeTruncate(policy),
-		`Wording: ${policy.locale}.`,
-	].join(" ");
+	const [start, end] = [`Preset ${policy.preset}: ${describeMask(policy)}.`, `Wording: ${policy.locale}.`];
+	return [start, describeGuard(policy), describeTruncate(policy), end].join(" ");
 }
 
 function describeTruncate({ truncate }: Policy): string {
@@ -106,17 +93,16 @@ function describeMask({ mask }: Policy): string {
 
 function describeGuard({ guard }: Policy): string {
 	const share = guard.budget_ratio < 1 ? `${Number((guard.budget_ratio * 100).toFixed(1))} % of ` : "";
-	const window =
-		guard.context_window_override === null ? "the model's window" : `${guard.context_window_override} tokens`;
+	const own = guard.context_window_override;
+	const window = own === null ? "the model's window" : `${own} tokens`;
 	const reserve = guard.reserve_tokens > 0 ? ` less ${guard.reserve_tokens} tokens` : "";
 	const budget = `The guard fits ${share}${window}${reserve}`;
 	if (guard.ladder.length === 0) return `${budget}: it only reports.`;
-	const cut = guard.ladder.includes("truncate")
-		? ` (results over ${guard.max_tool_result_chars} characters${guard.truncate_when === "always" ? ", always" : ""})`
-		: "";
-	const steps = guard.ladder.map((step) => (step === "truncate" ? `${step}${cut}` : step)).join(", then ");
+	const always = guard.truncate_when === "always" ? ", always" : "";
+	const truncates = `truncate (results over ${guard.max_tool_result_chars} characters${always})`;
+	const steps = guard.ladder.map((step) => (step === "truncate" ? truncates : step)).join(", then ");
 	const pinned = guard.pin_task ? " and the task" : "";
-	const newest =
-		guard.keep_last_messages === 1 ? "the newest message" : `the newest ${guard.keep_last_messages} messages`;
+	const last = guard.keep_last_messages;
+	const newest = last === 1 ? "the newest message" : `the newest ${last} messages`;
 	return `${budget} by ${steps}; keeps system messages${pinned} and ${newest}.`;
 }

@@ -42,7 +42,7 @@ const keepAliveTimeout = 125_000;
  */
 export async function serveHttp(options: HttpOptions) {
 	const { address, publicUrl, authentication, metrics, isStateless = false, log } = options;
-	const { bodyLimitBytes = 16 * 1024 * 1024, shutdownMilliseconds = 10_000, readiness = createReadiness({}) } = options;
+	const { bodyLimitBytes = 16 * mebibyte, shutdownMilliseconds = 10_000, readiness = createReadiness({}) } = options;
 	refuseStrangers(options);
 	const given = Object.entries(options.quotas ?? {}).filter(([, quota]) => quota !== undefined);
 	const quotas = { ...defaultQuotas({ isAuthenticated: authentication !== undefined }), ...Object.fromEntries(given) };
@@ -51,12 +51,13 @@ export async function serveHttp(options: HttpOptions) {
 	let port = address.port;
 	const ownUrl = () => `http://${hostInUrl(address.host)}:${port}`;
 	const baseUrl = () => publicUrl?.origin ?? ownUrl();
+	const bytesOfAll = Math.max(256 * mebibyte, bodyLimitBytes);
 	const bodies = createBodyReader({
 		bytesOfOne: bodyLimitBytes,
-		bytesOfAll: Math.max(bodiesAtOnce, bodyLimitBytes),
+		bytesOfAll,
 		holdsArguments: options.pool !== undefined,
 	});
-	const mcp = { sessions, bodies, unread: createUnreadLimit(options.unreadLimits ?? defaultUnreadLimits) };
+	const mcp = { sessions, bodies, unread: createUnreadLimit(options.unreadLimits ?? unreadLimits) };
 	const application = createApplication({
 		hostCheck: checkHost({ host: address.host, publicUrl }),
 		publicUrl,
@@ -96,23 +97,17 @@ export async function serveHttp(options: HttpOptions) {
 	};
 }
 
-const bodiesAtOnce = 256 * 1024 * 1024;
+const mebibyte = 1024 * 1024;
 
 /** As much as on standard output: several of the largest answers. */
-const defaultUnreadLimits: UnreadLimits = {
-	bytesOfOne: 32 * 1024 * 1024,
-	bytesOfAll: 256 * 1024 * 1024,
-	stallMilliseconds: 60_000,
-};
+const unreadLimits: UnreadLimits = { bytesOfOne: 32 * mebibyte, bytesOfAll: 256 * mebibyte, stallMilliseconds: 60_000 };
 
 function refuseStrangers({ address, publicUrl, authentication }: HttpOptions): void {
 	if (authentication) return;
 	const [beyond] = [address.host, publicUrl?.hostname ?? "localhost"].filter((host) => !isLoopback(host));
 	if (beyond === undefined) return;
-	throw new PalimpsestError(
-		"invalid_argument",
-		`Expected a loopback address (localhost, 127.0.0.1 or ::1), got ${JSON.stringify(beyond)}. Serving beyond this machine needs authentication: --auth-tokens FILE, PALIMPSEST_AUTH_TOKENS, or --auth-issuer URL with --auth-audience.`,
-	);
+	const message = `Expected a loopback address (localhost, 127.0.0.1 or ::1), got ${JSON.stringify(beyond)}. Serving beyond this machine needs authentication: --auth-tokens FILE, PALIMPSEST_AUTH_TOKENS, or --auth-issuer URL with --auth-audience.`;
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 /**

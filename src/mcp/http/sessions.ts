@@ -134,10 +134,7 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 		const session: Session = { entrance, caller, hold, isWaiting, close };
 		sessions.set(id, session);
 		restTimer();
-		await server.connect(transport).catch(async (error: unknown) => {
-			await close();
-			throw error;
-		});
+		await server.connect(transport).catch((error: unknown) => close().then(() => Promise.reject(error)));
 		calls = callLimits.watch(transport, caller?.principal ?? "");
 		return session;
 	};
