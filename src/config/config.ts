@@ -51,7 +51,6 @@ export interface PolicySource {
 /** Follows the policy file, or one that appears in the working directory. Throws as `loadConfig`, at the start only. */
 export async function createPolicySource(
 	options: ConfigSources & {
-		/** Called if a changed file is invalid or was deleted. The policy in force stays. */
 		readonly onError?: ((error: PalimpsestError) => void) | undefined;
 		readonly intervalMilliseconds?: number | undefined;
 	},

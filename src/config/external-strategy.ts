@@ -110,8 +110,7 @@ function resolveModule(module: string, folder: string): URL | undefined {
 	} catch (error) {
 		if ((error as NodeJS.ErrnoException).code !== "ERR_PACKAGE_PATH_NOT_EXPORTED") return undefined;
 	}
-	// Node.js resolves for `import` only from its own module, so a package without an entry for `require` is looked
-	// up here.
+	// Node.js cannot resolve for `import` from another folder, so a package without an entry for `require` comes here.
 	const [name = ""] = /^(?:@[^/]+\/)?[^/]+/.exec(module) ?? [];
 	const packages = (require.resolve.paths(module) ?? []).map((one) => join(one, name));
 	const found = packages.find((one) => existsSync(join(one, "package.json")));

@@ -10,7 +10,6 @@ import type { Policy } from "../policy/schema.ts";
 import { excerptWordings } from "../policy/wordings.ts";
 import { hosts } from "./hosts.ts";
 
-/** The fields of a policy that matter for the result of one call. */
 type UsualPolicy = Pick<Policy, "locale" | "on_archive_failure" | "archive">;
 
 export interface HookPolicy {

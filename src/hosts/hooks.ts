@@ -19,8 +19,7 @@ interface HookEntry {
 }
 
 /**
- * The matchers name the tools with long text results; file reads are not among them, since models request them line
- * by line. Sources: https://code.claude.com/docs/en/settings,
+ * File reads are not matched, since models request them line by line. Sources: https://code.claude.com/docs/en/settings,
  * https://geminicli.com/docs/hooks/reference#configuration-schema, https://opencode.ai/docs/plugins.
  */
 export function hookTarget(

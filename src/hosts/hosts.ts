@@ -18,7 +18,6 @@ export interface Host {
 export interface HostSurroundings {
 	readonly platform: NodeJS.Platform;
 	readonly homeFolder: string;
-	/** Set if the entry is for this project only. */
 	readonly projectFolder?: string | undefined;
 	readonly environment: Readonly<Record<string, string | undefined>>;
 }
@@ -40,7 +39,6 @@ export function serverStart(choices: {
 	readonly preset?: string | undefined;
 	readonly locale?: string | undefined;
 	readonly archive?: string | undefined;
-	/** Program and first arguments in place of npx. */
 	readonly command?: readonly string[] | undefined;
 	readonly platform: NodeJS.Platform;
 }): ServerStart {

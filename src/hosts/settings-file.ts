@@ -7,7 +7,6 @@ import { readRegularFile, writeNewFile } from "../files/access.ts";
 const byteOrderMark = "\uFEFF";
 
 interface FileChange {
-	/** `undefined` if there is no file. */
 	readonly before: string | undefined;
 	readonly after: string | undefined;
 }

@@ -30,9 +30,8 @@ export function hookContext(what: HookShell & { readonly event: ToolEvent }): Om
 }
 
 /**
- * Shortens a text that a plugin passes on; `undefined` if it fits. If the host cut the text, the whole output in the
- * file `savedIn` is shortened and archived instead. If that file cannot be read, or the text is not part of it, the
- * notice says that only the passed text is archived.
+ * If the host cut the text, the whole output in the file `savedIn` is shortened and archived instead. If the text is not
+ * part of that file, the notice says that only the passed text is archived.
  */
 export async function shortenPassed(
 	what: HookShell & { readonly text: string; readonly most: number; readonly savedIn: string | undefined },

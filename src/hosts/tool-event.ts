@@ -7,7 +7,6 @@ export interface ToolEvent {
 	readonly toolName: string;
 	readonly toolCallId: string | undefined;
 	readonly input: unknown;
-	/** In the shape of the host and the tool. */
 	readonly response: unknown;
 }
 

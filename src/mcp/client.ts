@@ -13,7 +13,6 @@ import { joinSignals, type RetryProgress, type Summariser, type SummaryProgress 
 
 export type CallProgress = SummaryProgress | WorkProgress;
 
-/** A call in a worker thread; `elapsed` is in seconds. */
 export interface WorkProgress {
 	readonly kind: "work";
 	readonly phase: "waiting_for_its_turn" | "working";

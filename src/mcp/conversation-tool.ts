@@ -53,7 +53,6 @@ export type EditConversation = (
 ) => Promise<EditedConversation>;
 
 interface EditedConversation extends Outcome<object> {
-	/** An answer without the conversation: a question to the caller. */
 	readonly instead?: Answer;
 	readonly context?: { readonly report: ContextReport; readonly text: string };
 }

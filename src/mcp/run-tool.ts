@@ -13,7 +13,6 @@ export interface ToolOutcome {
 	readonly result: CallToolResult;
 	readonly code: ErrorCode | undefined;
 	readonly report: CallReport | undefined;
-	/** Bytes of the result, if it is written already. */
 	readonly bytes?: number;
 	readonly isBusy?: boolean;
 }
@@ -75,7 +74,6 @@ function withoutNulls(value: unknown, known: Readonly<Record<string, unknown>>):
 	return Object.fromEntries(given);
 }
 
-/** The numbers and flags of a report, the lengths of its lists, and its amounts before and after. */
 export type CallReport = Readonly<Record<string, number | boolean | BeforeAndAfter>>;
 
 export interface BeforeAndAfter {
@@ -108,7 +106,6 @@ export interface CallEnd {
 	/** `cancelled`: nobody waits for it any more. `busy`: not begun, since too many others wait. */
 	readonly outcome: "ok" | "error" | "cancelled" | "busy";
 	readonly code?: ErrorCode | undefined;
-	/** From the arrival of the call until its answer, waiting included. */
 	readonly milliseconds: number;
 	/** Bytes of the arguments and of the answer as JSON, measured when they are read, since that takes time. */
 	readonly bytesIn: number;

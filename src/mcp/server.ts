@@ -38,12 +38,10 @@ export interface ServerOptions {
 	readonly policySource: PolicySource;
 	/** The operator's log. It gets each event that the client's log gets. */
 	readonly log: Log;
-	/** Absent if nothing is archived, and so nothing can be recalled. */
 	readonly archive?: ArchiveSource | undefined;
 	readonly compaction?: Pick<CompactionSource, "endpoint" | "loadStrategy"> | undefined;
 	/** Aborted, with the error of a closed connection, when nothing can come from the client any more. */
 	readonly clientGone?: AbortSignal | undefined;
-	/** Folders whose files a call may name by path. */
 	readonly allowedPaths?: readonly string[] | undefined;
 	/** Whether the client runs on this machine: its roots are allowed too, and large answers go into files. */
 	readonly sharesFiles?: boolean | undefined;

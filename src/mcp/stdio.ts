@@ -77,9 +77,8 @@ function describeError(error: Error): string {
 export const mostUnread = 32_000_000;
 
 /**
- * One message a line, like the SDK's `StdioServerTransport`. Differences: it reads in linear time; it skips a message
- * over `largestMessage` bytes instead of closing the connection; `send` resolves once the message is written; and a
- * client that does not read cannot make memory grow.
+ * Unlike the SDK's `StdioServerTransport`, it skips a message over `largestMessage` bytes instead of closing the
+ * connection, resolves `send` once the message is written, and stops reading if the client does.
  */
 export function createStdioTransport(options: {
 	readonly input: Readable;
@@ -150,8 +149,8 @@ const lineFeed = 0x0a;
 const edgeLength = 300;
 
 /**
- * Reads lines in linear time; the SDK's reader copies and searches all it holds at every chunk. Of a line over
- * `largest` bytes, line break included, only the ends are kept. Returns the function that takes a chunk.
+ * In linear time; the SDK's reader copies and searches all it holds at every chunk. Of a line over `largest` bytes,
+ * line break included, only the ends are kept. Returns the function that takes a chunk.
  */
 export function createLineReader(options: {
 	readonly largest: number;

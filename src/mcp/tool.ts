@@ -58,7 +58,6 @@ export interface ToolContext {
 	readonly log: Log;
 	readonly files: FileAccess;
 	readonly archive?: Archive | undefined;
-	/** Aborted when the client no longer waits. */
 	readonly signal?: AbortSignal | undefined;
 	readonly onProgress?: ((progress: CallProgress) => void) | undefined;
 	readonly clientModel?: (() => Promise<Summariser>) | undefined;

@@ -18,8 +18,7 @@ export async function pageAsset(name: PageAsset): Promise<string> {
 
 /**
  * An HTML page in one file that makes no request. Its content security policy allows only scripts and style sheets
- * whose hashes it holds, so that injected ones do not run. `scripts` run in order; the element `data` holds `data` as
- * JSON. Throws `internal` for a script or style sheet that would end its own element.
+ * whose hashes it holds, so that injected ones do not run. The element `data` holds `data` as JSON.
  */
 export function selfContainedPage(page: {
 	readonly title: string;
@@ -72,9 +71,8 @@ function hashOf(source: string): string {
 }
 
 /**
- * For a `<script type="application/json">`, which has no entities, ends at `</script`, and reads on differently after
- * `<!--` and `<script` (HTML, “script data state”): every `<` is escaped. U+2028 and U+2029 end lines for some
- * readers.
+ * For a `<script>`, which has no entities and reads on differently after `<!--` and `<script` (HTML, “script data
+ * state”): every `<` is escaped. U+2028 and U+2029 end lines for some readers.
  */
 export function embedJson(value: unknown): string {
 	const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -21,7 +21,6 @@ interface DrawnFile {
 	readonly calls: number;
 	/** Place in `columns` of the numbers of the drawn calls, from 1. */
 	readonly at: number;
-	/** One for each policy; numbers are places in `columns`. */
 	readonly series: readonly (Readonly<Record<keyof ContextParts | "billed", number>> & { readonly policy: string })[];
 }
 

@@ -9,7 +9,6 @@ export function checkPolicyLayer(value: unknown, source: string): PolicyLayer {
 	return layer;
 }
 
-/** A layer with all that is valid, and one line for each problem. */
 export interface PolicyInspection {
 	readonly layer: PolicyLayer;
 	readonly problems: readonly string[];

@@ -3,7 +3,6 @@ import { PalimpsestError } from "../errors.ts";
 import { describeValue, isPlainName, nearestName, wrongArgument } from "./errors.ts";
 import { builtInStrategies } from "./names.ts";
 
-/** One schema for each option. Its description says in errors what the option accepts. */
 export type OptionSchemas<Options> = { readonly [Name in keyof Required<Options>]: z.ZodType };
 
 export function optionsSchema<Options>(schemas: OptionSchemas<Options>): z.ZodObject {

@@ -1,7 +1,6 @@
 import type { PresetName } from "./names.ts";
 import type { PolicyLayer } from "./schema.ts";
 
-/** A named starting point, from one of the documents that this product follows, or from measurements. */
 export interface Preset {
 	readonly description: string;
 	readonly source: string;

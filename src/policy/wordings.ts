@@ -2,7 +2,6 @@ import type { LocaleName } from "./names.ts";
 import { trimMarker } from "./presets.ts";
 import type { Policy } from "./schema.ts";
 
-/** The templates in force: the policy's own, else its locale's. */
 export interface Wordings {
 	/** Variables: `placeholderVariables`. */
 	readonly placeholder: string;
@@ -54,11 +53,7 @@ export function wordings(policy: Policy, originals: Originals = "not_archived"):
 	};
 }
 
-/**
- * `notice`, `whole` (lines tell little), `short` (little room) and `html` are lines at the top of an output. The
- * others replace omitted parts: lines, similar lines, a part of a line, items of a list, keys of an object, described
- * data.
- */
+/** The first four are lines at the top of an output, the others replace omitted parts. */
 type NoticeTemplates = Readonly<
 	Record<"notice" | "whole" | "short" | "html" | "gap" | "folded" | "inside" | "items" | "keys" | "data", string>
 > & { readonly kinds: Readonly<Record<"binary" | "base64" | "minified", string>> };

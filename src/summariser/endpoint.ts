@@ -45,10 +45,7 @@ const retryOptions = optionsSchema<RetryPolicy>({
 	longestRetryAfterMs: number(0, "ms"),
 });
 
-/**
- * Asks a model at its chat-completions endpoint (docs/specs/robustness.md). All calls share its connections. Throws
- * `invalid_argument` for an unusable option. A base URL is not quoted: it may hold a key.
- */
+/** Asks a model at its endpoint (docs/specs/robustness.md). Throws `invalid_argument`, without a URL: it may hold a key. */
 export function createOpenAiCompatible(options: OpenAiCompatibleOptions): Summariser {
 	checkOptions(options, "createOpenAiCompatible", endpointOptions);
 	const { model, retry } = options as Partial<OpenAiCompatibleOptions>;
@@ -114,9 +111,8 @@ function createEndpointModel({ baseUrl, model, apiKey }: OpenAiCompatibleOptions
 const largestBody = 4 * 1024 * 1024;
 
 /**
- * Not by `fetch`: Node's gives up after 300 s without headers, which a model on a user's own machine may exceed, and
- * its connections cannot be closed. Redirects are not followed: they would carry the conversation to a host that
- * nobody named.
+ * Not by `fetch`: Node's gives up after 300 s without headers, which a local model may exceed, and its connections
+ * cannot be closed. Redirects are not followed: they would carry the conversation to a host that nobody named.
  */
 function openConnection(url: URL, headers: Readonly<Record<string, string>>) {
 	const { Agent, request } = url.protocol === "http:" ? http : https;

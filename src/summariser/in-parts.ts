@@ -12,12 +12,10 @@ import {
 	tellProgress,
 } from "./summariser.ts";
 
-/** A text to summarise, in pieces between which it may be split. */
 export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly summariser: Summariser;
 	readonly pieces: Pieces;
 	readonly writePrompt: (pieces: Pieces) => string;
-	/** The prompt that joins several summaries, oldest first, into one. */
 	readonly writeJoinPrompt: (summaries: Pieces) => string;
 	/** Most tokens of the pieces of one prompt, if the model's window is known. */
 	readonly partTokens?: number | undefined;
@@ -30,9 +28,8 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 const deepest = 4;
 
 /**
- * Summarises in one request if the prompt is short enough. A prompt that is too long for the model is split at a
- * message boundary, and the summaries of its parts are joined; a single message that is too long loses its middle.
- * Throws as the summariser does; `context_too_long` if a sixteenth is still too long.
+ * A prompt that is too long for the model is split at a message boundary, and the summaries of its parts are joined;
+ * a single message that is too long loses its middle. Throws as the summariser does.
  */
 export async function summariseInParts(request: InPartsRequest): Promise<SummaryAnswer & { readonly parts: number }> {
 	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;

@@ -6,7 +6,6 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { isJSONRPCRequest, type JSONRPCMessage, type RequestId } from "@modelcontextprotocol/sdk/types.js";
 import { rawMessage } from "../answer.ts";
 
-/** A stream to a client; `writableLength` are the bytes that the client has not read. */
 export interface Outlet {
 	readonly writableLength: number;
 	destroy(): unknown;

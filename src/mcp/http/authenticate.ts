@@ -55,7 +55,7 @@ export async function createAuthentication(options: AuthenticationOptions) {
 
 /**
  * Lets only known callers through, before a body is read, and counts their requests: by principal, refused ones by
- * address, so that guessing tokens uses up nobody's quota. `baseUrl` is called when the server listens already.
+ * address, so that guessing tokens uses up nobody's quota.
  */
 export function authenticate(options: {
 	readonly authentication: Authentication;

@@ -11,10 +11,7 @@ const algorithms = "RS256 RS384 RS512 PS256 PS384 PS512 ES256 ES384 ES512 EdDSA 
 /** Seconds that the clocks of issuer and server may differ. */
 const clockTolerance = 5;
 
-/**
- * The principal is the subject. The keys are fetched again for an unknown key, at most every 30 s. The check throws
- * InvalidTokenError for a bad token, and `auth_error` without keys. Throws `invalid_argument`.
- */
+/** The check throws InvalidTokenError for a bad token, and `auth_error` without keys. Throws `invalid_argument`. */
 export async function createJwtVerifier(given: {
 	readonly issuer: string;
 	readonly audiences: readonly string[];

@@ -84,9 +84,8 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 const longestStrayLine = 2_000;
 
 /**
- * Turns all other output on standard error into events, so that a log of JSON stays one object a line: warnings of
- * Node, output of packages and of the user's strategies (also in worker threads), and the error that ends the
- * process. Returns the function that writes a line of the log.
+ * Turns warnings of Node, output of packages and of the user's strategies, and the error that ends the process into
+ * events, so that a log of JSON stays one object a line. Returns the function that writes a line of the log.
  */
 export function captureStandardError(log: Log): (line: string) => void {
 	const { stderr } = process;

@@ -55,7 +55,6 @@ export async function createMetrics(
 	return { onCallEnd, contentType: registry.contentType, text: () => registry.metrics() };
 }
 
-/** In seconds, from the time of a small call to the longest allowed by default. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
 /** Counters by tool: name, help, and the amount that a call adds. */

@@ -16,15 +16,11 @@ import { type Caller, tokenCaller } from "./tokens.ts";
 
 export interface HttpOptions extends SessionsOptions {
 	readonly address: Address;
-	/** The address under which clients reach the server, such as a proxy's `https://host`. */
 	readonly publicUrl?: URL | undefined;
 	readonly quotas?: { readonly [quota in keyof Quotas]?: Quotas[quota] | undefined } | undefined;
-	/** Largest request body, in bytes. Default 16 MiB. */
 	readonly bodyLimitBytes?: number | undefined;
-	/** Longest time in ms for a client to send its headers, and its request. Default 15 s and 60 s. */
 	readonly patience?: { readonly headers: number; readonly request: number } | undefined;
 	readonly unreadLimits?: UnreadLimits | undefined;
-	/** The check behind `/readyz`; by default ready until the server closes. */
 	readonly readiness?: ReadinessCheck | undefined;
 	readonly metrics?: Metrics | undefined;
 	readonly shutdownMilliseconds?: number | undefined;
@@ -36,9 +32,8 @@ export type HttpService = Awaited<ReturnType<typeof serveHttp>>;
 const keepAliveTimeout = 125_000;
 
 /**
- * Serves many clients over HTTP, each session with its own server: Streamable HTTP at `/mcp`, the older HTTP+SSE at
- * `/sse` and `/messages`. Throws `invalid_argument` for an address beyond loopback without authentication, and for
- * one that is not available.
+ * Serves many clients over HTTP, each session with its own server. Throws `invalid_argument` for an address beyond
+ * loopback without authentication, and for one that is not available.
  */
 export async function serveHttp(options: HttpOptions) {
 	const { address, publicUrl, authentication, metrics, isStateless = false, log } = options;
@@ -110,11 +105,7 @@ function refuseStrangers({ address, publicUrl, authentication }: HttpOptions): v
 	throw new PalimpsestError("invalid_argument", message);
 }
 
-/**
- * Stops accepting, lets calls under way finish, ends every session, waits until the last answer is out, and cuts off
- * clients that do not read it. The last two steps get 3 s of `shutdownMilliseconds`, or 3 tenths of it if that is
- * less. Make it before the server listens, so that it sees every answer.
- */
+/** Make it before the server listens, so that it sees every answer. */
 function createCloser(options: {
 	readonly server: Server;
 	readonly sessions: Sessions;
@@ -137,6 +128,7 @@ function createCloser(options: {
 		sessions.refuseNew();
 		const ended = once(server, "close");
 		server.close();
+		// For clients to read their last answers.
 		const flush = Math.min(3_000, 0.3 * shutdownMilliseconds);
 		// The older transport answers on the stream of its session, so the responses alone do not tell.
 		await until(() => !isCalled() && sessions.waiting() === 0, shutdownMilliseconds - flush);

@@ -31,7 +31,6 @@ export interface SessionsOptions
 	readonly idleMilliseconds?: number | undefined;
 	/** Time without a request or open stream after which the calls of a session are stopped. Default 30 s. */
 	readonly goneMilliseconds?: number | undefined;
-	/** Open sessions of both transports and all principals together. Default 1 000. */
 	readonly maxSessions?: number | undefined;
 }
 

@@ -32,10 +32,7 @@ export function requestCaller({ auth }: { readonly auth?: AuthInfo | undefined }
 	return { principal: auth.clientId, credential: auth.extra?.credential as string | undefined };
 }
 
-/**
- * Reads the tokens and follows the file. If that becomes unusable later, the tokens in force stay and the log gets an
- * error. An empty file lets nobody in. At the start it throws `unreadable_file` or `invalid_argument`.
- */
+/** If the file becomes unusable later, the tokens in force stay. An empty file lets nobody in. Throws at the start. */
 export function createTokenList(options: {
 	readonly file?: string | undefined;
 	readonly variable?: string | undefined;

@@ -12,11 +12,8 @@ import { joinSignals, type SummaryAnswer, type SummaryRequest } from "../../summ
 import type { CallReport } from "../run-tool.ts";
 
 export interface PoolOptions {
-	/** Default: one less than processors, at least 1. */
 	readonly threads?: number | undefined;
-	/** Most waiting calls. Default 64. */
 	readonly maxQueue?: number | undefined;
-	/** Most bytes of waiting arguments. Default 256 MiB. */
 	readonly maxQueueBytes?: number | undefined;
 }
 
