@@ -68,9 +68,7 @@ async function readBytes(file: string): Promise<Uint8Array> {
 	}
 }
 
-function isMissing(error: unknown): boolean {
-	return ["ENOENT", "ENOTDIR"].includes(String((error as NodeJS.ErrnoException).code));
-}
+const isMissing = (error: unknown) => ["ENOENT", "ENOTDIR"].includes(String((error as NodeJS.ErrnoException).code));
 
 function unreadable(file: string, reason: string, cause?: unknown): PalimpsestError {
 	return new PalimpsestError("unreadable_file", `Cannot read the policy file ${file}: ${reason}.`, { cause });

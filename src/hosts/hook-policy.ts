@@ -1,9 +1,8 @@
 import { homedir } from "node:os";
-import { findPolicyFile } from "../config/policy-file.ts";
+import { findPolicyFile, type PolicyFileSearch } from "../config/policy-file.ts";
 import { isJsonObject } from "../conversation/json.ts";
 import { readRegularFile } from "../files/access.ts";
 import { valueAt } from "../policy/errors.ts";
-import type { Environment } from "../policy/layers.ts";
 import type { LocaleName, PresetName } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -58,10 +57,7 @@ export function usualPolicyIn(variables: LanguageVariables): UsualPolicy | undef
 
 const otherVariables = /^PALIMPSEST_(?:ARCHIVE|NAMESPACE|AUTH_TOKENS|LLM_\w+)$/;
 
-export async function isPolicyUsual(search: {
-	readonly environment: Environment;
-	readonly workingDirectory: string;
-}): Promise<boolean> {
+export async function isPolicyUsual(search: PolicyFileSearch): Promise<boolean> {
 	const isSet = ([name, value]: [string, string | undefined]) =>
 		name.startsWith("PALIMPSEST_") && !otherVariables.test(name) && value !== "";
 	return !Object.entries(search.environment).some(isSet) && (await findPolicyFile(search)) === null;

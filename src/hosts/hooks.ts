@@ -44,11 +44,11 @@ export function hookTarget(
 		const file = path.join(projectFolder ?? homeFolder, ".gemini", "settings.json");
 		return { kind: "entry", file, entry: { event: "AfterTool", matcher, hook, isOwn } };
 	}
-	const ofUser = () => environment.CLAUDE_CONFIG_DIR || path.join(homeFolder, ".claude");
-	const file = path.join(projectFolder ? path.join(projectFolder, ".claude") : ofUser(), "settings.json");
+	const ofUser = environment.CLAUDE_CONFIG_DIR || path.join(homeFolder, ".claude");
+	const file = path.join(projectFolder ? path.join(projectFolder, ".claude") : ofUser, "settings.json");
 	const hook = { type: "command", command: line, timeout: 10 };
-	const matcher = "Bash|PowerShell|Grep|WebFetch|mcp__.*";
-	return { kind: "entry", file, entry: { event: "PostToolUse", matcher, hook, isOwn } };
+	const entry = { event: "PostToolUse", matcher: "Bash|PowerShell|Grep|WebFetch|mcp__.*", hook, isOwn };
+	return { kind: "entry", file, entry };
 }
 
 /** Enters a hook once into settings (JSON with comments); all else stays as it is. Throws `invalid_json`. */

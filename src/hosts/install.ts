@@ -29,9 +29,7 @@ export function hasServer(text: string, { format, key }: WritableHost): boolean 
 	return valueAt(readToml(text, "it is not valid TOML"), key) !== undefined;
 }
 
-export function entryByHand({ key, entry }: Host, start: ServerStart): string {
-	return toYaml(below(key, entry(start)), "");
-}
+export const entryByHand = ({ key, entry }: Host, start: ServerStart) => toYaml(below(key, entry(start)), "");
 
 /** Scalars and lists are written as JSON, which YAML accepts. */
 function toYaml(value: JsonObject, indent: string): string {

@@ -42,9 +42,7 @@ export function callProgress(call: {
 	};
 }
 
-function round(seconds: number): number {
-	return Math.round(seconds * 1_000) / 1_000;
-}
+const round = (seconds: number) => Math.round(seconds * 1_000) / 1_000;
 
 function describeRetry({ attempt, max_retries, delay, code, status_code }: RetryProgress) {
 	const status = status_code === undefined ? "" : ` ${status_code}`;

@@ -16,10 +16,7 @@ import { type Answer, beside, type ToolContext } from "./tool.ts";
 /** A list of messages, or an object around one. The formats check the messages: a schema of lists would copy them. */
 const conversation = z
 	.unknown()
-	.refine(
-		(value) => typeof value === "object" && value !== null,
-		"a list of messages, or an object that holds `messages`",
-	)
+	.refine((value) => Object(value) === value, "a list of messages, or an object that holds `messages`")
 	.meta({ anyOf: [{ type: "array", items: { type: "object" } }, { type: "object" }] });
 
 export const conversationInput = {

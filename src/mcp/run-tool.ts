@@ -76,10 +76,7 @@ function withoutNulls(value: unknown, known: Readonly<Record<string, unknown>>):
 
 export type CallReport = Readonly<Record<string, number | boolean | BeforeAndAfter>>;
 
-export interface BeforeAndAfter {
-	readonly before: number;
-	readonly after: number;
-}
+export type BeforeAndAfter = Readonly<Record<"before" | "after", number>>;
 
 function callReport(report: unknown): CallReport | undefined {
 	if (!isJsonObject(report)) return undefined;

@@ -193,9 +193,7 @@ function jsonSchema(schema: z.ZodObject, io: "input" | "output"): ToolDefinition
 	return rest as ToolDefinition["inputSchema"];
 }
 
-function isEmptyObject(value: unknown): boolean {
-	return isJsonObject(value) && Object.keys(value).length === 0;
-}
+const isEmptyObject = (value: unknown) => isJsonObject(value) && Object.keys(value).length === 0;
 
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 

@@ -13,9 +13,6 @@ import { messageBytes } from "./answer.ts";
 import { createJoinedChunks } from "./chunks.ts";
 import { createServer, type ServerOptions } from "./server.ts";
 
-/** In bytes. The SDK's own 10 MiB would end the connection. */
-const defaultLargestMessage = 64 * 1024 * 1024;
-
 /**
  * Returns once the server listens. When standard input ends, calls under way are finished, and the process ends by
  * itself.
@@ -26,7 +23,8 @@ export async function serveStdio(
 		readonly compaction?: CompactionSource | undefined;
 	},
 ): Promise<void> {
-	const { largestMessage = defaultLargestMessage, log, policySource, archive, compaction } = options;
+	// The SDK's own 10 MiB would end the connection.
+	const { largestMessage = 64 * 1024 * 1024, log, policySource, archive, compaction } = options;
 	const clientGone = new AbortController();
 	// Every request to the client listens to it, and Node warns of a leak from eleven listeners on.
 	setMaxListeners(0, clientGone.signal);
@@ -201,9 +199,8 @@ export function createLineReader(options: {
 	};
 }
 
-function lastBytes(...parts: readonly Buffer[]): Buffer {
-	return Buffer.concat(parts.map((part) => part.subarray(-edgeLength))).subarray(-edgeLength);
-}
+const lastBytes = (...parts: readonly Buffer[]) =>
+	Buffer.concat(parts.map((part) => part.subarray(-edgeLength))).subarray(-edgeLength);
 
 const id = String.raw`"id"\s*:\s*("[^"\\]*"|-?\d+)`;
 /** A member whose value holds no escapes and no quotes, so that a pattern can pass over it. */

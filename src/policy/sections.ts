@@ -227,11 +227,7 @@ export const compaction = section("Replacing old messages by a summary, or hidin
 		"How a conversation is compacted: `llm-summary`, `tool-result-hiding`, `hiding-then-summary` (hides; where nothing is left to hide, summarises), or `module#Export` (or `module:Class`), a strategy of your own, which no tool call may name.",
 	),
 	at_messages: absentOr(messageNumber, "Messages from which compaction is due. Absent: only the tokens decide."),
-	keep_last_messages: field(
-		z.int().min(0),
-		2,
-		"Newest messages (system messages aside) that a summary never replaces.",
-	),
+	keep_last_messages: field(z.int().min(0), 2, "Newest messages, system messages aside, that no summary replaces."),
 	keep_tool_groups: field(z.int().min(1), 5, "Latest tool turns whose results hiding leaves as they are."),
 	answered_by: field(
 		distinct(["sampling", "openai-compatible", "caller", "none"]).min(1),
@@ -251,7 +247,7 @@ export const prices = section("What tokens cost.", {
 	cache_write: field(
 		price,
 		1.25,
-		"Price of one that it writes to it. If equal to `cache_read`, `break_even` acts every turn.",
+		"Price of one that it writes. If equal to `cache_read`, `break_even` acts every turn.",
 	),
 	output: field(price, 5, "Price of an output token."),
 });

@@ -190,11 +190,7 @@ export function requireFinished(reason: unknown, unusable: Unusable): void {
 }
 
 /** A cut answer may be empty: a model can spend all its tokens on thinking. */
-export function answerOf(
-	text: string,
-	finishReason: SummaryAnswer["finishReason"],
-	unusable: Unusable,
-): Omit<SummaryAnswer, "usage"> {
+export function answerOf(text: string, finishReason: SummaryAnswer["finishReason"], unusable: Unusable): SummaryAnswer {
 	if (text.trim() === "" && finishReason !== "length") throw unusable("no text");
 	return { text, finishReason };
 }

@@ -25,16 +25,13 @@ export type Authentication = NonNullable<Awaited<ReturnType<typeof createAuthent
 /** `undefined` if the options request none. Throws `invalid_argument` or `unreadable_file`. */
 export async function createAuthentication(options: AuthenticationOptions) {
 	const { tokensFile: file, tokensVariable: variable, issuer, audiences = [], jwks, scopes = [], log } = options;
-	const refuseOptions = (expected: string): never => {
-		throw new PalimpsestError("invalid_argument", `Expected ${expected}.`);
+	const refuseIf = (isWrong: boolean, expected: string): void => {
+		if (isWrong) throw new PalimpsestError("invalid_argument", `Expected ${expected}.`);
 	};
-	if (issuer === undefined && (audiences.length > 0 || jwks !== undefined || scopes.length > 0)) {
-		refuseOptions("--auth-issuer beside the other options for JSON Web Tokens");
-	}
-	if (issuer !== undefined && audiences.length === 0) {
-		const why = "since tokens that the issuer made for other services would be taken otherwise";
-		refuseOptions(`--auth-audience beside --auth-issuer, ${why}`);
-	}
+	const hasOthers = audiences.length > 0 || jwks !== undefined || scopes.length > 0;
+	refuseIf(issuer === undefined && hasOthers, "--auth-issuer beside the other options for JSON Web Tokens");
+	const why = "since tokens that the issuer made for other services would be taken otherwise";
+	refuseIf(issuer !== undefined && audiences.length === 0, `--auth-audience beside --auth-issuer, ${why}`);
 	const tokens = file !== undefined || variable ? createTokenList({ file, variable, log }) : undefined;
 	// Loaded on demand: most servers have tokens of their own.
 	const jwt = issuer === undefined ? undefined : await import("./jwt.ts");

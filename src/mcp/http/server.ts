@@ -47,11 +47,7 @@ export async function serveHttp(options: HttpOptions) {
 	const ownUrl = () => `http://${hostInUrl(address.host)}:${port}`;
 	const baseUrl = () => publicUrl?.origin ?? ownUrl();
 	const bytesOfAll = Math.max(256 * mebibyte, bodyLimitBytes);
-	const bodies = createBodyReader({
-		bytesOfOne: bodyLimitBytes,
-		bytesOfAll,
-		holdsArguments: options.pool !== undefined,
-	});
+	const bodies = createBodyReader({ bytesOfOne: bodyLimitBytes, bytesOfAll, holdsArguments: Boolean(options.pool) });
 	const mcp = { sessions, bodies, unread: createUnreadLimit(options.unreadLimits ?? unreadLimits) };
 	const application = createApplication({
 		hostCheck: checkHost({ host: address.host, publicUrl }),

@@ -115,9 +115,9 @@ function sha256Of(token: string): Buffer {
 function readText(path: string): string {
 	try {
 		return readFileSync(path, "utf8");
-	} catch (error) {
-		const code = (error as NodeJS.ErrnoException).code ?? "unknown error";
-		throw new PalimpsestError("unreadable_file", `Cannot read the tokens file ${path} (${code}).`, { cause: error });
+	} catch (cause) {
+		const { code = "unknown error" } = cause as NodeJS.ErrnoException;
+		throw new PalimpsestError("unreadable_file", `Cannot read the tokens file ${path} (${code}).`, { cause });
 	}
 }
 

@@ -16,10 +16,7 @@ const mostOutside = 256 * 1024;
 /** Most members and items outside the arguments. The SDK's schemas take 5 µs for each; a batch of 100 calls has 800. */
 const mostValues = 2_000;
 
-interface ByteRange {
-	readonly start: number;
-	readonly end: number;
-}
+type ByteRange = Readonly<Record<"start" | "end", number>>;
 
 /**
  * Parses a body of JSON. With `holds`, large arguments of tool calls stay bytes, for another thread. A body that is
@@ -52,7 +49,7 @@ export function readBody(given: Uint8Array, holds: boolean, smallest = smallestH
 		const own = large.length === 1 ? bytes.subarray(start, end) : new Uint8Array(bytes.subarray(start, end));
 		const isCall = message.method === "tools/call";
 		if (!isCall) outside += own.length;
-		if (outside > mostOutside) throw tooManyBytes();
+		if (outside > mostOutside) throw tooMuchOutside();
 		Object.assign(params, { arguments: isCall && holds ? holdArguments(own) : parse(own, "a body of") });
 	}
 	return body;
@@ -61,7 +58,7 @@ export function readBody(given: Uint8Array, holds: boolean, smallest = smallestH
 const held = new WeakMap<object, Uint8Array>();
 
 /** Arguments that nobody has parsed yet. The SDK copies them, but not the object inside. */
-function holdArguments(bytes: Uint8Array): Record<string, unknown> {
+function holdArguments(bytes: Uint8Array): JsonObject {
 	const handle = {};
 	held.set(handle, bytes);
 	return { held: handle };
@@ -121,7 +118,7 @@ function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange
 	let values = 0;
 	const { skipBlanks, skipValue, skipMembers } = scanJson(bytes);
 	const checked = (at: number): number => {
-		if (at - inside > mostOutside) throw tooManyBytes();
+		if (at - inside > mostOutside) throw tooMuchOutside();
 		if (values > mostValues) throw tooMuchOutside(`${mostValues} members and items`, "Send fewer.");
 		return at;
 	};
@@ -165,11 +162,9 @@ function argumentRanges(bytes: Uint8Array, smallest: number): readonly ByteRange
 	return found;
 }
 
-function tooManyBytes(): PalimpsestError {
-	return tooMuchOutside(`${mostOutside} bytes`, "Put conversations and texts into params.arguments of tools/call.");
-}
+const intoArguments = "Put conversations and texts into params.arguments of tools/call.";
 
-function tooMuchOutside(limit: string, advice: string): PalimpsestError {
+function tooMuchOutside(limit = `${mostOutside} bytes`, advice = intoArguments): PalimpsestError {
 	const expected = `Expected at most ${limit} of a JSON-RPC message outside the arguments of a tool call.`;
 	return new PalimpsestError("payload_too_large", `${expected} ${advice}`);
 }
@@ -241,9 +236,7 @@ function scanJson(bytes: Uint8Array) {
 	return { skipBlanks, skipValue, skipMembers };
 }
 
-function isBlank(byte: number | undefined): boolean {
-	return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
+const isBlank = (byte?: number) => byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
 function textOfKey(bytes: Buffer): string {
 	// Longer than `arguments` with each of its letters escaped.
