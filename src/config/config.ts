@@ -109,10 +109,7 @@ export async function createPolicySource(
 	};
 }
 
-/**
- * By polling, which works on network drives and with editors that replace the file. `onChange` is called when a
- * changed file has rested for one interval. Does not keep the process alive. Returns a function that ends the watch.
- */
+/** By polling, which works on network drives. A changed file is reported once it has rested for one interval. */
 export function watchPolicyFile(watch: {
 	readonly path: string;
 	readonly onChange: () => void;

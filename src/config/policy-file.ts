@@ -19,8 +19,7 @@ export interface PolicyFileSearch {
 export const policyFileName = "palimpsest.toml";
 
 /**
- * The absolute path of the file: of the flag, else `PALIMPSEST_POLICY`, else `palimpsest.toml` in the working
- * directory, else in the user's configuration folder; null if there is none. A named file is not checked.
+ * The file of the flag, else of `PALIMPSEST_POLICY`, both unchecked, else in the working directory, else the user's.
  */
 export async function findPolicyFile(search: PolicyFileSearch): Promise<string | null> {
 	const { environment, workingDirectory, home = homedir(), platform = process.platform } = search;

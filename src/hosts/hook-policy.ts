@@ -16,10 +16,7 @@ export interface HookPolicy {
 	readonly wholePolicy: () => Promise<Policy>;
 }
 
-/**
- * In the language of the host's server entry. If nothing sets a field, it uses the defaults without loading the
- * schema, which takes longer than shortening a result.
- */
+/** If nothing sets a field, it uses the defaults: loading the schema takes longer than shortening a result. */
 export async function hookPolicy(named: {
 	readonly policyFile: string | undefined;
 	readonly locale: string | undefined;

@@ -72,8 +72,7 @@ async function findState(host: Host, file: string): Promise<HostState> {
 }
 
 /**
- * Sets or, with `undefined`, removes a table, which goes to the end under its own header; all other lines stay as
- * they are. Lines are moved without a parser, so the result is parsed and compared. Throws `invalid_json`.
+ * Sets or, with `undefined`, removes a table. Lines are moved without a parser, so the result is parsed and compared.
  */
 function changeToml(text: string, key: readonly string[], value: unknown): string {
 	const wanted = withValue(readToml(text, "it is not valid TOML"), key, value);

@@ -13,10 +13,7 @@ interface FileChange {
 
 const mostBytes = 256 * 1024 * 1024;
 
-/**
- * Computes a change; writes nothing. A byte order mark is not shown to `change` and stays. Throws `unreadable_file`
- * if the file is not regular or not UTF-8, and `invalid_json` if `change` refuses the text.
- */
+/** Writes nothing. Throws `unreadable_file`, also for a file that is not UTF-8, and `invalid_json`. */
 export async function planChange(file: string, change: (text?: string) => string | undefined): Promise<FileChange> {
 	const bytes = await readIfThere(file);
 	if (bytes && !isUtf8(bytes)) {
@@ -50,10 +47,7 @@ export async function readIfThere(file: string): Promise<Buffer | undefined> {
 	}
 }
 
-/**
- * Writes all or nothing. The file keeps its permissions, and stays a link if it is one. Returns the path of a copy of
- * the old file; earlier copies are never overwritten. Throws `unwritable_file`.
- */
+/** Writes all or nothing, and keeps permissions and links. Returns the path of a copy. Throws `unwritable_file`. */
 export async function carryOutChange(file: string, { before, after }: FileChange): Promise<string | undefined> {
 	try {
 		const target = await realpath(file).catch(() => file);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { pathToFileURL } from "node:url";
-import type { CallToolResult, JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { CallToolResult, JSONRPCMessage, ResourceLink } from "@modelcontextprotocol/sdk/types.js";
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { PalimpsestError, SummariserError } from "../errors.ts";
 import type { Spill } from "../files/access.ts";
@@ -13,8 +13,6 @@ export const largestAnswer = 8_000_000;
 
 /** Larger JSON is only summarised in the text block. At 10 MB the second copy made a call take three times as long. */
 export const largestRepeated = 256_000;
-
-type Link = Extract<CallToolResult["content"][number], { type: "resource_link" }>;
 
 /**
  * Structured content, and text with the same content, since some hosts show their model only one of the two. Parts
@@ -30,7 +28,7 @@ export async function toolResult(given: {
 	const { text: ownText, blocks = [] } = answer[beside] ?? {};
 	const bytesBeside = blocks.length === 0 ? 0 : Buffer.byteLength(JSON.stringify(blocks));
 	let members = membersOf(answer);
-	const links: Link[] = [];
+	const links: ResourceLink[] = [];
 	for (;;) {
 		const bytes = members.reduce((sum, member) => sum + member.bytes, 1);
 		const isRepeated = bytes <= largestRepeated || given.text() === "full";

@@ -62,10 +62,7 @@ interface ConversationCall {
 	readonly done: ResultWord;
 }
 
-/**
- * A file written to `output_path` differs only inside the edits. Throws `invalid_argument` for arguments that do not
- * fit.
- */
+/** A file at `output_path` differs only inside the edits. Throws `invalid_argument` for arguments that do not fit. */
 export async function answerConversation(call: ConversationCall): Promise<Answer> {
 	const { input, context, policy, edit } = call;
 	const { messages, path, respond_with, output_path } = input;

@@ -197,9 +197,7 @@ const isEmptyObject = (value: unknown) => isJsonObject(value) && Object.keys(val
 
 type Handle = (request: unknown, extra: unknown) => Promise<unknown>;
 
-/**
- * The SDK checks every request before its handler and answers with zod's issues. Call this once all handlers are set.
- */
+/** The SDK checks requests before their handlers and answers with zod's issues. Call this once all handlers are set. */
 function describeRequestErrors(server: McpServer): void {
 	// The SDK has no public way to take part in its check.
 	const { _requestHandlers: handlers } = server.server as unknown as { _requestHandlers: Map<string, Handle> };

@@ -13,10 +13,7 @@ import { messageBytes } from "./answer.ts";
 import { createJoinedChunks } from "./chunks.ts";
 import { createServer, type ServerOptions } from "./server.ts";
 
-/**
- * Returns once the server listens. When standard input ends, calls under way are finished, and the process ends by
- * itself.
- */
+/** Returns once the server listens. When standard input ends, calls under way are finished, and the process ends. */
 export async function serveStdio(
 	options: ServerOptions & {
 		readonly largestMessage?: number | undefined;

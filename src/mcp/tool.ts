@@ -16,10 +16,7 @@ type Section = "media" | "thinking" | "mask" | "guard" | "truncate" | "compactio
 
 type JsonSchema = { readonly [key: string]: unknown; readonly properties?: Record<string, JsonSchema> };
 
-/**
- * Its JSON Schema costs every conversation tokens, so it names only choices and fields. `checkPolicyLayer` checks the
- * values, since its errors name the nearest known field.
- */
+/** The JSON Schema costs every conversation tokens, so it only names choices and fields. `callPolicy` checks values. */
 export function policyInput(sections: readonly Section[]) {
 	const properties = (policyJsonSchema() as JsonSchema).properties ?? {};
 	const chosen = ["preset", "locale", ...sections].map((name) => {

@@ -71,10 +71,7 @@ export function replayPageData(
 /** Two calls for each pixel of a wide screen. */
 export const mostDrawnCalls = 2_000;
 
-/**
- * All calls if they are few, else the first, the last, and the smallest and largest of equal stretches, to keep the
- * peaks.
- */
+/** All calls if they are few, else the ends, and the smallest and largest of equal stretches, to keep the peaks. */
 export function drawnCalls(sizes: readonly number[], most = mostDrawnCalls): number[] {
 	if (sizes.length <= most) return sizes.map((_, call) => call);
 	const stretches = Math.max(0, Math.floor((most - 2) / 2));

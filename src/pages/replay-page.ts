@@ -10,8 +10,7 @@ import {
 } from "./replay-data.ts";
 
 /**
- * The page of `palimpsest replay --html`: one HTML file that needs no network. `series` are drawn over time; other
- * conversations and policies appear in the tables only. Throws `unreadable_file` if a part of the page is missing.
+ * `series` are drawn over time; other conversations and policies appear in the tables only. Throws `unreadable_file`.
  */
 export async function replayPage(replayed: {
 	readonly report: ReplayReport;

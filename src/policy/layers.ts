@@ -5,8 +5,8 @@ import { presets } from "./presets.ts";
 import { type Policy, type PolicyLayer, policySchema } from "./schema.ts";
 
 /**
- * The schema's defaults, over them the preset that the last layer names, over it the layers, which must be checked.
- * Frozen, since several callers share it.
+ * The schema's defaults, under the preset that the last layer names, under the checked layers. Frozen, as it is
+ * shared.
  */
 export function resolvePolicy(layers: readonly PolicyLayer[]): Policy {
 	const set = layers.reduce<PolicyLayer>(mergeTables, {});

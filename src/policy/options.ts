@@ -9,10 +9,7 @@ export function optionsSchema<Options>(schemas: OptionSchemas<Options>): z.ZodOb
 	return z.strictObject(schemas as Readonly<Record<string, z.ZodType>>).partial();
 }
 
-/**
- * Refuses unknown options, since nobody would notice that they have no effect. `undefined` counts as absent. Errors
- * quote only numbers, `true` and `false`. Throws `invalid_argument`.
- */
+/** Refuses unknown options, which would have no effect. Quotes only numbers and flags. Throws `invalid_argument`. */
 export function checkOptions(options: unknown, of: string, schema: z.ZodObject): void {
 	if (typeof options !== "object" || options === null || Array.isArray(options)) {
 		throw wrongArgument(`the options of \`${of}\``, "an object", options);

@@ -2,9 +2,7 @@ import { z } from "zod";
 import { localeNames, logLevels, presetNames } from "./names.ts";
 import * as sections from "./sections.ts";
 
-/**
- * The policy file, the environment, `--set`, the tools' `policy` argument and `docs/policy.md` are all made from it.
- */
+/** Files, variables, `--set`, the tools' `policy` argument and `docs/policy.md` are all made from it. */
 export const policySchema = z.strictObject({
 	preset: sections.field(z.enum(presetNames), "observation-masking", "Values to start from."),
 	locale: sections.field(z.enum(localeNames), "fr", "Language of every placeholder, marker and notice."),

@@ -28,8 +28,7 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 const deepest = 4;
 
 /**
- * A prompt that is too long for the model is split at a message boundary, and the summaries of its parts are joined;
- * a single message that is too long loses its middle. Throws as the summariser does.
+ * A prompt that is too long is split at a message, and its summaries are joined; a message too long loses its middle.
  */
 export async function summariseInParts(request: InPartsRequest): Promise<SummaryAnswer & { readonly parts: number }> {
 	const { summariser, pieces, partTokens, countTokens, clock = systemClock } = request;

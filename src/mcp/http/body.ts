@@ -56,10 +56,7 @@ export function createBodyReader(limits: {
 		});
 
 	return {
-		/**
-		 * Throws as `readBody`, `payload_too_large`, `rate_limit` if all bodies together are too large, and if the
-		 * client left.
-		 */
+		/** Throws as `readBody`, `payload_too_large`, `rate_limit` for all bodies together, and if the client left. */
 		read: async (request: IncomingMessage): Promise<unknown> => readBody(await readBytes(request), holdsArguments),
 	};
 }

@@ -91,8 +91,8 @@ export function captureStandardError(log: Log): (line: string) => void {
 	const { stderr } = process;
 	const write = stderr.write.bind(stderr);
 	const stray = (line: string): void => {
-		if (line.trim() === "") return;
-		log({ level: "warning", message: line.slice(0, longestStrayLine), data: { event: "stray_line" } });
+		const message = line.slice(0, longestStrayLine);
+		if (line.trim() !== "") log({ level: "warning", message, data: { event: "stray_line" } });
 	};
 	const decoder = new StringDecoder("utf8");
 	let begun = "";

@@ -137,10 +137,7 @@ export function metricsRoute(metrics: Metrics): Router {
 
 export type MetricsService = Awaited<ReturnType<typeof serveMetrics>>;
 
-/**
- * Without a token. Beyond loopback, everybody who reaches the address may read it, by any name. Throws
- * `invalid_argument`.
- */
+/** Without a token: beyond loopback, everybody who reaches the address may read it. Throws `invalid_argument`. */
 export async function serveMetrics(options: {
 	readonly address: Address;
 	readonly metrics: Metrics;

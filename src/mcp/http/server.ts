@@ -32,8 +32,7 @@ export type HttpService = Awaited<ReturnType<typeof serveHttp>>;
 const keepAliveTimeout = 125_000;
 
 /**
- * Serves many clients over HTTP, each session with its own server. Throws `invalid_argument` for an address beyond
- * loopback without authentication, and for one that is not available.
+ * Throws `invalid_argument` for an address beyond loopback without authentication, and for one that is not available.
  */
 export async function serveHttp(options: HttpOptions) {
 	const { address, publicUrl, authentication, metrics, isStateless = false, log } = options;

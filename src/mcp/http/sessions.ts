@@ -139,12 +139,14 @@ export function createSessions(options: SessionsOptions, quotas: Quotas) {
 	};
 
 	return {
-		refusalFor(caller: Caller | undefined): Refusal | undefined {
-			if (isClosing) return refusals.closing;
-			if (sessions.size >= maxSessions) return refusals.tooMany;
-			if (quotas.sessions === 0) return undefined;
+		/** Whether a caller gets another session; refuses the request otherwise. */
+		admits(caller: Caller | undefined, response: ServerResponse): boolean {
 			const own = [...sessions.values()].filter((session) => session.caller?.principal === caller?.principal);
-			return own.length >= quotas.sessions ? refusals.tooManyOfPrincipal : undefined;
+			if (isClosing) refuse(response, refusals.closing);
+			else if (sessions.size >= maxSessions) refuse(response, refusals.tooMany);
+			else if (quotas.sessions > 0 && own.length >= quotas.sessions) refuse(response, refusals.tooManyOfPrincipal);
+			else return true;
+			return false;
 		},
 		/** A session of another principal is as unknown as one that does not exist. */
 		find(id: string, caller: Caller | undefined): Session | undefined {
@@ -180,12 +182,10 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 	};
 	const open = async (request: Request, response: Response): Promise<void> => {
 		const caller = requestCaller(request);
-		const early = sessions.refusalFor(caller);
-		if (early) return refuse(response, early);
+		if (!sessions.admits(caller, response)) return;
 		const body = await bodies.read(request);
-		// Again: others may have opened sessions while the body was read.
-		const refusal = sessions.refusalFor(caller);
-		if (refusal) return refuse(response, refusal);
+		// Others may have opened sessions while the body was read.
+		if (!sessions.admits(caller, response)) return;
 		const id = randomUUID();
 		const entrance = createStreamableTransport(unread, isStateless ? undefined : id);
 		const session = await sessions.open(id, entrance, caller);
@@ -217,18 +217,15 @@ export function streamableRoutes(parts: RoutesOptions, { isStateless }: { readon
 	};
 
 	const router = Router();
-	router.all("/mcp", isStateless ? onlyMethods("POST") : onlyMethods("GET", "POST", "DELETE"));
-	router.post("/mcp", requireJson, post);
-	router.get("/mcp", getOrDelete);
-	router.delete("/mcp", getOrDelete);
+	const only = isStateless ? onlyMethods("POST") : onlyMethods("GET", "POST", "DELETE");
+	router.route("/mcp").all(only).post(requireJson, post).get(getOrDelete).delete(getOrDelete);
 	return router;
 }
 
 export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	const stream: RequestHandler = async (request, response) => {
 		const caller = requestCaller(request);
-		const refusal = sessions.refusalFor(caller);
-		if (refusal) return refuse(response, refusal);
+		if (!sessions.admits(caller, response)) return;
 		// Proxies must not hold the stream back until it ends.
 		response.setHeader("X-Accel-Buffering", "no");
 		const transport = new SSEServerTransport("/messages", response);
@@ -254,9 +251,7 @@ export function sseRoutes({ sessions, bodies, unread }: RoutesOptions): Router {
 	};
 
 	const router = Router();
-	router.all("/sse", onlyMethods("GET"));
-	router.get("/sse", stream);
-	router.all("/messages", onlyMethods("POST"));
-	router.post("/messages", requireJson, message);
+	router.route("/sse").all(onlyMethods("GET")).get(stream);
+	router.route("/messages").all(onlyMethods("POST")).post(requireJson, message);
 	return router;
 }

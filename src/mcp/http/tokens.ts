@@ -76,10 +76,7 @@ const entryPattern = /^(?<name>[A-Za-z0-9][A-Za-z0-9._@-]{0,63}):(?:sha256:(?<ha
 /** The form of a bearer token in RFC 6750 (2.1); 32 characters have 128 bits even in hexadecimal. */
 const tokenPattern = /^[A-Za-z0-9._~+/-]{32,512}=*$/;
 
-/**
- * Blanks and commas separate entries too, since an environment variable often cannot hold lines. Never quotes an
- * entry.
- */
+/** Blanks and commas separate entries too: an environment variable often cannot hold lines. Never quotes an entry. */
 export function parseAuthTokens(text: string, source: string): AuthToken[] {
 	const entries = text.replace(/(?<=^|\n)\s*#[^\n]*/g, "").split(/[\s,]+/);
 	const owners = new Map<string, string>();
