@@ -49,9 +49,7 @@ export function createCompactionSource(from: {
 		async check({ compaction: { strategy } }) {
 			if (parseStrategyName(strategy).kind === "external") await checkNamed(strategy);
 		},
-		async close() {
-			await endpoint?.close();
-		},
+		close: async () => endpoint?.close(),
 	};
 }
 

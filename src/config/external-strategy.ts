@@ -24,12 +24,9 @@ export async function checkStrategy(name: string, folder: string): Promise<Check
 		const advice = `Install the package there, or give a path from that folder, such as "./strategy.mjs#${exportName}".`;
 		throw refused(name, `no such module is found from ${folder}. ${advice}`);
 	}
-	let namespace: JsonObject;
-	try {
-		namespace = await import(url.href);
-	} catch (error) {
+	const namespace: JsonObject = await import(url.href).catch((error: unknown) => {
 		throw refused(name, `the module could not be loaded: ${firstLine(error)}`, error);
-	}
+	});
 	const found = exportsNamed(namespace, exportName);
 	if (found.length === 0) throw refused(name, missing(namespace, exportName));
 	const create = found.map(findCreator).find((one) => one !== undefined);

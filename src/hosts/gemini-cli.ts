@@ -2,9 +2,8 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { HookContext, ToolEvent } from "./tool-event.ts";
 
 /**
- * The answer of the `AfterTool` hook. Up to Gemini CLI 0.61, a hook can only replace a result by denying it, and the
- * model then sees the reason as an error: the text says that it is none. Source:
- * https://geminicli.com/docs/hooks/reference#aftertool.
+ * Up to Gemini CLI 0.61, a hook can only replace a result by denying it, and the model sees the reason as an error:
+ * the text says that it is none. Source: https://geminicli.com/docs/hooks/reference#aftertool.
  */
 export async function answerGeminiCli(event: ToolEvent, context: HookContext): Promise<JsonObject | undefined> {
 	if (!isJsonObject(event.response)) return undefined;

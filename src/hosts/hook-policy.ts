@@ -87,12 +87,8 @@ async function serverLanguage(hostName: string): Promise<LanguageVariables> {
 	].find(isJsonObject);
 	const variables = entry?.env ?? entry?.environment;
 	if (!isJsonObject(variables)) return {};
-	return Object.fromEntries(
-		languageVariables.flatMap((name) => {
-			const value = variables[name];
-			return typeof value === "string" && value !== "" ? [[name, value]] : [];
-		}),
-	);
+	const set = languageVariables.map((name) => [name, variables[name]] as const);
+	return Object.fromEntries(set.filter(([, value]) => typeof value === "string" && value !== ""));
 }
 
 const mostBytes = 32 * 1024 * 1024;

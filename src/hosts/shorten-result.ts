@@ -30,8 +30,7 @@ export function hookContext(what: HookShell & { readonly event: ToolEvent }): Om
 }
 
 /**
- * If the host cut the text, the whole output in the file `savedIn` is shortened and archived instead. If the text is not
- * part of that file, the notice says that only the passed text is archived.
+ * If the host cut the text, the file `savedIn` is shortened and archived instead, unless the text is not part of it.
  */
 export async function shortenPassed(
 	what: HookShell & { readonly text: string; readonly most: number; readonly savedIn: string | undefined },

@@ -15,9 +15,8 @@ export const largestAnswer = 8_000_000;
 export const largestRepeated = 256_000;
 
 /**
- * Structured content, and text with the same content, since some hosts show their model only one of the two. Parts
- * that are too large to send go into files, the largest first. Without `spill`, for clients on other machines, throws
- * `payload_too_large`.
+ * Structured content, repeated as text, since some hosts show their model only one. Parts that are too large to send
+ * go into files, the largest first; without `spill`, for clients elsewhere, throws `payload_too_large`.
  */
 export async function toolResult(given: {
 	readonly answer: Answer;

@@ -97,11 +97,8 @@ export function clientModel(
 	const createMessage: SamplingOptions["createMessage"] = async (params, { signal, timeoutMs }) => {
 		const joined = joinSignals(signal, gone);
 		const options = { signal: joined.signal, timeout: timeoutMs, maxTotalTimeout: timeoutMs };
-		try {
-			return await extra.sendRequest({ method: "sampling/createMessage", params }, z.looseObject({}), options);
-		} finally {
-			joined.release();
-		}
+		const asked = extra.sendRequest({ method: "sampling/createMessage", params }, z.looseObject({}), options);
+		return asked.finally(joined.release);
 	};
 	return async () => (await import("../summariser/sampling.ts")).createSamplingSummariser({ createMessage });
 }

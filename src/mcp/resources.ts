@@ -10,6 +10,7 @@ import {
 import type { ArchiveSource } from "../config/archive.ts";
 import type { PolicySource } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
+import type { EditRecord } from "../operations/edit-record.ts";
 import { policyJsonSchema } from "../policy/check.ts";
 import { resolvePolicy } from "../policy/layers.ts";
 import { presetNames } from "../policy/names.ts";
@@ -23,11 +24,7 @@ const mostLinks = 10;
 
 /** Links to the last originals, which are requested first. */
 export function originalLinks(
-	edits: readonly {
-		readonly ref?: string | undefined;
-		readonly tool_call_id?: string;
-		readonly before: { readonly chars: number };
-	}[],
+	edits: readonly (Pick<EditRecord, "ref" | "tool_call_id"> & { readonly before: { readonly chars: number } })[],
 ): ResourceLink[] {
 	const byRef = new Map<string, ResourceLink>();
 	for (const { ref, tool_call_id, before } of edits) {
@@ -74,10 +71,8 @@ function wholeOriginal(source: ArchiveSource, ref: string): Promise<{ text: stri
 		// Places belong to restoring and are no original.
 		if (kind === "places") throw new PalimpsestError("original_not_found", "No original is kept under this reference.");
 		if (chars > largestAnswer || Buffer.byteLength(JSON.stringify(text)) > largestAnswer - 1_000) {
-			throw new PalimpsestError(
-				"payload_too_large",
-				`The original has ${chars} characters, more than clients accept in one message. Read it in parts with recall_original.`,
-			);
+			const size = `The original has ${chars} characters, more than clients accept in one message.`;
+			throw new PalimpsestError("payload_too_large", `${size} Read it in parts with recall_original.`);
 		}
 		return { text, mimeType: kind === "group" || kind === "media" ? jsonMimeType : "text/plain" };
 	});

@@ -144,8 +144,8 @@ const lineFeed = 0x0a;
 const edgeLength = 300;
 
 /**
- * In linear time; the SDK's reader copies and searches all it holds at every chunk. Of a line over `largest` bytes,
- * line break included, only the ends are kept. Returns the function that takes a chunk.
+ * In linear time; the SDK's reader copies all it holds at every chunk. Of a line that is too long, only the ends are
+ * kept.
  */
 export function createLineReader(options: {
 	readonly largest: number;

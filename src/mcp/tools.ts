@@ -97,7 +97,8 @@ const unneeded = ["strategy", "tokens", "lines", "omitted_lines"];
 const forms: readonly ((outcome: TruncateOutcome) => Answer)[] = [
 	({ text, report }) => {
 		const { ref, chars } = report;
-		return { text, ...report, [beside]: { blocks: originalLinks([{ ref, before: { chars: chars.before } }]) } };
+		const links = ref === undefined ? [] : originalLinks([{ ref, before: { chars: chars.before } }]);
+		return { text, ...report, [beside]: { blocks: links } };
 	},
 	({ text, report }) => without({ text, ...report }, spare),
 	({ text, report }) => without({ text, ...report }, [...spare, ...unneeded]),

@@ -16,10 +16,7 @@ export async function pageAsset(name: PageAsset): Promise<string> {
 	}
 }
 
-/**
- * An HTML page in one file that makes no request. Its content security policy allows only scripts and style sheets
- * whose hashes it holds, so that injected ones do not run. The element `data` holds `data` as JSON.
- */
+/** Its content security policy allows only scripts and style sheets whose hashes it holds: injected ones do not run. */
 export function selfContainedPage(page: {
 	readonly title: string;
 	readonly body: string;

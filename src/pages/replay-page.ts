@@ -160,7 +160,6 @@ const ofSeveral: ReadonlySet<string> = new Set(["× raw, worst", "Conversations"
 
 const formatRatio = (value: number | null) => (value === null ? "–" : value.toFixed(3));
 
-/** An HTML table with the figures of each policy, in a region that scrolls if the page is too narrow. */
 function figuresTable(table: {
 	readonly policies: readonly PolicyFigures[];
 	readonly caption: string;

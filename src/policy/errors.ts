@@ -140,10 +140,8 @@ function expectedOf(issue: z.core.$ZodIssue): string {
 		// The schemas of the tools word it so that it follows "expected".
 		case "custom":
 			return issue.message;
-		case "invalid_format":
-			return "a text of another form";
 		default:
-			return "another value";
+			return issue.code === "invalid_format" ? "a text of another form" : "another value";
 	}
 }
 

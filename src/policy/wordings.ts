@@ -24,10 +24,7 @@ export type NoticeWordings = NoticeTemplates &
 /** Whether originals are archived, and whether the reader of a placeholder is offered `recall_original`. */
 export type Originals = "not_archived" | "archived" | "recallable";
 
-/**
- * The wordings of a policy. A template that equals one of ours gets our wording with the reference; any other stays
- * as it is. Without an archive, {ref} and {digest} are filled with a dash.
- */
+/** A template that equals one of ours gets our wording with the reference; any other stays as it is. */
 export function wordings(policy: Policy, originals: Originals = "not_archived"): Wordings {
 	const locale = locales[policy.locale];
 	const inForce = originals === "not_archived" ? locale : locale.archived;

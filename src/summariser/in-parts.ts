@@ -17,7 +17,6 @@ export interface InPartsRequest extends Omit<SummaryRequest, "prompt"> {
 	readonly pieces: Pieces;
 	readonly writePrompt: (pieces: Pieces) => string;
 	readonly writeJoinPrompt: (summaries: Pieces) => string;
-	/** Most tokens of the pieces of one prompt, if the model's window is known. */
 	readonly partTokens?: number | undefined;
 	readonly countTokens: (text: string) => number;
 	/** Replaces the middle of a piece that is too long by itself; variable {omitted_chars}. */

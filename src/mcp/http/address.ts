@@ -18,10 +18,8 @@ export function parseAddress(text: string | true): Address {
 	const port = digits === undefined ? defaultAddress.port : Number(digits);
 	const isAddress = address === undefined ? Boolean(name || digits) : isIPv6(address);
 	if (isAddress && port <= 65_535) return { host: address ?? (name?.toLowerCase() || defaultAddress.host), port };
-	throw new PalimpsestError(
-		"invalid_argument",
-		`Expected an address such as 127.0.0.1:8765, [::1]:8765, localhost or 8765, with a port up to 65535; got ${JSON.stringify(text)}.`,
-	);
+	const expected = "an address such as 127.0.0.1:8765, [::1]:8765, localhost or 8765, with a port up to 65535";
+	throw new PalimpsestError("invalid_argument", `Expected ${expected}; got ${JSON.stringify(text)}.`);
 }
 
 /** A path is refused, because the older transport gives its clients paths from the root. Throws `invalid_argument`. */

@@ -19,10 +19,7 @@ export interface UnreadLimits {
 
 export type UnreadLimit = ReturnType<typeof createUnreadLimit>;
 
-/**
- * Cuts off clients: one whose stream is over the limit, one that reads nothing for too long, and, if all streams
- * together are over the limit, the one that has not read for the longest time.
- */
+/** Cuts off clients that read nothing for too long or are over their limit, and the slowest if all are over theirs. */
 export function createUnreadLimit({ bytesOfOne, bytesOfAll, stallMilliseconds }: UnreadLimits) {
 	/** Outlets with unread bytes, in the order in which their clients last read something. */
 	const watched = new Map<Outlet, { unread: number; readonly readAt: number }>();
@@ -72,9 +69,8 @@ export type StreamableTransport = ReturnType<typeof createStreamableTransport>;
 type RawAnswers = Map<string, Uint8Array>;
 
 /**
- * Streamable HTTP; without an id, for one request only. The SDK decides on the answers, this file writes them: JSON
- * text goes out as it is, and unread bytes are limited. There is no event store: calls change nothing, so a client
- * that lost its stream calls again.
+ * Without an id, for one request only. JSON text goes out as it is, and unread bytes are limited. There is no event
+ * store: calls change nothing, so a client that lost its stream calls again.
  */
 export function createStreamableTransport(unread: UnreadLimit, id?: string) {
 	const options = id === undefined ? {} : { sessionIdGenerator: () => id };

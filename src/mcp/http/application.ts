@@ -87,10 +87,7 @@ export function refuse(response: ServerResponse, { status, code = -32_000, messa
 	response.writeHead(status, { ...headers, ...own }).end(body);
 }
 
-/**
- * Refuses requests for other hosts. Otherwise a web page could reach the server through a name that points at this
- * machine (DNS rebinding). A server on every address accepts any address, because rebinding needs a name.
- */
+/** Against web pages that reach the server by a name of theirs (DNS rebinding). Addresses are safe: it needs a name. */
 export function checkHost(own: { readonly host: string; readonly publicUrl: URL | undefined }): RequestHandler {
 	const host = hostInUrl(own.host);
 	const names = ["localhost", "127.0.0.1", "[::1]", host, ...(own.publicUrl ? [own.publicUrl.hostname] : [])];

@@ -50,10 +50,7 @@ export async function createAuthentication(options: AuthenticationOptions) {
 	return { verifyAccessToken, issuer, scopes, tokens, close: () => tokens?.close() };
 }
 
-/**
- * Lets only known callers through, before a body is read, and counts their requests: by principal, refused ones by
- * address, so that guessing tokens uses up nobody's quota.
- */
+/** Before a body is read. Refused requests count by address, so that guessing tokens uses up nobody's quota. */
 export function authenticate(options: {
 	readonly authentication: Authentication;
 	readonly perMinute: number;

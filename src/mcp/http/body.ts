@@ -27,7 +27,7 @@ export function createBodyReader(limits: {
 				if (!isTooLarge) chunks.add(chunk);
 				charge();
 				if (isTooLarge) refuse(tooLarge(bytesOfOne));
-				else if (held > bytesOfAll) refuse(busy());
+				else if (held > bytesOfAll) refuse(new PalimpsestError("rate_limit", tooMany));
 			};
 			const letGo = (): void => {
 				// The listeners live until the request is answered.
@@ -61,11 +61,9 @@ export function createBodyReader(limits: {
 	};
 }
 
+const tooMany = "Too many large requests come at the same time. Try again in a moment.";
+
 function tooLarge(limit: number): PalimpsestError {
 	const message = `Expected a body of at most ${limit} bytes. Send a shorter conversation, or use the server on standard input and output.`;
 	return new PalimpsestError("payload_too_large", message);
-}
-
-function busy(): PalimpsestError {
-	return new PalimpsestError("rate_limit", "Too many large requests come at the same time. Try again in a moment.");
 }

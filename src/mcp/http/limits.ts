@@ -105,8 +105,8 @@ export function createCallLimits({ concurrentCalls, callMilliseconds }: Quotas, 
 			receive({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason } }, extra);
 		};
 		/**
-		 * A stream ends only with its answer, so without one it would stay open as long as the session. Clients
-		 * ignore the answer to a cancelled request. The older transport has one stream for all.
+		 * Without an answer, a stream would stay open as long as the session. The older transport has one stream for
+		 * all.
 		 */
 		const endStream = (id: RequestId): void => {
 			if (!("closeSSEStream" in transport)) return;

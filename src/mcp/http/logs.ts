@@ -84,8 +84,7 @@ const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10;
 const longestStrayLine = 2_000;
 
 /**
- * Turns warnings of Node, output of packages and of the user's strategies, and the error that ends the process into
- * events, so that a log of JSON stays one object a line. Returns the function that writes a line of the log.
+ * A log of JSON stays one object a line: warnings, output of packages and strategies, and fatal errors become events.
  */
 export function captureStandardError(log: Log): (line: string) => void {
 	const { stderr } = process;

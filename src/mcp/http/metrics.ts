@@ -57,7 +57,6 @@ export async function createMetrics(
 
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300];
 
-/** Counters by tool: name, help, and the amount that a call adds. */
 const counters: readonly (readonly [name: string, help: string, amount: (end: CallEnd) => number | undefined])[] = [
 	["call_request_bytes_total", "Bytes of the arguments of calls.", ({ bytesIn }) => bytesIn],
 	["call_response_bytes_total", "Bytes of the answers to calls.", ({ bytesOut }) => bytesOut],

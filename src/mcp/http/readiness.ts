@@ -1,6 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { access } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { Router } from "express";
 import type { ArchiveLocation } from "../../archive/open.ts";
 import type { ArchiveSource } from "../../config/archive.ts";
@@ -37,11 +38,8 @@ export function createReadiness(options: {
 		if (!probe) return { ready: true };
 		if (last && performance.now() - last.at < freshMilliseconds) return last.found;
 		underWay ??= look(probe);
-		let timer: NodeJS.Timeout | undefined;
-		const late = new Promise<Readiness>((resolve) => {
-			timer = setTimeout(() => resolve({ ready: false, reason: "archive_timeout" }), patienceMilliseconds);
-		});
-		return Promise.race([underWay, late]).finally(() => clearTimeout(timer));
+		const late: Readiness = { ready: false, reason: "archive_timeout" };
+		return Promise.race([underWay, pause(patienceMilliseconds, late, { ref: false })]);
 	};
 
 	return {

@@ -11,11 +11,7 @@ import type { PolicyLayer } from "../../policy/schema.ts";
 import { joinSignals, type SummaryAnswer, type SummaryRequest } from "../../summariser/summariser.ts";
 import type { CallReport } from "../run-tool.ts";
 
-export interface PoolOptions {
-	readonly threads?: number | undefined;
-	readonly maxQueue?: number | undefined;
-	readonly maxQueueBytes?: number | undefined;
-}
+export type PoolOptions = { readonly [option in "threads" | "maxQueue" | "maxQueueBytes"]?: number | undefined };
 
 export type CallPool = ReturnType<typeof createPool>;
 
