@@ -69,17 +69,14 @@ export type SummariserErrorCode =
 	| "unknown";
 
 /**
- * A text that is safe to show in a terminal: without control characters, which could move the cursor or overwrite text, and
- * without those that change the direction of writing. Line breaks and tabs stay.
+ * A text that is safe in a terminal: without control characters, which could move the cursor, and without those that
+ * change the direction of writing. Line breaks and tabs stay.
  */
 export function withoutControls(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
 }
 
-/**
- * An error for the person who reads it: what was expected, what came, what to do. It never quotes conversation text. Control
- * characters of file names and other values are removed from its message.
- */
+/** Its message says what was expected, what came and what to do. It never quotes conversation text. */
 export class PalimpsestError extends Error {
 	override readonly name = "PalimpsestError";
 	readonly code: ErrorCode;
@@ -90,16 +87,16 @@ export class PalimpsestError extends Error {
 	}
 }
 
-/** A face of the product that spells the arguments of a call in its own way. */
 type Face = "command" | "library";
 
-/** Arguments in backquotes, as the tools spell them. */
+/** As the tools spell them. */
 const namedArgument =
 	/`(chars|context|context_window|encoding|focus|grep|head|last_response|lines|max_chars|max_tokens|model|ref|reserve_tokens|strategy|summary|summary_token|tail|tool_call_id)`/g;
 
 /**
- * An error's message with arguments spelled as a face spells them: `context_window` is the command's --context-window and
- * the library's `contextWindow`. In messages on the content of a conversation, words in backquotes are its members and stay.
+ * An error's message with arguments spelled for one face: `context_window` is the command's --context-window and the
+ * library's `contextWindow`. In messages on the content of a conversation, words in backquotes are its members and
+ * stay.
  */
 export function spelledFor(face: Face, { code, message }: PalimpsestError): string {
 	if (code !== "invalid_argument" && code !== "context_window_unknown" && code !== "no_budget") return message;
@@ -112,14 +109,13 @@ export function spelledFor(face: Face, { code, message }: PalimpsestError): stri
 const retryable: ReadonlySet<SummariserErrorCode> = new Set(["rate_limit", "timeout", "server_error"]);
 
 /**
- * A model could not be asked for a summary. Programs act on `code`, `status_code` and `is_retryable`, never on the
- * message. It has no cause: the words of a client or an endpoint may hold the key or the conversation.
+ * A model could not be asked for a summary. It has no cause: the message of a client or an endpoint may hold the key or
+ * the conversation.
  */
 export class SummariserError extends PalimpsestError {
 	declare readonly code: SummariserErrorCode;
-	/** The HTTP status; `undefined` where there was no answer. */
+	/** `undefined` if there was no answer. */
 	readonly status_code: number | undefined;
-	/** Whether the same call may succeed later. */
 	readonly is_retryable: boolean;
 
 	constructor(code: SummariserErrorCode, message: string, statusCode?: number) {

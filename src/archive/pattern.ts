@@ -7,8 +7,7 @@ const longestPattern = 1000;
 const largestProgram = 500;
 
 /**
- * Compiles a regular expression in RE2's syntax, which matches in time proportional to the text whatever the pattern.
- *
+ * RE2 matches in time proportional to the text whatever the pattern.
  * @throws PalimpsestError `invalid_argument` for one that is too long, too large once compiled, or not RE2's syntax.
  */
 export function compilePattern(pattern: string, flags = 0): RE2JS {
@@ -35,9 +34,8 @@ function invalid(message: string, cause?: unknown): PalimpsestError {
 }
 
 /**
- * Finds the matches of patterns in RE2's syntax, in time proportional to the text. `^` and `$` match at each line.
- *
- * @throws PalimpsestError `invalid_argument` for a pattern that is none.
+ * `^` and `$` match at each line.
+ * @throws PalimpsestError `invalid_argument`.
  */
 export function findPatterns(patterns: readonly string[]): FindRanges {
 	const compiled = patterns.map((pattern) => compilePattern(pattern, RE2JS.MULTILINE));

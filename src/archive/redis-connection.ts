@@ -1,27 +1,24 @@
 import { PalimpsestError } from "../errors.ts";
 
 export type Command = readonly (string | Buffer)[];
-/** An answer of Redis: texts come as bytes. */
+/** Texts come as bytes. */
 export type Reply = number | Buffer | null | readonly Reply[];
 
-/** A connection that comes back by itself. */
+/** Reconnects by itself. */
 export interface RedisConnection {
-	/** The address without user and password. */
+	/** Without user and password. */
 	readonly location: string;
 	/**
-	 * Sends commands in one round trip; answers in their order.
-	 *
-	 * @throws PalimpsestError `archive_unavailable` where Redis is not there, refuses, or does not answer in time. Some of
-	 * the commands may have been carried out.
+	 * Sends commands in one round trip; replies in their order.
+	 * @throws PalimpsestError `archive_unavailable`; some of the commands may have been carried out.
 	 */
 	readonly send: (commands: readonly Command[]) => Promise<readonly Reply[]>;
 	readonly close: () => Promise<void>;
 }
 
-/** Loads the client, which is not installed everywhere. */
 type LoadClient = () => Promise<typeof import("@redis/client")>;
 
-/** The times to wait for a connection and for answers do not count the time in which this process computes. */
+/** The timeouts do not count the time in which this process computes. */
 export interface RedisAddress {
 	readonly url: string;
 	readonly connectTimeoutMs?: number | undefined;
@@ -33,9 +30,7 @@ const longestPause = 1000;
 
 /**
  * Prepares a connection; the first `send` opens it.
- *
- * @throws PalimpsestError `invalid_argument` for an address that is none; `archive_unavailable` where the client is not
- * installed.
+ * @throws PalimpsestError `invalid_argument` for a bad address; `archive_unavailable` if the client is not installed.
  */
 export async function connectRedis(address: RedisAddress): Promise<RedisConnection> {
 	const { url, connectTimeoutMs = 2000, commandTimeoutMs = 10_000, load = () => import("@redis/client") } = address;
@@ -154,8 +149,8 @@ function refused(location: string, cause: unknown): PalimpsestError {
 const looks = 10;
 
 /**
- * Calls back once after a time, in ms, in which this process could have read an answer. While a process computes, an
- * answer that has come waits to be read, and a timer that is due runs before it. Returns a function that ends the wait.
+ * A timeout, in ms, in which this process could have read a reply: while a process computes, a reply waits to be read,
+ * and a timer that is due runs before it. Returns a function that ends the wait.
  */
 function awakeTimeout(milliseconds: number, act: () => void): () => void {
 	let left = looks;

@@ -12,15 +12,13 @@ import {
 import { onCharacter } from "./text-bytes.ts";
 import { createTokenBudget, longestToken } from "./token-budget.ts";
 
-/** A search that takes longer than this, in ms, answers with what it has found. */
+/** In ms. A longer search answers with its matches so far. */
 const searchTimeMs = 10_000;
 
 /**
- * Prepares to select a part of a text that comes in pieces. The text is read to its end, so that the answer can tell how
- * much it leaves out, but it is never held whole. `elapsed` is a clock that does not go back, in ms.
- *
- * @throws PalimpsestError `invalid_argument` for a request that cannot be met; while selecting, for a range that begins
- * after the end of the text.
+ * Prepares to select a part of a text that comes in pieces. It is read to its end, to tell how much is omitted, but
+ * never held whole. `elapsed` is a monotonic clock, in ms.
+ * @throws PalimpsestError `invalid_argument`; while selecting, for a range that begins after the end of the text.
  */
 export function selectPart(
 	request: PartRequest,
@@ -44,7 +42,7 @@ export function selectPart(
 	};
 }
 
-/** A way of selecting: it sees every segment, then returns its selection. */
+/** Sees every segment, then returns its selection. */
 interface Taker {
 	readonly visit: (segment: Segment) => void;
 	readonly finish: (total: SelectedPart["total"]) => Omit<SelectedPart, "tokens" | "total">;
@@ -53,29 +51,25 @@ interface Taker {
 interface Limits {
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
-	/** Whether the time for searching is over. */
 	readonly isOver: () => boolean;
 }
 
 /** A line of a text, or a piece of a very long one. Lines end with `\n`; a `\r` before it is part of the line. */
 interface Segment {
-	/** From 1 on. */
 	readonly line: number;
-	/** Its place in the text, in UTF-16 code units, with the line's end. */
+	/** UTF-16 code units of the text, with the line's end. */
 	readonly start: number;
 	readonly end: number;
 	/** Without the line's end. */
 	readonly text: string;
-	/** Whether the line's end follows, and not more of the line or the end of the text. */
 	readonly endsLine: boolean;
-	/** Whether its line began in an earlier segment. */
 	readonly continues: boolean;
 }
 
-/** Longest segment, in UTF-16 code units: the work on one must not hold up everything else. */
+/** The work on one segment must not block everything else. */
 const longestSegment = 1 << 16;
 
-/** Shows every segment of a text to `visit`, in order, and lets other work run in between. */
+/** Lets other work run in between. */
 async function scanLines(pieces: AsyncIterable<string>, visit: Taker["visit"]): Promise<SelectedPart["total"]> {
 	let [line, start, unpaused] = [1, 0, 0];
 	let [continues, pending] = [false, ""];
@@ -116,7 +110,6 @@ async function scanLines(pieces: AsyncIterable<string>, visit: Taker["visit"]): 
 	return { lines: continues ? line : line - 1, chars: start };
 }
 
-/** The part of a segment that is in a range; `undefined` where none is. */
 function clip(segment: Segment, range: Range): Segment | undefined {
 	if (range.kind === "lines") {
 		return segment.line >= range.first && segment.line <= range.last ? segment : undefined;
@@ -140,7 +133,7 @@ function wholeOf(segment: Segment): string {
 }
 
 /**
- * Takes a range from its beginning: whole lines, or the beginning of the first line where that alone is too long; of
+ * Takes a range from its beginning: whole lines, or the beginning of the first line if that alone is too long; of
  * characters, as many as fit.
  */
 function takeRange(part: Range, { maxTokens, countTokens }: Limits): Taker {
@@ -148,7 +141,6 @@ function takeRange(part: Range, { maxTokens, countTokens }: Limits): Taker {
 	const texts: string[] = [];
 	let asked: { readonly start: number; end: number } | undefined;
 	let firstShown: Segment | undefined;
-	/** The first segment that is not shown whole. */
 	let stopped: Segment | undefined;
 
 	const show = (segment: Segment, text: string): void => {
@@ -191,7 +183,7 @@ function linesIn(text: string): number {
 	return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }
 
-/** Takes the last lines: whole ones from the end, or the end of the last where that alone is too long. */
+/** Takes whole lines from the end, or the end of the last if that alone is too long. */
 function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 	// Only segments that may be shown are held, but the start of every line that is asked for.
 	const held: Segment[] = [];
@@ -243,13 +235,12 @@ function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 	};
 }
 
-/** A line longer than this is shown only around its match. */
 const longestShown = 400;
 const aroundMatch = 160;
 
 /**
- * Takes the lines that match, with the lines around them, as grep shows them. A match across the pieces of a line of
- * more than 65 536 characters is not seen. Stops searching when `isOver` says so.
+ * Takes the lines that match, with the lines around them, as grep shows them. A match across the segments of a very
+ * long line is not found.
  */
 function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits): Taker {
 	const { within } = part;
@@ -258,12 +249,11 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 	const before: Segment[] = [];
 	let shown: { first: Segment; last: Segment } | undefined;
 	let [found, shownMatches, after, searched] = [0, 0, 0, 0];
-	/** The first match that is left out, or the place where the search ended. */
+	/** The first match that is omitted, or the place where the search ended. */
 	let leftFrom: Segment | undefined;
-	/** A match that is shown in part, because it alone is over the budget. */
+	/** A match that alone is over the budget. */
 	let cut: Segment | undefined;
 	let isFull = false;
-	/** The end of the range, in characters. */
 	let end = 0;
 
 	const show = (segment: Segment, text: string): boolean => {
@@ -338,13 +328,12 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 	};
 }
 
-/** A line around a match, as `12-text`; the beginning of a long one. */
 function writeAround(segment: Segment): string {
 	if (!isLong(segment)) return `${segment.line}-${segment.text}`;
 	return `${segment.line}-${excerpt(segment, 0, aroundMatch)}`;
 }
 
-/** A line that matches, as `12:text`; of a long one the text around its first match, and the place of that. */
+/** Of a long line the text around its first match, with its place. */
 function writeMatch(segment: Segment, part: GrepPart): string {
 	if (!isLong(segment)) return `${segment.line}:${segment.text}`;
 	const matcher = part.pattern.matcher(segment.text);

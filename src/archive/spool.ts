@@ -12,10 +12,9 @@ import { encodeText, firstBytes } from "./text-bytes.ts";
 const pieceBytes = 1 << 20;
 
 /**
- * Takes an original in pieces into a temporary file, up to `maxBytes`, and then keeps it. Where the system allows it, the
- * file loses its name at once, so that it is gone after a crash and nobody else opens it.
- *
- * @throws PalimpsestError `archive_unavailable` where nothing can be written there, from every function.
+ * Writes an original in pieces to a temporary file, up to `maxBytes`, and then archives it. If the system allows it,
+ * the file loses its name at once, so that it is gone after a crash.
+ * @throws PalimpsestError `archive_unavailable` from every function.
  */
 export async function spoolPieces(
 	maxBytes: number,
@@ -68,7 +67,7 @@ export async function spoolPieces(
 	};
 }
 
-/** Names the folder for temporary files in errors: the cause is not in the folder of the archive. */
+/** The folder for temporary files is not that of the archive. */
 function usingTemporary<T>(use: () => Promise<T>): Promise<T> {
 	return usingPlace(tmpdir(), use, "The folder for temporary files (TMPDIR)");
 }
@@ -83,7 +82,6 @@ function* piecesOf(fd: number, bytes: number): Generator<Buffer> {
 	}
 }
 
-/** Takes an original in pieces and holds it, up to `maxBytes`, until it can be kept. */
 export function holdPieces(maxBytes: number, keep: (text: string) => Promise<Ref>): OriginalWriter {
 	let text = "";
 	let bytes = 0;

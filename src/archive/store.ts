@@ -11,9 +11,8 @@ import { holdPieces, spoolPieces } from "./spool.ts";
 import { decodeText, encodeText } from "./text-bytes.ts";
 
 /**
- * Makes an archive on top of a driver. References, text, redaction and checks are the same for every place. `redacts` says
- * whether `redact` may change a text; `now` is in ms since 1970; `uptime` is how long this machine has run, in ms, which a
- * change of the clock does not change.
+ * Makes an archive on top of a driver: references, text, redaction and checks. `redacts` says whether `redact` may
+ * change a text; `now` is in ms since 1970; `uptime` is how long this machine has run, in ms.
  */
 export function createArchive(parts: {
 	readonly namespace: string;
@@ -196,7 +195,6 @@ function requireString(value: unknown, name: string): void {
 	if (typeof value !== "string") throw wrongArgument(name, "a string", value);
 }
 
-/** Refuses anything but a list of originals: stored, it could not be read again. */
 function checkOriginals(originals: readonly Original[]): void {
 	const isComplete = (value: Partial<Original> | null) => typeof value?.text === "string" && isOriginal(value);
 	if (Array.isArray(originals) && originals.every(isComplete)) return;
@@ -210,9 +208,8 @@ function checkOriginals(originals: readonly Original[]): void {
 const textKinds: ReadonlySet<OriginalKind> = new Set(["result", "text", "arguments"]);
 
 /**
- * The same archive, but its `put` refuses placeholders, with the error `internal`: a placeholder that is stored as an
- * original means that the original is lost. Kinds that are JSON are not checked, since a dropped message may hold
- * placeholders, and a list in JSON may look like a template in brackets.
+ * The same archive, but `put` refuses placeholders: a placeholder that is stored as an original means that the original
+ * is lost. Kinds that are JSON are not checked, since a dropped message may hold placeholders.
  */
 export function refusePlaceholders(archive: Archive, isPlaceholder: (text: string) => boolean): Archive {
 	return {

@@ -8,9 +8,8 @@ export const longestToken = 128;
 const neighbourhood = 1000;
 
 /**
- * A budget of tokens for texts that are put together; with `grows: "backwards"` each text comes before the earlier ones.
- * Each text is counted with its neighbourhood alone, and not with all the text before it; the whole may then have a few
- * tokens more, so `fitWhole` counts it once more.
+ * A budget of tokens for texts that are joined. Each text is counted only with its neighbourhood, so the result may
+ * have a few tokens more; `fitWhole` counts it once more.
  */
 export function createTokenBudget(options: {
 	readonly maxTokens: number;
@@ -27,7 +26,6 @@ export function createTokenBudget(options: {
 		return text.slice(onCharacter(text, text.length - length, 1));
 	};
 
-	/** Takes a text if it still fits, and returns whether it did. */
 	const take = (text: string): boolean => {
 		// Text that cannot fit is not counted.
 		if (text.length > left * longestToken) return false;
@@ -38,7 +36,6 @@ export function createTokenBudget(options: {
 		return true;
 	};
 
-	/** Takes as much of a text as still fits, on whole characters, and returns it. */
 	const takeSome = (text: string): string => {
 		let best = "";
 		let fits = 0;
@@ -58,7 +55,6 @@ export function createTokenBudget(options: {
 		return best !== "" && take(best) ? best : "";
 	};
 
-	/** All texts joined, cut to the budget when counted as a whole. */
 	const fitWhole = (text: string): string =>
 		countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text);
 	return { take, takeSome, fitWhole };

@@ -16,13 +16,11 @@ const commands = {
 		printJson({ namespace, location, originals, bytes, oldest_use }, 2);
 	},
 
-	/** Applies the retention now. */
 	async sweep(archive: Archive) {
 		const { removed, removedBytes, kept, keptBytes } = await archive.sweep();
 		printJson({ removed, removed_bytes: removedBytes, kept, kept_bytes: keptBytes }, 2);
 	},
 
-	/** Prints every original as a line of JSON, and says how many cannot be read. */
 	async export(archive: Archive) {
 		let unreadable = 0;
 		for await (const listing of archive.list()) {

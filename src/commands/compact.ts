@@ -19,7 +19,6 @@ import {
 } from "./input-output.ts";
 import { refuseUsage } from "./usage.ts";
 
-/** The options of `palimpsest compact`. */
 export interface CompactCommandOptions extends EditOptions, WindowOptions {
 	readonly strategy?: BuiltInStrategy;
 	readonly force?: boolean;
@@ -28,7 +27,7 @@ export interface CompactCommandOptions extends EditOptions, WindowOptions {
 	readonly summaryToken?: string;
 }
 
-/** `palimpsest compact FILE`: prints the conversation with old results hidden, or a summary in the place of old messages. */
+/** `palimpsest compact FILE` */
 export async function compact(file: string, options: CompactCommandOptions): Promise<void> {
 	const { request, strategy, summary, summaryToken, model, contextWindow, reserveTokens } = options;
 	if (summaryToken !== undefined && summary === undefined) {
@@ -60,7 +59,7 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 	}
 }
 
-/** The source of a summary for which no model is asked; `undefined` where one is. */
+/** `undefined` if a model is asked. */
 async function readSummary(
 	{ request, summary, summaryToken: token }: CompactCommandOptions,
 	policy: Policy,
@@ -81,9 +80,9 @@ function refuse(message: string): never {
 }
 
 /**
- * Prepares the compaction of a command. `open` decides on the strategy and who is asked for a summary, by default the
- * endpoint that the environment names, and reads and loads nothing before; `close` closes the connections to it. `open`
- * throws PalimpsestError `invalid_policy` where the endpoint or an external strategy cannot be used.
+ * The compaction of a command. `open` decides on the strategy and who writes a summary, by default the endpoint that
+ * the environment names; it loads nothing before.
+ * @throws PalimpsestError `invalid_policy` if the endpoint or an external strategy cannot be used.
  */
 export function commandCompaction({ policy, file }: Config) {
 	let source: CompactionSource | undefined;

@@ -17,49 +17,40 @@ import { type LogLevel, logLevels } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { SummaryProgress } from "../summariser/summariser.ts";
 
-/** The options that every command takes. */
 export interface CommonOptions {
-	/** Path of the policy file. */
 	readonly policy?: string;
-	/** `key=value` settings, in order. */
+	/** `key=value`, in order. */
 	readonly set?: readonly string[];
 }
 
-/** The options of every command that keeps originals or reads them. */
 export interface ArchiveCommandOptions extends CommonOptions {
-	/** `files`, `memory`, `none`, `redis://…` or a folder. */
 	readonly archive?: string;
 	readonly namespace?: string;
 }
 
-/** The options of the commands that edit a conversation. */
 export interface EditOptions extends ArchiveCommandOptions {
 	readonly respondWith: "messages" | "edits" | "report";
 }
 
-/** The options of the commands that look at the context window. Numbers are tokens. */
+/** Numbers are tokens. */
 export interface WindowOptions {
 	readonly model?: string;
 	readonly contextWindow?: number;
 	readonly reserveTokens?: number;
 }
 
-/** Where the configuration of a command is looked for. */
 export function configSources({ policy: policyFile, set: settings }: CommonOptions): ConfigSources {
 	return { policyFile, settings, environment: process.env, workingDirectory: process.cwd() };
 }
 
-/** The configuration of a command. */
 export function commandConfig(options: CommonOptions): Promise<Config> {
 	return loadConfig(configSources(options));
 }
 
 /**
- * Reads a conversation, has it edited with the archive open, and prints the outcome. Edits are applied to the text that
- * was read, so that number spelling, key order, escapes and white space stay byte for byte. `work` returns
- * `undefined` where there is nothing to print.
- *
- * @throws PalimpsestError as reading does, and the error of an outcome that would have broken a promise.
+ * Reads a conversation, edits it with the archive open, and prints the outcome. Edits are applied to the text, so that
+ * number spelling, key order, escapes and white space stay. `work` returns `undefined` if there is nothing to print.
+ * @throws PalimpsestError as reading does, and the error of the outcome.
  */
 export async function editConversation<Edited extends Outcome<unknown> | undefined>(
 	{ file, options, policy }: { readonly file: string; readonly options: EditOptions; readonly policy: Policy },
@@ -79,7 +70,7 @@ export async function editConversation<Edited extends Outcome<unknown> | undefin
 	return outcome;
 }
 
-/** Characters that are gathered before they are written: each write is a call of the system. */
+/** Each write is a system call. */
 const writtenAtOnce = 1 << 16;
 
 async function writePieces(pieces: Iterable<string>): Promise<void> {
@@ -93,7 +84,7 @@ async function writePieces(pieces: Iterable<string>): Promise<void> {
 	await writeOut(waiting);
 }
 
-/** Calls `work` with the archive that a command names, or without one for `none`, and closes it. */
+/** `archive` is `undefined` for `none`. */
 export async function withArchive<T>(
 	options: ArchiveCommandOptions,
 	policy: Policy,
@@ -108,9 +99,8 @@ export async function withArchive<T>(
 }
 
 /**
- * The same for a command that reads the archive.
- *
- * @throws PalimpsestError `invalid_argument` where nothing is kept.
+ * As `withArchive`, for a command that reads the archive.
+ * @throws PalimpsestError `invalid_argument` for `none`.
  */
 export function withOwnArchive<T>(
 	options: ArchiveCommandOptions,
@@ -124,12 +114,10 @@ export function withOwnArchive<T>(
 	});
 }
 
-/** Bytes of a file that is read at once. */
 const readAtOnce = 8 * 1024 * 1024;
 
 /**
- * The bytes of a file, or of standard input where the name is `-`, piece by piece, whatever their number.
- *
+ * The bytes of a file, or of standard input for `-`, of any number.
  * @throws PalimpsestError `unreadable_file`.
  */
 export async function* outputPieces(file: string): AsyncGenerator<Buffer> {
@@ -146,8 +134,7 @@ export async function* outputPieces(file: string): AsyncGenerator<Buffer> {
 const largeInput = 16_000_000;
 
 /**
- * Reads a JSON document, or the records of a recorded session, from a file or, for `-`, from standard input.
- *
+ * Reads a JSON document, or the records of a session, from a file or, for `-`, from standard input.
  * @throws PalimpsestError `unreadable_file`, `payload_too_large`, `invalid_json`.
  */
 export async function readDocument(file: string, maxBytes: number): Promise<TextDocument> {
@@ -166,9 +153,8 @@ export function inputName(file: string): string {
 }
 
 /**
- * Reads a file, or standard input where the name is `-`.
- *
- * @throws PalimpsestError `unreadable_file`; `payload_too_large` past `maxBytes`.
+ * Reads a file, or standard input for `-`.
+ * @throws PalimpsestError `unreadable_file`, `payload_too_large`.
  */
 export async function readInput(file: string, maxBytes: number): Promise<Buffer> {
 	if (file !== "-") return readRegularFile(file, maxBytes);
@@ -187,7 +173,6 @@ export async function readInput(file: string, maxBytes: number): Promise<Buffer>
 	return Buffer.concat(chunks);
 }
 
-/** Reports the steps and retries of a model call on standard error. */
 export function sayProgress(progress: SummaryProgress): void {
 	if (progress.kind === "retry") {
 		const { attempt, max_retries, delay, code } = progress;
@@ -196,8 +181,8 @@ export function sayProgress(progress: SummaryProgress): void {
 }
 
 /**
- * Writes JSON for programs on standard output, without indentation if it is nested too deep for that. Escapes control
- * characters that JSON allows and that a terminal would act on.
+ * Prints JSON, without indentation if it is nested too deeply for that. Escapes control characters that a terminal
+ * would act on.
  */
 export function printJson(value: unknown, indent?: number): void {
 	let json: string;
@@ -214,27 +199,25 @@ export function printJson(value: unknown, indent?: number): void {
 	process.stdout.write(`${escaped}\n`);
 }
 
-/** Writes a line for people on standard error, since standard output belongs to the answer. */
+/** A line for people, on standard error. */
 export function say(line: string): void {
 	complain(`palimpsest: ${onOneLine(line)}`);
 }
 
-/** Writes lines for people on standard error, without control characters that would act on the terminal. */
+/** Lines for people on standard error, without control characters. */
 export function complain(lines: string): void {
 	process.stderr.write(`${withoutControls(lines)}\n`);
 }
 
-/** Writes lines for people on standard output; see `complain`. */
+/** Lines for people on standard output, without control characters. */
 export function show(lines: string): void {
 	process.stdout.write(withoutControls(lines));
 }
 
-/** A name, such as a file's, for one line of a table. */
 export function shownName(name: string): string {
 	return withoutControls(name.replace(/[\n\t]/g, "?"));
 }
 
-/** A log on standard error, from a level on. */
 export function logToStderr(level: () => LogLevel): Log {
 	return (event) => {
 		if (logLevels.indexOf(event.level) < logLevels.indexOf(level())) return;
@@ -242,7 +225,6 @@ export function logToStderr(level: () => LogLevel): Log {
 	};
 }
 
-/** A message with a list, one item a line, as one line. */
 function onOneLine(message: string): string {
 	return message
 		.replace(/:\n- /g, ": ")
@@ -251,7 +233,7 @@ function onOneLine(message: string): string {
 		.replace(/\s*\n\s*/g, " ");
 }
 
-/** Writes to standard output and waits while its reader is slower, so that nothing piles up in memory. */
+/** Waits while the reader is slower, so that output does not pile up in memory. */
 export async function writeOut(piece: string | Uint8Array): Promise<void> {
 	if (process.stdout.write(piece)) return;
 	await new Promise<void>((resolve) => process.stdout.once("drain", resolve));

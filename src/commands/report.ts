@@ -12,7 +12,7 @@ import {
 	writeOut,
 } from "./input-output.ts";
 
-/** `palimpsest report FILE`: prints what fills the context window, and what each preset would free and cost. */
+/** `palimpsest report FILE` */
 export async function report(
 	file: string,
 	options: CommonOptions & WindowOptions & { readonly json?: boolean; readonly html?: string },
@@ -35,9 +35,8 @@ const columnsOfFiles = 100;
 const mostColumns = 140;
 
 /**
- * The style of a report on a stream: in a terminal of its width, up to 140 columns, with bars of Unicode blocks;
- * elsewhere, and where `NO_COLOR` asks for plain output (https://no-color.org) or the terminal is `dumb`, in ASCII, and
- * 100 columns wide where there is no terminal.
+ * Bars of Unicode blocks in a terminal; ASCII elsewhere, for `NO_COLOR` (https://no-color.org), and in a `dumb`
+ * terminal.
  */
 export function styleOfStream(
 	{ isTTY, columns }: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
@@ -52,8 +51,7 @@ export function styleOfStream(
 }
 
 /**
- * Writes a page to a file, which it replaces.
- *
+ * Replaces the file.
  * @throws PalimpsestError `unwritable_file`.
  */
 export async function writePage(file: string, text: string): Promise<void> {

@@ -3,10 +3,7 @@ import { PalimpsestError, spelledFor } from "../errors.ts";
 import { complain, say } from "./input-output.ts";
 import { exitCodes } from "./usage.ts";
 
-/**
- * Runs the command line and sets the exit code: 0 done, 1 refused input (one line on standard error), 2 usage,
- * 3 a conversation that `guard` cannot make fit, 70 a defect of ours.
- */
+/** Runs the command line and sets the exit code. */
 export async function runProgram(program: Command, argv: readonly string[]): Promise<void> {
 	process.stdout.on("error", ({ code, message }: NodeJS.ErrnoException) => {
 		// A reader that closes the pipe (`palimpsest … | head`) is no error.

@@ -26,7 +26,6 @@ import type { Log } from "./edit-record.ts";
 
 /**
  * Has an external strategy rewrite the messages, and turns the difference into edits.
- *
  * @throws PalimpsestError `strategy_failed` if the strategy throws or does not return messages.
  */
 export async function planExternal(
@@ -93,19 +92,16 @@ function failed(name: string, detail: string, cause?: unknown): PalimpsestError 
 	return new PalimpsestError("strategy_failed", message, cause === undefined ? undefined : { cause });
 }
 
-/** Size of a value that a strategy wrote: as a message, if it is a complete one. */
 function sizeOfValue(value: unknown, { source, meter }: OpenedCompaction): Size {
 	const { messages } = source.format.read(locateMessages([value]));
 	if (messages.length === 0) return sizeOf(compactJson(value), meter.countTokens);
 	return measure({ ...source.transcript, messages, surroundings: [] }, meter).total;
 }
 
-/** Creates a strategy that the configuration names by `module#Export` or `module:Class`. */
 export type LoadStrategy = (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
 
 /**
  * The strategy that a call names, or else the policy's, loaded if it is external.
- *
  * @throws PalimpsestError `invalid_policy` if an external strategy cannot be loaded.
  */
 export async function strategyOfCall(what: {
@@ -134,7 +130,6 @@ export async function strategyOfCall(what: {
 	return { kind: "external", name: strategy, strategy: await load(strategy, dependencies) };
 }
 
-/** The model that an external strategy may ask; `undefined` if there is none. */
 function strategyLlm(what: {
 	readonly answer: SummarySource;
 	readonly policy: Policy;
@@ -153,7 +148,6 @@ function strategyLlm(what: {
 	};
 }
 
-/** Waits for work until the signal is aborted; then rejects with the signal's reason and ignores the work. */
 async function unlessAborted<Value>(work: Promise<Value> | Value, signal: AbortSignal | undefined): Promise<Value> {
 	if (!signal) return work;
 	let stop = () => {};

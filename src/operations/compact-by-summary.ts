@@ -25,8 +25,8 @@ import type {
 } from "./compaction-request.ts";
 
 /**
- * Plans to hide old tool results (docs/specs/compaction-strategies.md#tool-result-hiding): placeholders replace all but
- * those of the last `keep_tool_groups` tool turns, errors included. Returns no edits if nothing is left to hide.
+ * Plans to hide old tool results (docs/specs/compaction-strategies.md#tool-result-hiding): all but those of the last
+ * `keep_tool_groups` tool turns, errors included. No edits if nothing is left to hide.
  */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
 	const { transcript, meter } = opened;
@@ -50,9 +50,8 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 }
 
 /**
- * Plans a summary in place of all but the task and the last messages
- * (docs/specs/compaction-strategies.md#llm-summary), or asks the caller for one.
- *
+ * Plans a summary in place of all but the task and the last messages (docs/specs/compaction-strategies.md#llm-summary),
+ * or asks the caller for one.
  * @throws as `obtainSummary` and `rangeOfToken` do.
  */
 export async function planSummarised(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
@@ -127,10 +126,8 @@ function callerRequest(policy: Policy, ranged: Ranged): CallerRequest {
 }
 
 /**
- * Gets the summary of a range, from a model or as the caller gave it, and checks it.
- *
- * @throws SummariserError if the model could not be asked; PalimpsestError `summary_refused` if the summary may not be
- * put into a conversation.
+ * Gets the summary of a range and checks it.
+ * @throws SummariserError; PalimpsestError `summary_refused`.
  */
 async function obtainSummary(request: CompactRequest, source: AskedSource, ranged: Ranged) {
 	const { policy } = request;
@@ -151,7 +148,6 @@ async function obtainSummary(request: CompactRequest, source: AskedSource, range
 
 type AskedSource = Extract<SummarySource, { kind: "summariser" | "given" }>;
 
-/** A conversation with the range to summarise and its tokens, unscaled. */
 type Ranged = OpenedCompaction & { readonly range: PickedRange; readonly rangeTokens: number };
 
 function givenSummary({ summary }: Extract<AskedSource, { kind: "given" }>) {
@@ -166,7 +162,6 @@ async function askModel({ policy, signal, onProgress }: CompactRequest, summaris
 	return { text: answer.text, by: summariser.name, parts: answer.parts, usage: answer.usage };
 }
 
-/** Renders a range for its prompt, in pieces between which it may be split, within `promptTokens` unscaled tokens. */
 function showRange({ source, range, meter }: Ranged, policy: Policy, promptTokens: number) {
 	const { transcript } = source;
 	const { locale } = policy;
@@ -193,7 +188,6 @@ function summaryAt({ messages }: Transcript, index: number) {
 /** The longest reference in a frame, so that the size of a frame is known before its reference. */
 const anyRef = "0".repeat(20);
 
-/** Tokens that are inserted beside a summary: its frame and its message's overhead. */
 function summaryOverhead(locale: LocaleName, { countTokens, messageOverhead }: TokenMeter): number {
 	return countTokens(frameSummary({ summary: "", locale, ref: anyRef })) + messageOverhead;
 }
@@ -206,15 +200,13 @@ const digestLength = 12;
 
 const grammar = /^(\d{1,9})-(\d{1,9})-([0-9a-f]{12})$/;
 
-/** Names a range for the caller who summarises it: first and last message, and a digest of the messages. */
 function summaryToken(source: ReadConversation, range: PickedRange): string {
 	const digest = sha256Of(rangeJson(source, range)).slice(0, digestLength);
 	return `${range.first}-${range.messages.at(-1)}-${digest}`;
 }
 
 /**
- * The range that a token names, in a conversation that may have grown at its end since.
- *
+ * The range that a token names; the conversation may have grown at its end since.
  * @throws PalimpsestError `invalid_argument` for a malformed token, `stale_edit` if the messages are no longer there.
  */
 function rangeOfToken(source: ReadConversation, token: string): PickedRange {
@@ -238,7 +230,6 @@ function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	);
 }
 
-/** The JSON of a range of messages as they stand in the document, for the archive. */
 function rangeJson({ document, located, transcript }: ReadConversation, { messages }: PickedRange): string {
 	const paths = messages.flatMap((index) => transcript.messages[index]?.paths ?? []);
 	const depth = located.base.length;

@@ -21,12 +21,9 @@ import { guardConversation } from "./guard.ts";
 
 /**
  * Compacts a conversation by a strategy, if that is due or forced. If anything fails, the conversation comes back
- * unchanged. With an archive, the originals are stored first; if that fails, the conversation comes back with the error
- * `archive_unavailable`, unless the policy says otherwise.
- *
- * @throws SummariserError if a model could not be asked. PalimpsestError `not_a_conversation`,
- * `context_window_unknown` if the guard runs instead of a summary, `invalid_argument`, `summary_refused`, `stale_edit` for
- * a summary of messages that are no longer there, `thinking_bound`, `strategy_failed`.
+ * unchanged; `error` says if the archive failed.
+ * @throws SummariserError; PalimpsestError `not_a_conversation`, `context_window_unknown` if the guard runs instead of
+ * a summary, `invalid_argument`, `summary_refused`, `stale_edit`, `thinking_bound`, `strategy_failed`.
  */
 export function compactConversation(request: CompactRequest): Promise<CompactOutcome> {
 	return retryWithoutArchive({ ...request, answer: askOnce(request.answer) }, compactOnce);
@@ -76,8 +73,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 }
 
 /**
- * Plans the strategy of a call. `hiding-then-summary` summarises if nothing was left to hide, so a conversation that
- * hiding did not make small enough is summarised in the next round at the latest
+ * `hiding-then-summary` summarises only if nothing was left to hide
  * (docs/specs/compaction-strategies.md#hiding-then-summary).
  */
 async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
@@ -97,7 +93,6 @@ function resultOf(planned: Exclude<PlannedCompaction, { kind: "guard" }>): Compa
 	return planned.kind === "request" ? "summary_requested" : "unchanged";
 }
 
-/** Runs the guard, because nobody can be asked for a summary. */
 async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
 	const { contextWindow, reserveTokens } = opened;
 	if (contextWindow === undefined) {
@@ -135,11 +130,10 @@ export interface CompactionOptions {
 	readonly summariser?: Summariser | undefined;
 	/** Ends calls of models; the conversation stays as it was. */
 	readonly signal?: AbortSignal | undefined;
-	/** Told of each step of a model call and of each retry. */
+	/** Receives each step of a model call and each retry. */
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
-/** The options with a summary that the caller was asked for. */
 type OptionsWithSummary = CompactionOptions & {
 	readonly summary?: string | undefined;
 	readonly summaryToken?: string | undefined;
@@ -147,7 +141,6 @@ type OptionsWithSummary = CompactionOptions & {
 
 /**
  * The strategy of a library call and the source of its summary.
- *
  * @throws PalimpsestError `invalid_argument` for a summary's token without a summary, `invalid_policy` if the policy
  * names an external strategy, which a program must pass as an object.
  */

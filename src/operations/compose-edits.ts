@@ -13,10 +13,9 @@ import { sha256Of } from "../json-text/value.ts";
 import type { EditRecord } from "./edit-record.ts";
 
 /**
- * Combines two rounds of edits into one list of edits of the first document: `first` edits the document of `source`,
- * `second` the resulting one. A change of the second round to a value that the first one put in is made to that value; a
- * value that the second round removes or replaces takes the first round's edits in it along. `origins` are the indexes of
- * the messages between the rounds in the first document; -1 for those that the first round put in.
+ * Combines two rounds of edits into one list of edits of the first document. `first` edits the document of `source`,
+ * `second` the resulting one. `origins` are the indexes of the messages between the rounds in the first document; -1
+ * for those that the first round inserted.
  */
 export function composeEdits({
 	source,
@@ -59,7 +58,6 @@ export function composeEdits({
 	return { edits: steps.map((step) => withChanges(step.record, changes.get(step) ?? [])), origins };
 }
 
-/** A record of the second round as one of the first document. */
 function placed(
 	record: EditRecord,
 	at: {
@@ -91,7 +89,6 @@ function placed(
 	};
 }
 
-/** A value that the first round put in, with the second round's changes. */
 function withChanges(
 	record: EditRecord,
 	changes: readonly { readonly record: EditRecord; readonly path: Path }[],
@@ -108,7 +105,6 @@ function withChanges(
 		: { ...record, after, replacement: applyPlan(record.replacement, plan) };
 }
 
-/** An edit to apply to a single value: its sizes do not matter. */
 function editWithin(record: EditRecord, path: Path): Edit {
 	const base = { path, message: 0, before: noSize, after: noSize, reason: record.reason } as const;
 	switch (record.kind) {
@@ -125,7 +121,6 @@ function startsWith(path: Path, start: Path): boolean {
 	return start.length <= path.length && start.every((segment, index) => segment === path[index]);
 }
 
-/** For each message between the rounds its index before the first one; -1 for a message that the first one put in. */
 function messageOrigins(source: ReadConversation, between: ReadConversation, tracks: Tracks): readonly number[] {
 	const depth = source.located.base.length;
 	const byValue = new Map<unknown, number[]>();
@@ -144,25 +139,20 @@ function messageOrigins(source: ReadConversation, between: ReadConversation, tra
 	});
 }
 
-/** An edit of the first round, which the second may change or revert. */
 interface Step {
 	readonly path: Path;
 	record: EditRecord;
 }
 
-/** The origin of a path of the document between the rounds. */
 type Origin =
-	/** A path of the document before the first round. */
 	| { readonly kind: "before"; readonly path: Path }
-	/** `rest` is a path within a value that a step of the first round put in. */
+	/** `rest` is a path within a value that a step inserted. */
 	| { readonly kind: "step"; readonly step: Step; readonly rest: Path };
 
-/** The edits of the first round, for tracing paths back through them. */
 interface Tracks {
 	readonly document: unknown;
-	/** By pointer of the replaced value. */
 	readonly replacements: ReadonlyMap<string, Step>;
-	/** By pointer of a list: insertions and removals, and the origin of each item once it is known. */
+	/** By pointer of a list; `origins` once they are known. */
 	readonly lists: Map<string, { readonly steps: Step[]; origins?: readonly (number | Step)[] }>;
 }
 

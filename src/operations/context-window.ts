@@ -11,21 +11,14 @@ import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";
 import { modelOfCall } from "./count.ts";
 
-/** The numbers of tokens that a caller may give. */
 export interface GivenTokens {
 	/** Context window in tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
-	/** Tokens left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number | undefined;
 	/** The usage that the provider reported with the last answer of the conversation, to calibrate the counts by. */
 	readonly usage?: unknown;
 }
 
-/**
- * Checks the numbers that a caller gives; returns the input tokens that the provider counted.
- *
- * @throws PalimpsestError `invalid_argument`.
- */
 export function checkGivenTokens({ contextWindow, reserveTokens, usage }: GivenTokens): number | undefined {
 	requireWholeNumber("context_window", contextWindow, { least: 1, unit: "tokens" });
 	requireWholeNumber("reserve_tokens", reserveTokens, { least: 0, unit: "tokens" });
@@ -33,9 +26,8 @@ export function checkGivenTokens({ contextWindow, reserveTokens, usage }: GivenT
 }
 
 /**
- * The window and budget for a guard, and the policy with the reserve of the call. Without a known window, or with a guard
- * that is turned off, the ladder is empty; without a known window the budget is infinite.
- *
+ * The window and budget of a guard, and the policy with the reserve of the call. Without a known window, or if the
+ * guard is turned off, the ladder is empty; without a known window the budget is infinite.
  * @throws PalimpsestError `context_window_unknown`, `no_budget`.
  */
 export async function openBudget(
@@ -55,7 +47,6 @@ export async function openBudget(
 	return { policy: { ...policy, guard: { ...guard, ladder: [] } }, window, budget };
 }
 
-/** The context window of a call: as given, else the policy's override, else the model's. */
 export async function knownContextWindow(
 	given: number | undefined,
 	policy: Policy,
@@ -66,7 +57,7 @@ export async function knownContextWindow(
 	return model === undefined ? undefined : contextWindowOfModel(model);
 }
 
-/** The known context window of a call, or else the one that the policy assumes, with a note. */
+/** As `knownContextWindow`, or else the window that the policy assumes, with a note. */
 export async function contextWindowOfCall(
 	given: number | undefined,
 	policy: Policy,
@@ -136,8 +127,7 @@ const possible = { low: 0.2, high: 5 } as const;
 const margin = { counted: 0.05, added: 0.2 } as const;
 
 /**
- * Scales an estimate by the input tokens that the provider counted, if known. They are those of the request that led to
- * the last answer: of all messages before the last run of assistant messages, with what each request adds to them. A
+ * Scales an estimate by the input tokens that the provider counted for the request that led to the last answer. A
  * number that cannot belong to this conversation is ignored, with a note.
  */
 export function calibrate(
@@ -174,7 +164,6 @@ export function calibrate(
 const tooLarge =
 	"The usage given is larger than this conversation explains: pass the system prompt and the tools that were sent along too, or all of it will be estimated too large.";
 
-/** Index of the first message of the last answer; the number of messages if there is no answer. */
 function startOfLastAnswer({ messages }: Transcript): number {
 	let start = messages.findLastIndex(({ role, sent }) => role === "assistant" && sent !== false);
 	if (start === -1) return messages.length;

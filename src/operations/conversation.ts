@@ -30,47 +30,36 @@ import {
 	type SpellingsOf,
 } from "./originals.ts";
 
-/** A conversation that an operation may change. */
 export interface ConversationRequest extends KeepsOriginals {
-	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
+	/** Never changed. */
 	readonly conversation: unknown;
 	readonly policy: Policy;
-	/** Model whose window and tokenizer count. */
 	readonly model?: string | undefined;
-	/** Tool schemas that are sent along, if the conversation does not hold them. Counted, never changed. */
+	/** Only if the conversation holds none itself. Counted, never changed. */
 	readonly tools?: unknown;
-	/** The spelling of values in the text of the conversation, so that it can be restored to the byte. */
+	/** Of values in the text of the conversation, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	readonly log?: Log;
 }
 
-/** A conversation with a report of the changes. */
 export interface Outcome<ReportType> {
-	/** In the wrapping in which it came; the very input if nothing changed. */
+	/** The input itself if nothing changed. */
 	readonly conversation: unknown;
-	/** The changes, oldest first; paths refer to the input. */
+	/** Oldest first; paths refer to the input. */
 	readonly edits: readonly EditRecord[];
 	readonly report: ReportType;
-	/** Set if the operation failed; `conversation` is then the input and `edits` is empty. */
+	/** If set, `conversation` is the input and `edits` is empty. */
 	readonly error?: PalimpsestError;
 }
 
-/** Report of an operation that changes a conversation. */
 export interface ChangeReport extends Report, CountingReport {
 	/** Present if an edit precedes reasoning blocks that are bound to their prefix. */
 	readonly thinking?: ThinkingReport;
-	/** The dropped groups of messages with their references; only with an archive. */
 	readonly dropped_groups?: readonly ArchivedGroup[];
 }
 
-/** A conversation that was read, with the meter and the wordings for it. */
 export type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
 
-/**
- * Reads a conversation and prepares to count and edit it.
- *
- * @throws PalimpsestError `not_a_conversation`; `invalid_argument` for tools if the conversation has its own.
- */
 export async function openConversation(request: ConversationRequest) {
 	const { conversation, policy, archive } = request;
 	const source = readConversation(conversation);
@@ -89,9 +78,8 @@ export async function openConversation(request: ConversationRequest) {
 }
 
 /**
- * Completes a plan, applies and verifies it, archives the originals, and reports. `done` is the plan that was carried out:
- * empty if `kept` is false, because a promise would have been broken or the archive failed.
- *
+ * Completes a plan, applies and verifies it, archives the originals, and reports. `done` is empty if `kept` is false,
+ * because a promise would have been broken or the archive failed.
  * @throws PalimpsestError `thinking_bound`.
  */
 export async function concludePlan(
@@ -99,14 +87,12 @@ export async function concludePlan(
 	opened: OpenedConversation,
 	planned: {
 		readonly plan: Plan;
-		/** Sizes before the plan. */
 		readonly measurement: Measurement;
 		readonly estimate: TokenEstimate;
 		/** When each edit was first made; by default now. */
 		readonly momentOf?: MomentOf | undefined;
 		/** Whether whole messages may be rewritten, as by an external strategy. */
 		readonly rewrites?: boolean;
-		/** Additional notes for the report. */
 		readonly notes?: readonly string[];
 	},
 ) {
@@ -151,10 +137,7 @@ export async function concludePlan(
 	return { done, kept: error === undefined, outcome };
 }
 
-/**
- * Runs an operation; if the archive cannot be written and the policy allows it, runs it again without the archive, so that
- * its placeholders promise no recall.
- */
+/** Runs an operation; if the archive cannot be written and the policy allows it, runs it again without the archive. */
 export async function retryWithoutArchive<
 	Request extends Pick<ConversationRequest, "policy" | "archive">,
 	Result extends { readonly report: { readonly notes: readonly string[] }; readonly error?: PalimpsestError },
@@ -176,9 +159,7 @@ export async function retryWithoutArchive<
 }
 
 /**
- * Adds the edits that follow from a plan: removals of reasoning blocks by the policy, and new links of records whose
- * predecessor is dropped.
- *
+ * Adds the edits that follow from a plan: removed reasoning blocks, and new links of records.
  * @throws PalimpsestError `thinking_bound` if the policy refuses edits before bound reasoning blocks.
  */
 export function completePlan(what: {
@@ -213,14 +194,10 @@ interface PlannedEdits {
 	readonly source: ReadConversation;
 	readonly plan: Plan;
 	readonly meter: TokenMeter;
-	/** Whether whole messages may be rewritten; the conversation may then not grow by this meter. */
 	readonly rewrites?: boolean | undefined;
 }
 
-/**
- * Applies a plan, reads the result again and verifies it. If a promise would be broken, returns the original document with
- * an error that names the promises and the paths.
- */
+/** Applies a plan and verifies the result. If a promise would be broken, returns the original document with an error. */
 export function applyAndVerify(planned: PlannedEdits): {
 	readonly document: unknown;
 	readonly error?: PalimpsestError;
@@ -264,23 +241,19 @@ function check({ source, plan, meter, rewrites }: PlannedEdits, edited: unknown)
 	);
 }
 
-/** Longest list of reasoning blocks in a report. */
 const mostShown = 20;
 
-/** Reasoning blocks after an edit that are bound to the messages before them. */
 interface ThinkingReport {
 	readonly count: number;
-	/** JSON Pointers of the first of them, into the input. */
+	/** JSON Pointers of the first, into the input. */
 	readonly paths: readonly string[];
-	/** How many of them were removed. */
 	readonly stripped: number;
 	/** JSON Pointers of the first that the policy wanted removed but that had to stay. */
 	readonly left: readonly string[];
-	/** The result, or the possible remedy. */
 	readonly advice: string;
 }
 
-/** `left` are the blocks that could not be removed; `undefined` if none was to be removed. */
+/** `left` is `undefined` if the policy wanted none removed. */
 function thinkingReport(
 	affected: readonly AffectedThinking[],
 	left: readonly AffectedThinking[] | undefined,

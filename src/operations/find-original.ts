@@ -20,18 +20,16 @@ import {
 import { stripEscapes } from "../truncation/lines.ts";
 import { textLibraries } from "./text-libraries.ts";
 
-/** A text of a result that may be a placeholder or a truncated original. */
 interface ResultText {
 	readonly text: string;
 	readonly path: Path;
-	/** Path of the record or message that it stands in. */
 	readonly record: Path;
 	readonly callId: string | undefined;
 }
 
 /**
- * The original of a text. `name` is a reference or the id of the call. `ambiguous`: a tool may have printed the text, or it
- * fits several originals. `unnamed`: the text is truncated or masked and names no reference.
+ * `name` is a reference or the id of the call. `ambiguous`: a tool may have printed the text, or it fits several
+ * originals. `unnamed`: the text names no reference.
  */
 type FoundOriginal =
 	| { readonly kind: "none" }
@@ -44,10 +42,7 @@ type FoundOriginal =
 			readonly isRedacted: boolean;
 	  };
 
-/**
- * Finds originals in an archive by the references of placeholders and markers, and with `byCallId` also by the ids of
- * calls. Another conversation may have used the same id, so that its text may be found.
- */
+/** Finds originals by the references in placeholders and markers, and with `byCallId` also by the ids of calls. */
 export function createOriginalFinder(what: {
 	readonly archive: Archive;
 	readonly policy: Policy;
@@ -134,7 +129,6 @@ export function createOriginalFinder(what: {
 		return isAtTop ? { kind: "ambiguous", name: ref } : { kind: "none" };
 	}
 
-	/** Whether an original belongs to the call of a result; assumed for a result without an id. */
 	async function answersCall(ref: string, { callId }: ResultText): Promise<boolean> {
 		return callId === undefined || (await archive.find(callId)).some((listing) => listing.ref === ref);
 	}
@@ -176,7 +170,7 @@ export function createOriginalFinder(what: {
 	}
 }
 
-/** The edits that restore replaced values; `undefined` if redaction has made one of them invalid JSON. */
+/** `undefined` if redaction has made a value invalid JSON. */
 function editsOf({ places }: Places, paths: readonly Path[], text: string): ValueEdit[] | undefined {
 	try {
 		return places.map(({ was }, index): ValueEdit => {
@@ -188,12 +182,10 @@ function editsOf({ places }: Places, paths: readonly Path[], text: string): Valu
 	}
 }
 
-/** How likely replaced values belong to a result. */
 function likeness({ record, tool_call_id }: Places, result: ResultText): number {
 	return (record === result.record.at(-1) ? 2 : 0) + (tool_call_id === result.callId ? 1 : 0);
 }
 
-/** Whether an original has the number of characters that a placeholder gives. */
 function hasCharacters({ text, redactions }: Found, characters: number | undefined): boolean {
 	// Redaction changes the number; a placeholder does not count the line feeds between the texts of a list.
 	if (characters === undefined || redactions > 0) return true;
@@ -211,7 +203,6 @@ function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
 	return text.length === totalChars || stripEscapes(text, textLibraries.stripAnsi).length === totalChars;
 }
 
-/** The original under a reference; `undefined` if there is none. */
 export async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {
 	try {
 		// Asks `has` first: for each missing reference, `get` searches for the nearest one, and thousands may have expired.
@@ -222,12 +213,10 @@ export async function getIfThere(archive: Archive, ref: string): Promise<Found |
 	}
 }
 
-/** The name of a result in a report. */
 function nameOf({ callId }: ResultText): string {
 	return callId === undefined ? "a result without an id" : cleanValue(callId);
 }
 
-/** The `content` of a JSON object in which only that was truncated; `undefined` for any other text. */
 function cutContentOf(text: string): string | undefined {
 	return /"_truncated"\s*:\s*true/.test(text) ? contentOf(text) : undefined;
 }
@@ -245,7 +234,6 @@ function parseJson(text: string): unknown {
 	}
 }
 
-/** The markers of every locale and preset, without and with a reference. */
 const plainMarkers = [...Object.values(locales).map(({ truncation_marker }) => truncation_marker), trimMarker.plain];
 
 const archivedMarkers = [
@@ -289,7 +277,6 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 		[...placed].some((marker) => isPlaced(text, marker));
 }
 
-/** The characters of head and tail that a policy and each preset keep. */
 function keptEnds(policy: Policy): readonly { readonly headChars: number; readonly tailChars: number }[] {
 	return [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
 		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
@@ -303,7 +290,6 @@ export function placeholdersOf(policy: Policy): (text: string) => boolean {
 	return (text) => read(text) !== undefined;
 }
 
-/** Reads the placeholders of a policy and of every locale. */
 export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlaceholder | undefined {
 	const { placeholder } = wordings(policy);
 	const known = readers.get(placeholder);
@@ -319,7 +305,6 @@ const readers = new Map<string, (text: string) => ReadPlaceholder | undefined>()
 
 const mostReaders = 16;
 
-/** Those with a reference come first, because a name or an id could look like one. */
 const placeholderTemplates = Object.values(locales).flatMap(({ archived, recall_hint, ...plain }) => {
 	const withReference = [archived.placeholder, archived.digest_placeholder, archived.media_placeholder];
 	return [
@@ -332,31 +317,29 @@ const placeholderTemplates = Object.values(locales).flatMap(({ archived, recall_
 });
 
 /**
- * The values that masking or truncating one result replaced. Archived beside the result's text if that alone could not
- * restore the very bytes: of a list of several parts, an image, a second copy, another spelling.
+ * The values that masking or truncating one result replaced. Archived beside the text if that alone could not restore
+ * the bytes: for a list of several parts, an image, a second copy, another spelling.
  */
 export interface Places {
-	/** Index of the record that held the result, to tell results with the same text apart. */
+	/** Index of its record, to tell results with the same text apart. */
 	readonly record: number;
 	readonly tool_call_id?: string | undefined;
 	readonly places: readonly Place[];
-	/** Of places that differ only in spelling, the highest number is the latest; absent: 0. */
+	/** Of places that differ only in spelling, the highest number is the latest. */
 	readonly order?: number;
 }
 
-/** One replaced value. */
 export interface Place {
-	/** Its record, counted from the one that holds the result. */
+	/** Its record, counted from that of the result. */
 	readonly offset: number;
-	/** JSON Pointer (RFC 6901) within the record. */
 	readonly path: string;
-	/** The value that was put there. */
+	/** The new value. */
 	readonly is: unknown;
-	/** The JSON that stood there, in its spelling; absent if it is the archived text. */
+	/** The JSON before, in its spelling; absent if it is the archived text. */
 	readonly was?: string;
 }
 
-/** The call id under which the places of an original are archived; no tool call has such an id. */
+/** No tool call has this id. */
 export function placesKey(ref: string): string {
 	return `places:${ref}`;
 }
@@ -365,19 +348,17 @@ export function orderOf(places: Places | undefined): number {
 	return Number.isSafeInteger(places?.order) ? (places?.order ?? 0) : 0;
 }
 
-/** Places as text, for a comparison without their order, or without their order and spellings. */
 export function placesWithout(what: "order" | "spelling", { order: _, ...rest }: Places): string {
 	if (what === "order") return JSON.stringify(rest);
 	return JSON.stringify({ ...rest, places: rest.places.map(({ was: _spelling, ...place }) => place) });
 }
 
-/** Parses archived places; `undefined` for any other text. */
 export function parsePlaces(text: string): Places | undefined {
 	const read = parseJson(text);
 	return isJsonObject(read) && Array.isArray(read.places) ? (read as unknown as Places) : undefined;
 }
 
-/** The paths of places in a document; `undefined` unless each still holds the value that was put there. */
+/** `undefined` unless each place still holds its new value. */
 function pathsOfPlaces(places: readonly Place[], document: unknown, record: Path): Path[] | undefined {
 	const base = record.slice(0, -1);
 	const paths: Path[] = [];

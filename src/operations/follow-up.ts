@@ -8,22 +8,13 @@ import { type ReadConversation, readLastResponse } from "../formats/detect.ts";
 import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 
-/** The follow-up of the last answer. */
 export interface FollowUpReport {
-	/** Whether the partial answer and a request for a more concise one were appended. */
 	readonly appended: boolean;
-	/** The reason if not: the answer was not cut, a call of it can be run all the same, or the guard is turned off. */
 	readonly why?: "not_cut" | "has_usable_call" | "guard_off";
-	/** Calls of the answer whose arguments are incomplete. They are never passed on. */
+	/** Calls with incomplete arguments, which are never passed on. */
 	readonly broken_calls: number;
 }
 
-/**
- * Follows up the last answer, if there is one and it was cut off (docs/specs/robustness.md#cut-answers). `size` is that of
- * the appended messages.
- *
- * @throws PalimpsestError `invalid_argument` for a malformed answer, and for a recorded session.
- */
 export function followUpOf(
 	lastResponse: unknown,
 	{ source, policy, meter }: { readonly source: ReadConversation; readonly policy: Policy; readonly meter: TokenMeter },
@@ -41,21 +32,13 @@ export function followUpOf(
 	return { edits: planned.edits, size: size.total(), report: { appended: true, broken_calls } };
 }
 
-/** Calls whose arguments are incomplete are counted, never passed on. */
 export type FollowUpPlan =
-	/** The answer was not cut, or a call of it can be run all the same. */
 	| { readonly kind: "none"; readonly why: "not_cut" | "has_usable_call"; readonly broken_calls: number }
-	/** The partial answer, unless it is empty or already there, then the request for a more concise one. */
 	| { readonly kind: "append"; readonly edits: readonly InsertEdit[]; readonly broken_calls: number };
 
 /**
- * Plans the follow-up of a cut answer (docs/specs/robustness.md#cut-answers): the partial answer as an assistant
- * message, then a user message that asks for a more concise one. Reasoning and calls of the answer are not appended; a
- * call without a result would make the request invalid. `source` is the conversation as it was sent in the last call,
- * with or without the answer.
- *
- * @throws PalimpsestError `invalid_argument` for a recorded session, and for a cut answer to a conversation that already
- * ends with calls without results.
+ * Plans the follow-up of a cut answer: the partial answer, then a request for a more concise one. Reasoning and calls
+ * are not appended, because a call without a result would make the request invalid.
  */
 export function planFollowUp(given: {
 	readonly source: ReadConversation;
@@ -89,7 +72,6 @@ export function planFollowUp(given: {
 	return { kind: "append", edits, broken_calls };
 }
 
-/** Writes a text at the end of a conversation, behind a message of the role `behind`. */
 function writeAtEnd(given: {
 	readonly role: "user" | "assistant";
 	readonly text: string;
@@ -122,7 +104,6 @@ function writeAtEnd(given: {
 	};
 }
 
-/** Whether calls of the last message, or of one that only messages with results follow, have no results. */
 function hasUnansweredCalls({ messages }: Transcript): boolean {
 	let results = 0;
 	const answered = new Set<string | undefined>();
@@ -139,7 +120,6 @@ function hasUnansweredCalls({ messages }: Transcript): boolean {
 	return false;
 }
 
-/** Whether an assistant message is nothing but a text, apart from reasoning and white space around the text. */
 function saysNothingBut(message: Message, text: string): boolean {
 	if (message.role !== "assistant" || message.calls.length > 0) return false;
 	const thoughts = message.thinking.map((block) => block.text);

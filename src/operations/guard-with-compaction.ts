@@ -9,10 +9,8 @@ import type { Outcome } from "./conversation.ts";
 import { modelOfCall, tokenMeter } from "./count.ts";
 import { type GuardReport, type GuardRequest, guardConversation, largestConsumers, longConversation } from "./guard.ts";
 
-/** A conversation to guard, and how to compact it first if it has too many messages and the policy allows it. */
 type GuardWithCompactionRequest = GuardRequest &
 	Pick<CompactRequest, "signal" | "onProgress"> & {
-		/** Called if a compaction is due. */
 		readonly compaction: () => Promise<Pick<CompactRequest, "strategy" | "answer">>;
 	};
 
@@ -22,26 +20,21 @@ export type AutoCompaction =
 			readonly strategy: string;
 			readonly result: CompactionResult;
 			readonly summary?: SummaryReport;
-			/**
-			 * With `summary_requested`: the caller writes the summary, then compacts the conversation as it was passed in with
-			 * the summary and its token.
-			 */
+			/** With `summary_requested`: the caller compacts the original conversation with its summary and the token. */
 			readonly request?: CallerRequest;
 	  }
-	/** The guard went on without it. */
+	/** The guard continued without it. */
 	| { readonly result: "failed"; readonly code: string; readonly message: string };
 
-/** Report of a guard that may have begun with a compaction. */
 export interface GuardWithCompactionReport extends GuardReport {
 	/** Present if the conversation had `max_messages` or more and the policy says `auto_compact`. */
 	readonly compaction?: AutoCompaction;
 }
 
 /**
- * Guards a conversation as `guardConversation` does. One with `guard.max_messages` or more is compacted first if the
- * policy says `guard.auto_compact` (docs/specs/robustness.md#message-limit). If that fails, the guard continues without
- * it and says so; if nobody can write the summary, it continues without it and the report holds the request for one.
- *
+ * Guards a conversation; one with `guard.max_messages` or more is compacted first if the policy says
+ * `guard.auto_compact` (docs/specs/robustness.md#message-limit). If that fails, or nobody can write the summary, the
+ * guard continues without it and the report says so.
  * @throws as `guardConversation` does.
  */
 export async function guardWithCompaction(
@@ -106,7 +99,6 @@ export async function guardWithCompaction(
 	};
 }
 
-/** The largest messages of the conversation as it was passed in: the guard itself sees it compacted. */
 async function largestOf({ policy, model, conversation }: GuardRequest, { transcript }: ReadConversation) {
 	const { meter, estimate } = await tokenMeter(policy, modelOfCall(model, conversation, policy));
 	return largestConsumers(transcript, { sizes: measure(transcript, meter).messages, scale: estimate.scale });

@@ -28,59 +28,46 @@ import { boundingMeters } from "./count.ts";
 import { type FollowUpReport, followUpOf } from "./follow-up.ts";
 import { textLibraries } from "./text-libraries.ts";
 
-/** A conversation to fit into its model's context window. */
 export interface GuardRequest extends ConversationRequest, GivenTokens {
-	/** The provider's answer to the last call. If it was cut off, a shorter answer is asked for. */
 	readonly lastResponse?: unknown;
-	/** Characters from which a conversation may be answered without being counted. */
+	/** Characters from which bounds may replace the count. */
 	readonly largeFrom?: number;
 }
 
-/** Report of a guard. */
 export interface GuardReport extends ChangeReport {
-	/** Whether the upper end of the band is now within the budget. `null` if no context window is known. */
+	/** Whether the upper end of the band is within the budget; `null` if no context window is known. */
 	readonly fits: boolean | null;
-	/** `null` if not known, as `budget_tokens`. */
 	readonly context_window: number | null;
 	readonly reserve_tokens: number;
-	/** Tokens that the conversation may take; 0 or less only if the guard is turned off. */
+	/** 0 or less only if the guard is turned off. */
 	readonly budget_tokens: number | null;
-	/** Tokens over the budget at the upper end of the band; 0 if it fits. */
+	/** At the upper end of the band; 0 if it fits. */
 	readonly shortfall_tokens: number;
-	/** The ladder's steps that changed something, in order. */
 	readonly steps: readonly {
 		readonly step: LadderStep["step"];
 		readonly count: number;
 		readonly tokens_after: number;
 	}[];
-	/** The messages that take the most tokens, with their sizes before any edit. */
+	/** Largest first, with sizes before any edit. */
 	readonly largest: readonly Consumer[];
-	/** Cost and saving of the edits if the provider caches prompts. */
 	readonly economics: Economics;
 	/** Present if the policy limits the number of messages. */
 	readonly max_messages?: { readonly limit: number; readonly messages: number; readonly reached: boolean };
-	/** Present if the last answer was given. */
 	readonly follow_up?: FollowUpReport;
 }
 
-/** A message that takes a large part of the window. */
 interface Consumer {
-	/** Index in the input. */
 	readonly message: number;
 	readonly role: Role;
-	/** Tools whose results it holds, in order, safe to print. */
 	readonly tools: readonly string[];
 	readonly tokens: number;
 	readonly chars: number;
 }
 
 /**
- * Fits a conversation into its model's context window, and says whether it fits. If the guard is turned off, or no window
- * is known and `guard.unknown_window` allows it, it only reports. With an archive, the originals are stored first; if that
- * fails, the conversation comes back unchanged with the error `archive_unavailable`, unless the policy says otherwise.
- *
- * @throws PalimpsestError `not_a_conversation`; `context_window_unknown`; `no_budget`; `invalid_argument` for a window,
- * reserve or usage that is no whole number of tokens, and for tools if the conversation has its own.
+ * Fits a conversation into its model's context window. If the guard is turned off, or no window is known and
+ * `guard.unknown_window` allows it, it only reports.
+ * @throws PalimpsestError `not_a_conversation`, `context_window_unknown`, `no_budget`, `invalid_argument`.
  */
 export function guardConversation(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	return retryWithoutArchive(request, guardOnce);
@@ -139,14 +126,11 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 
 interface GuardLimits {
 	readonly policy: Policy;
-	/** Tokens that the conversation may take. */
 	readonly budget: number;
-	/** Input tokens that the provider counted. */
 	readonly inputTokens: number | undefined;
 	readonly largeFrom: number | undefined;
 }
 
-/** Measures a conversation: by bounds if they decide, else by a count, calibrated if the usage is known. */
 function countForGuard(opened: OpenedConversation, limits: GuardLimits) {
 	const { transcript, meter, estimate } = opened;
 	const bounds = limits.inputTokens === undefined ? decideByBounds(opened, limits) : undefined;
@@ -163,13 +147,12 @@ function countForGuard(opened: OpenedConversation, limits: GuardLimits) {
 	return { measurement, estimate: calibrate(estimate, { transcript, measurement, inputTokens }), band: undefined };
 }
 
-/** Characters from which counting takes long enough for an answer by bounds to be worth its wide band. */
+/** From here on, counting takes long enough for bounds to be worth their wide band. */
 const largeConversation = 1_000_000;
 
 /**
- * Answers without a count for a large conversation that fits even by the most tokens that its texts can have, if the
- * policy has nothing else to do with it, or that is too large even by the least tokens, if the ladder is empty.
- * `undefined` if only a count can decide.
+ * Answers without a count for a large conversation that fits even at the most tokens that its texts can have, or, if
+ * the ladder is empty, is too large even at the least. `undefined` if only a count can decide.
  */
 function decideByBounds(
 	{ transcript, meter, estimate, requestOverhead }: OpenedConversation,
@@ -204,18 +187,16 @@ function charactersSent({ messages }: Transcript): number {
 	return chars;
 }
 
-/** Whether a result may have to be truncated although the conversation fits. */
 function hasToCap({ messages }: Transcript, { guard }: Policy): boolean {
 	if (guard.truncate_when !== "always" || !guard.ladder.includes("truncate")) return false;
 	return messages.some(({ results }) => results.some((result) => hasLongText(result, guard.max_tool_result_chars)));
 }
 
-/** Counts the messages that a request sends, without those that a session has compacted away. */
 export function sentMessages({ messages }: Transcript): number {
 	return messages.filter(({ sent }) => sent !== false).length;
 }
 
-/** Whether a conversation has as many messages as the policy allows (docs/specs/robustness.md#message-limit). */
+/** docs/specs/robustness.md#message-limit */
 export function longConversation(transcript: Transcript, policy: Policy): Pick<GuardReport, "max_messages"> {
 	const { max_messages: limit } = policy.guard;
 	if (limit === null) return {};
@@ -223,7 +204,7 @@ export function longConversation(transcript: Transcript, policy: Policy): Pick<G
 	return { max_messages: { limit, messages, reached: messages >= limit } };
 }
 
-/** The messages that take the most tokens, largest first. `sizes` are those of each message before any edit. */
+/** Largest first. `sizes` are those of the messages before any edit. */
 export function largestConsumers(
 	transcript: Transcript,
 	given: { readonly sizes: readonly Size[]; readonly scale?: TokenScale; readonly limit?: number },

@@ -24,20 +24,16 @@ import {
 	placesWithout,
 } from "./find-original.ts";
 
-/** The spellings of values in the text of a conversation that are not compact JSON. */
+/** The spellings in the text of a conversation that differ from compact JSON. */
 export type SpellingsOf = (paths: readonly Path[]) => ReadonlyMap<Path, string>;
 
-/** A group of dropped messages with its reference in the archive. */
 export interface ArchivedGroup {
 	readonly ref: string;
-	/** Indexes of its messages in the input. */
 	readonly messages: readonly number[];
 }
 
 /**
- * Archives the originals of a plan before it is applied: texts of results, images as JSON, messages that are dropped or
- * summarised as JSON, and replaced values if a text alone could not restore the very bytes.
- *
+ * Archives the originals of a plan before it is applied.
  * @throws PalimpsestError `archive_unavailable`; then nothing may be taken out.
  */
 export async function archiveOriginals(what: {
@@ -90,7 +86,7 @@ type MainEdit = Edit & { readonly kind: "replace"; readonly takenOut: TakenFromR
 
 interface ResultEdits {
 	readonly main: MainEdit;
-	/** With the edits of the copies that the record keeps. */
+	/** The main edit and those of the copies in its record. */
 	readonly edits: readonly Edit[];
 }
 
@@ -103,8 +99,8 @@ function isMain(edit: Edit): edit is MainEdit {
 }
 
 /**
- * The edits by result, with those of the copies that its record keeps. Copies are recognised by their paths, because a
- * guard may truncate a text and mask its copy, and a truncated copy no longer looks like one.
+ * Copies are recognised by their paths: a guard may truncate a text and mask its copy, and a truncated copy no longer
+ * looks like one.
  */
 function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	const found: ResultEdits[] = [];
@@ -127,7 +123,6 @@ function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	return found;
 }
 
-/** The archived places, by the reference of their text. */
 async function placesBefore(
 	archive: Archive,
 	refs: Iterable<string>,
@@ -138,7 +133,6 @@ async function placesBefore(
 	return new Map(found);
 }
 
-/** Reads all places once, because many results may have the same text. */
 function placesReader(archive: Archive): (ref: string) => Promise<Places | undefined> {
 	const known = new Map<string, Promise<Places | undefined>>();
 	return (ref) => {
@@ -149,8 +143,8 @@ function placesReader(archive: Archive): (ref: string) => Promise<Places | undef
 }
 
 /**
- * Numbers places so that they come after those that differ only in spelling: a session may be masked as one program
- * writes it, then as another does, then as the first does again.
+ * Numbers places so that they come after those that differ only in spelling: two programs may write the same session in
+ * turn.
  */
 async function makeLatest(what: {
 	readonly places: Places;
@@ -173,7 +167,6 @@ async function makeLatest(what: {
 		: { ...places, order: orderOf(latest) + 1 };
 }
 
-/** Whether the text alone would not restore the very bytes. */
 function needsPlaces(
 	main: MainEdit,
 	edits: readonly Edit[],
@@ -208,23 +201,21 @@ function placesOf(
 	});
 }
 
-/** How planning names the originals of a document; `undefined` without an archive. */
 export function archivingOf(archive: Archive | undefined, document: unknown): Archiving | undefined {
 	if (!archive) return undefined;
 	return { refOf: archive.refOf, jsonAt: (path) => compactJson(valueAt(document, path)) };
 }
 
-/** A dropped group in the archive. */
 interface DroppedGroup {
-	/** The JSON list of its messages or records, as they stood in the document. */
+	/** JSON list. */
 	readonly text: string;
 	readonly messages: readonly number[];
-	/** The group under the id of each of its tool calls. */
+	/** One for the id of each of its tool calls. */
 	readonly originals: readonly Original[];
 }
 
 /**
- * The groups that a plan drops or a summary replaces, oldest first. An external strategy may remove only part of a group,
+ * The groups that a plan drops or a summary replaces, oldest first. An external strategy may remove part of a group,
  * which is then archived message by message.
  */
 function droppedGroups(source: ReadConversation, plan: Plan): DroppedGroup[] {
@@ -276,15 +267,13 @@ function resultsOf(results: readonly ToolResult[]): Named[] {
 	return results.flatMap(({ callId }) => (callId === undefined ? [] : [{ toolCallId: callId }]));
 }
 
-/** The archive of a request. */
 export interface KeepsOriginals {
-	/** Keeps the originals; without it placeholders name no reference. */
+	/** Without it, placeholders name no reference. */
 	readonly archive?: Archive | undefined;
-	/** Whether the agent is offered `recall_original`; by default not. */
+	/** Whether the agent has `recall_original`. */
 	readonly recall?: "offered" | undefined;
 }
 
-/** What happens to the originals of a request. */
 export function originalsOf({ archive, recall, policy }: KeepsOriginals & { readonly policy: Policy }): Originals {
 	if (!archive) return "not_archived";
 	return recall === "offered" && policy.archive.recall_hint ? "recallable" : "archived";

@@ -16,45 +16,32 @@ import { completePlan } from "./conversation.ts";
 import { placeholdersOf } from "./find-original.ts";
 import { textLibraries } from "./text-libraries.ts";
 
-/** The effect of a preset on the conversation. */
 export interface PresetOutcome {
-	/** A preset's name; `balanced:low` and `balanced:high` are `balanced` with another `mask.thrift`. */
 	readonly preset: string;
-	/** Tokens of the whole conversation afterwards. */
 	readonly tokens_after: number;
-	/** Tokens saved in this call and each later one; below 0 if the conversation grows. */
+	/** In this call and each later one; below 0 if the conversation grows. */
 	readonly freed_tokens: number;
-	/** Tool results replaced by a placeholder. */
 	readonly masked: number;
-	/** Shortened tool results. */
 	readonly truncated: number;
-	/** Removed messages. */
 	readonly dropped: number;
-	/** Whether the result is within the preset's budget; `null` if no window is known. */
+	/** Within the preset's budget; `null` if no window is known. */
 	readonly fits: boolean | null;
-	/** Tokens from the first change on, which the provider would write to its cache again. */
+	/** From the first change on, which the provider would write to its cache again. */
 	readonly rewritten_tokens: number;
-	/** Calls after which the savings have paid for that; 0 if it costs nothing, `null` if never or if nothing changes. */
+	/** 0 if it costs nothing, `null` if never or if nothing changes. */
 	readonly calls_to_break_even: number | null;
 }
 
-/** A conversation with its counted tokens. */
 export interface CountedConversation {
 	readonly source: ReadConversation;
-	/** With the tool schemas that were passed along. */
 	readonly transcript: Transcript;
 	readonly measurement: Measurement;
 	readonly meter: TokenMeter;
 	readonly scale: TokenScale;
-	/** In tokens. */
 	readonly contextWindow: number | undefined;
 	readonly originals: Originals;
 }
 
-/**
- * Plans each preset, as a layer between the configuration and the settings of the call (`last`). Nothing is applied,
- * verified or archived.
- */
 export function presetOutcomes(
 	conversation: CountedConversation,
 	{ layers, last }: { readonly layers: readonly PolicyLayer[]; readonly last: PolicyLayer },
@@ -69,10 +56,7 @@ export function presetOutcomes(
 	return named.map(([name, layer]) => presetOutcome(name, resolvePolicy([...layers, layer, last]), conversation));
 }
 
-/**
- * The effect of `mask`, if the preset masks and the result fits; otherwise of `guard`, which without a known window only
- * shortens single results that are too large.
- */
+/** The effect of `mask` if the preset masks and the result fits; otherwise of `guard`. */
 function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
 	const { contextWindow } = conversation;
 	const budget = contextWindow === undefined ? undefined : budgetOf(contextWindow, policy.guard);
@@ -82,7 +66,7 @@ function presetOutcome(preset: string, policy: Policy, conversation: CountedConv
 	return masked && masked.fits !== false ? masked : judge(plans.guard(budget ?? Number.POSITIVE_INFINITY));
 }
 
-/** All references have the same number of characters, and nearly the same number of tokens. */
+/** All references have the same length. */
 const anyOriginal: Archiving = { refOf: () => "ku193re960gi257do532", jsonAt: () => "" };
 
 function planner(policy: Policy, { source, transcript, measurement, meter, scale, originals }: CountedConversation) {

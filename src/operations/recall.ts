@@ -9,22 +9,19 @@ import type { Policy } from "../policy/schema.ts";
 import { tokenMeter } from "./count.ts";
 import { placeholderReaderOf } from "./find-original.ts";
 
-/** The description of an original. */
 export interface RecalledListing {
 	readonly ref: string;
-	/** `result`, `text`, `arguments`: a text. `group`: the JSON of a list of messages. `media`: the JSON of a part. */
+	/** `group`: JSON of a list of messages. `media`: JSON of a part. Others: the text. */
 	readonly kind: OriginalKind;
 	readonly tool_call_id?: string;
 	readonly tool_name?: string;
-	/** UTF-16 code units of the whole original. */
+	/** UTF-16 code units of the original. */
 	readonly chars: number;
 	/** ISO 8601, UTC. */
 	readonly archived_at: string;
-	/** Replacements made before it was stored. */
 	readonly redactions: number;
 }
 
-/** The arguments of the next call, which asks for the rest. */
 export interface NextPart {
 	readonly ref: string;
 	readonly lines?: string;
@@ -34,45 +31,38 @@ export interface NextPart {
 	readonly max_tokens?: number;
 }
 
-/** A part of an original, or all of it. */
 export interface RecalledPart extends RecalledListing {
 	readonly text: string;
 	readonly tokens: number;
 	readonly total: SelectedPart["total"];
 	/** Lines count from 1, with both ends; characters from 0, without the end. Null if nothing is shown. */
 	readonly shown: SelectedPart["shown"];
-	/** Only for `grep`: matching lines, and those of them shown. */
 	readonly matches?: { readonly found: number; readonly shown: number };
-	/** Characters that were asked for and are not shown. */
 	readonly left_out_chars: number;
-	/** Null if all that was asked for is shown. */
+	/** Null if everything requested is shown. */
 	readonly next: NextPart | null;
 }
 
-/** The result of a recall. */
 export type Recalled =
 	| { readonly kind: "part"; readonly part: RecalledPart }
 	| { readonly kind: "image"; readonly listing: RecalledListing; readonly image: ImageOfPart }
 	| { readonly kind: "several"; readonly originals: readonly RecalledListing[]; readonly leftOut: number };
 
-/** The original to recall, and the part of it. */
 interface RecallRequest extends PartRequest {
 	readonly archive: Archive;
 	readonly policy: Policy;
-	/** As in a placeholder. Takes precedence over `toolCallId`. */
+	/** Takes precedence over `toolCallId`. */
 	readonly ref?: string | undefined;
 	readonly toolCallId?: string | undefined;
-	/** Whether to return a small image as an image if all of it is asked for. */
+	/** Whether a small image is returned as an image if all of it is requested. */
 	readonly showsImages?: boolean | undefined;
 }
 
-/** The most originals that are listed for one tool call. */
 const mostListed = 50;
 
 /**
  * Recalls an archived original, or a part of it. If a tool call has several originals, lists them, oldest first.
- *
- * @throws PalimpsestError `invalid_argument`; `original_not_found`; `ambiguous_reference`; `archive_unavailable`.
+ * @throws PalimpsestError `invalid_argument`, `original_not_found`, `ambiguous_reference`, `archive_unavailable`.
  */
 export async function recallOriginal(request: RecallRequest): Promise<Recalled> {
 	const { archive, policy, ref, toolCallId, showsImages = false, ...part } = request;
@@ -116,7 +106,6 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	};
 }
 
-/** The originals of a call, each text once. */
 async function originalsOf(archive: Archive, toolCallId: string): Promise<Listing[]> {
 	const listings = (await archive.find(toolCallId)).filter(({ kind }) => kind !== "places");
 	const originals = [...new Map(listings.map((listing) => [listing.ref, listing])).values()];
@@ -134,8 +123,6 @@ function nothingKept(): PalimpsestError {
 /**
  * The reference in a text that a model copied: a whole placeholder, or text around `ref=…`, `réf=…` or `original://…`.
  * Names and ids in a placeholder come from tools, so only its own field counts.
- *
- * @throws PalimpsestError `ambiguous_reference` if the text holds several.
  */
 function writtenRef(given: string, policy: Policy): string {
 	if (typeof given !== "string") return given;
@@ -154,7 +141,6 @@ function writtenRef(given: string, policy: Policy): string {
 
 const introducedRef = /(?:r[eé]f\s*=|original:\/\/)\s*([a-z0-9-]*)/giu;
 
-/** A reference as it stands in a placeholder, whatever text follows. */
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 
 function describe(listing: Listing): RecalledListing {

@@ -9,23 +9,18 @@ import { type PresetName, presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import type { MaskPolicy, Policy, PolicyLayer } from "../policy/schema.ts";
 
-/** A policy to replay conversations under. */
 export interface ReplayedPolicy {
-	/** As it was asked for. */
 	readonly name: string;
-	/** `raw` masks nothing; `optimum` is the cheapest schedule that the window allows, found with hindsight. */
+	/** `optimum` is the cheapest schedule that the window allows, found with hindsight. */
 	readonly kind: "raw" | "optimum" | "replayed";
 	readonly policy: Policy;
 }
 
-/** Most bytes of a policy file in JSON. */
 const mostBytes = 1_000_000;
 
 /**
- * The policies that `--policies` names, in order, each once. A name is a layer over the configuration that decides what is
- * masked and when; the rest (error rule, rules for tools, digests, placeholders) is as configured. A policy file stands
+ * The policies that `--policies` names, each once. A name is a layer over the configuration; a policy file stands
  * alone.
- *
  * @throws PalimpsestError `invalid_argument` for a name; `unreadable_file`, `invalid_policy` for a file.
  */
 export function replayedPolicies(
@@ -73,7 +68,7 @@ async function layerOfFile(file: string): Promise<PolicyLayer> {
 	return checkPolicyLayer(value, file);
 }
 
-/** The name of a policy in `--policies`. Windows and strides are in tool turns. */
+/** Windows and strides are in tool turns. */
 export type PolicyName =
 	| { readonly kind: "raw" }
 	| { readonly kind: "window" | "break_even" | "optimum"; readonly window: number }
@@ -92,10 +87,8 @@ const windowOfStride = 8;
 const mostTurns = 1_000_000;
 
 /**
- * Reads the name of a policy: `raw`, `window:N`, `stride:N` (of a window of 8 turns) or `stride:N:WINDOW`, `break_even:N`,
- * `optimum:N`, a preset, `balanced:low`, `:medium` or `:high`, or the path of a policy file.
- *
- * @throws PalimpsestError `invalid_argument`, with the name that was probably meant.
+ * Reads the name of a policy; a stride has a window of 8 turns unless it names one.
+ * @throws PalimpsestError `invalid_argument`, with the nearest known name.
  */
 export function parsePolicyName(text: string): PolicyName {
 	if (/[\\/]|\.(?:toml|json)$/i.test(text)) return { kind: "file", file: text };

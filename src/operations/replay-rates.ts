@@ -4,9 +4,7 @@ import type { Prices } from "../policy/schema.ts";
 import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
 
 /**
- * The prices of a model in US dollars, from the bundled catalogue. Without a price for reading from the cache or writing
- * to it, the price of input applies.
- *
+ * The prices of a model in US dollars, from the bundled catalogue.
  * @throws PalimpsestError `invalid_argument` if the catalogue has no prices for the model.
  */
 export async function ratesOfModel(model: string): Promise<Rates> {
@@ -26,7 +24,7 @@ export async function ratesOfModel(model: string): Promise<Rates> {
 	};
 }
 
-/** The price in a call with `input` tokens. */
+/** For a call of `input` tokens. */
 function at(price: CataloguedPrice, input = 0): number {
 	if (typeof price === "number") return price;
 	return price.tiers.reduce((found, tier) => (input > tier.start && tier.start >= found.start ? tier : found), {
@@ -35,16 +33,14 @@ function at(price: CataloguedPrice, input = 0): number {
 	}).price;
 }
 
-/** The prices of the input of LLM calls. Masking does not change the output. */
 export interface Rates {
-	/** For the decisions of policies: the ratios, or the lowest tier of a model's prices. */
+	/** The ratios, or the lowest tier of a model's prices. Policies decide by them. */
 	readonly prices: Prices;
 	readonly unit: "input_tokens" | "us_dollars";
-	/** The cost of a call, in the unit. */
 	readonly costOf: (call: CallTokens) => number;
 }
 
-/** Rates relative to the price of an input token, as in a policy, or absolute if an input token costs nothing. */
+/** Relative to the price of an input token; absolute if that is 0. */
 export function ratesOfPrices(prices: Prices): Rates {
 	const { cache_read, cache_write } = prices;
 	const one = prices.input > 0 ? prices.input : 1;
@@ -58,9 +54,7 @@ export function ratesOfPrices(prices: Prices): Rates {
 const highest = 1_000_000;
 
 /**
- * Parses prices from `READ,WRITE`, such as `0.1,1.25`: those of reading a token from the provider's cache and of writing it
- * there, as multiples of the input price.
- *
+ * Parses `READ,WRITE`, multiples of the input price such as `0.1,1.25`.
  * @throws PalimpsestError `invalid_argument`.
  */
 export function parsePrices(text: string, { output }: Prices): Prices {

@@ -29,32 +29,25 @@ import { type MaskReport, maskConversation } from "./mask.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
 import type { Rates } from "./replay-rates.ts";
 
-/** The policies to replay conversations under, and how to count and bill all of them. */
 export interface ReplaySettings {
-	/** Decides the counting, the results that always stay, and docs/specs/observation-masking.md#offline-figures. */
 	readonly policy: Policy;
 	readonly policies: readonly ReplayedPolicy[];
 	readonly rates: Rates;
-	/** Model whose tokens and context window count; by default the policy's, and each session's own. */
+	/** By default the policy's, and each session's own. */
 	readonly model?: string | undefined;
-	/** In tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
-	/** Conversations of fewer tool turns are left out. Default 0. */
 	readonly minTurns?: number | undefined;
-	/** Number of conversations, those with the most LLM calls, to keep the series of a plot for. Default 0. */
+	/** Conversations to keep the series of a plot for, those with the most LLM calls. Default 0. */
 	readonly mostSeries?: number | undefined;
 }
 
-/** A replay of many conversations, one at a time, which keeps only figures of each. */
 export interface Replay {
 	/**
 	 * Replays a conversation. Returns false if it had too few tool turns.
-	 *
-	 * @throws PalimpsestError `not_a_conversation`, and as masking does; the conversation then does not count.
+	 * @throws PalimpsestError `not_a_conversation`, and as masking does.
 	 */
 	readonly add: (one: { readonly file: string; readonly conversation: unknown }) => Promise<boolean>;
 	readonly report: () => ReplayReport;
-	/** Of at most `mostSeries` conversations, in the order of their replay. */
 	readonly series: () => readonly ReplaySeries[];
 }
 
@@ -116,7 +109,7 @@ function withoutShortest(drawn: readonly (readonly ReplaySeries[])[], most: numb
 	return drawn.toSpliced(calls.lastIndexOf(Math.min(...calls)), 1);
 }
 
-/** The context window of a conversation's own model, in tokens of the model that counts. */
+/** In tokens of the model that counts, not of the conversation's own. */
 async function windowTokensOf(
 	source: ReadConversation,
 	{ policy, contextWindow, model: named, factor }: ReplaySettings & { readonly factor: number },
@@ -128,7 +121,6 @@ async function windowTokensOf(
 	return (window.tokens / scale.factor) * factor;
 }
 
-/** The figures of a masking; zeros without one. */
 function maskingFiguresOf(report: MaskReport | undefined): MaskingFigures {
 	return {
 		masked_tool_results: report?.masked_tool_results ?? 0,
@@ -149,30 +141,24 @@ function addMaskingFigures(a: MaskingFigures, b: MaskingFigures): MaskingFigures
 	};
 }
 
-/** A conversation to replay, and how to count and bill it. */
 interface ConversationToReplay {
 	readonly transcript: Transcript;
 	readonly meter: TokenMeter;
-	/** Tokens of the model for each token of a text that the meter counts. */
+	/** Tokens of the model for each token that the meter counts. */
 	readonly factor: number;
-	/** Added by the provider to each request, in tokens of the model. */
 	readonly requestOverhead: number;
-	/** Of the context window, in tokens of the model. */
 	readonly windowTokens: number | undefined;
 	readonly rates: Rates;
-	/** Its error rule and placeholders apply where nothing is masked. */
 	readonly configured: Policy;
 }
 
-/** The replay of one conversation under one policy. Tokens are the model's. */
+/** Tokens are the model's. */
 interface ReplayedUnderPolicy {
 	readonly policy: ReplayedPolicy;
 	readonly totals: PolicyTotals;
-	/** Context and cost of each LLM call, computed on demand. */
 	readonly series: () => { readonly context: readonly ContextParts[]; readonly billed: readonly number[] };
 }
 
-/** Replays one conversation under each policy. Common parts are counted once. */
 function replayConversation(
 	conversation: ConversationToReplay,
 	policies: readonly ReplayedPolicy[],
@@ -244,7 +230,7 @@ function replayConversation(
 	});
 }
 
-/** Whether a policy masks by age alone, so that the optimum of its window is a lower bound for it. */
+/** Only then is the optimum of its window a lower bound. */
 function goesByAgeAlone(mask: MaskPolicy): boolean {
 	const staysForAWhile = mask.keep_errors && mask.error_detection === "structural";
 	return (
@@ -265,7 +251,7 @@ interface Histories {
 	readonly billed: ReplayHistory;
 }
 
-/** Reads a history once for all policies whose placeholders and kept errors are the same. */
+/** Reads a history once for all policies with the same placeholders and kept errors. */
 function startHistories({ transcript, meter, factor, requestOverhead }: ConversationToReplay) {
 	const known = new Map<string, Histories>();
 	const uses = once(() => findUses(transcript));

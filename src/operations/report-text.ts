@@ -1,17 +1,14 @@
 import type { PresetOutcome } from "./preset-outcomes.ts";
 import type { ContextReport } from "./report.ts";
 
-/** The style of a report as text. */
 export interface ContextTextStyle {
-	/** Most characters of a line; at least 40. */
+	/** At least 40. */
 	readonly columns: number;
 	readonly bars: BarStyle;
 }
 
-/** Tools that are listed; the others are added up. */
 const mostTools = 12;
 
-/** A context report as text: the content of the window, the biggest results, and the effect of each preset. */
 export function contextText(report: ContextReport, style: ContextTextStyle): string {
 	const how = { ...style, columns: Math.max(40, style.columns) };
 	const { tokens, by_role, biggest_results } = report;
@@ -133,7 +130,6 @@ const unknown = "unknown";
 
 const yesOrNo = (value: boolean): string => (value ? "yes" : "no");
 
-/** A whole number, its digits in groups of three. */
 function whole(value: number): string {
 	return String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, " ");
 }
@@ -142,7 +138,6 @@ function counted(count: number, what: string): string {
 	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** A percentage; a dash if the whole is 0. */
 function share(part: number): string {
 	return Number.isFinite(part) ? `${(100 * part).toFixed(1)} %` : "–";
 }
@@ -155,14 +150,12 @@ function onOneLine(text: string): string {
 		.slice(0, 80);
 }
 
-/** A table as text. The first column is text, the others are numbers. */
 interface TextTable extends ContextTextStyle {
 	readonly headings: readonly string[];
-	/** A row with a part from 0 to 1 ends with a bar. */
+	/** A row with a part, from 0 to 1, ends with a bar. */
 	readonly rows: readonly { readonly cells: readonly string[]; readonly part?: number }[];
-	/** Whether the last column is text too, which is cut to the remaining room. */
 	readonly endsWithText?: boolean;
-	/** Columns to leave out, in this order, if lines are too long. */
+	/** Columns to omit, in this order, if lines are too long. */
 	readonly spare?: readonly number[];
 }
 
@@ -170,7 +163,6 @@ const gap = "  ";
 
 const longestName = 32;
 
-/** Lengths of a bar in characters. */
 const bar = { shortest: 4, longest: 40 };
 
 function textTable(table: TextTable): string {
@@ -209,12 +201,11 @@ function withoutColumn(table: TextTable, column: number): TextTable {
 	};
 }
 
-/** Cuts at the beginning, because names of tools and paths differ at their ends. */
+/** Cuts at the beginning, because paths differ at their ends. */
 function endOf(text: string, longest: number): string {
 	return text.length <= longest ? text : `…${text.slice(1 - longest)}`;
 }
 
-/** Cuts the last column to the remaining room. */
 function cutLast(lines: readonly string[], { last, columns }: { readonly last: number; readonly columns: number }) {
 	return lines.map((line) => {
 		const start = line.length - last;
@@ -222,12 +213,12 @@ function cutLast(lines: readonly string[], { last, columns }: { readonly last: n
 	});
 }
 
-/** Bars of Unicode blocks, exact to an eighth of a character; of number signs; or no bars. */
+/** Blocks are exact to an eighth of a character. */
 type BarStyle = "blocks" | "ascii" | "none";
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A bar for a part, from 0 to 1, of `width` characters. A part above 0 shows at least a little. */
+/** `part` is from 0 to 1; above 0 it shows at least a little. */
 export function textBar(part: number, { width, style }: { readonly width: number; readonly style: BarStyle }): string {
 	const share = Math.min(1, Math.max(0, Number.isNaN(part) ? 0 : part));
 	if (style === "none" || share === 0) return "";

@@ -9,35 +9,31 @@ import { readTextDocument } from "../json-text/read.ts";
 import type { Policy } from "../policy/schema.ts";
 import { createOriginalFinder } from "./find-original.ts";
 
-/** Report of a restoring. */
 export interface RestoreReport {
-	/** Restored results, images and truncated texts. */
 	readonly restored: number;
-	/** How many of these were found only by the id of their call. */
+	/** Of these, how many were found only by the id of their call. */
 	readonly restored_by_call_id: number;
-	/** The names in placeholders and markers whose original is not in the archive. */
+	/** Names in placeholders and markers whose original is not in the archive. */
 	readonly missing: readonly string[];
-	/** Those that do not fit the result that they stand in, so that a tool may have printed them, or fit several originals. */
+	/** Names that do not fit their result (a tool may have printed them), or fit several originals. */
 	readonly ambiguous: readonly string[];
-	/** Ids of the calls of those that name no reference. */
+	/** Ids of the calls of texts that name no reference. */
 	readonly without_reference: readonly string[];
-	/** References of the messages that summaries replaced. Messages are not restored. */
+	/** References of summarised messages, which are not restored. */
 	readonly summaries: readonly string[];
-	/** Restored originals that were redacted, so that they differ from the first text. */
+	/** References of originals that were redacted before they were archived. */
 	readonly redacted: readonly string[];
 }
 
 interface RestoreOptions {
 	readonly archive: Archive;
 	readonly policy: Policy;
-	/** Whether placeholders without a reference are looked up by the id of their call; by default they stay. */
+	/** Whether placeholders without a reference are looked up by the id of their call. */
 	readonly byCallId?: boolean | undefined;
 }
 
 /**
- * Restores archived originals in the JSON text of a conversation, in rounds until nothing more is found. Values get their
- * earlier spelling, so that the text is again the same to the byte. `name` is that of the text, for errors.
- *
+ * Restores archived originals in the JSON text of a conversation, to the byte. `name` is that of the text, for errors.
  * @throws PalimpsestError `invalid_json`, `not_a_conversation`, `archive_unavailable`.
  */
 export async function restoreText({
@@ -57,8 +53,7 @@ export async function restoreText({
 }
 
 /**
- * Restores archived originals in a conversation, in rounds until nothing more is found.
- *
+ * Restores archived originals in a conversation.
  * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
  */
 export async function restoreWhole({
@@ -75,7 +70,7 @@ export async function restoreWhole({
 	return { conversation: last, report };
 }
 
-/** A text that was truncated, then masked, takes two rounds. A circle of references takes more than these. */
+/** A text that was truncated, then masked, takes two rounds; references in a circle would never end. */
 const mostRounds = 8;
 
 async function restoreInRounds<Subject>(
@@ -97,20 +92,12 @@ async function restoreInRounds<Subject>(
 	}
 }
 
-/** A conversation with its originals. */
 interface Restored {
-	/** The very input if nothing was restored. */
 	readonly conversation: unknown;
-	/** The restored values, for writing them into the text of the conversation. */
 	readonly edits: readonly ValueEdit[];
 	readonly report: RestoreReport;
 }
 
-/**
- * Restores archived originals in place of placeholders and truncated texts, in one round.
- *
- * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
- */
 export async function restoreConversation(
 	given: RestoreOptions & { readonly conversation: unknown },
 ): Promise<Restored> {
@@ -169,7 +156,7 @@ export async function restoreConversation(
 	return { conversation: applyPlan(document, plan), edits, report };
 }
 
-/** JSON Pointers of a path and of its ancestors, without the document itself. */
+/** JSON Pointers of a path and its ancestors, without the document. */
 function prefixes(path: Path): string[] {
 	return path.map((_, index) => jsonPointer(path.slice(0, index + 1)));
 }
