@@ -39,7 +39,7 @@ export async function truncate(
 			archive,
 			command: ownCommandLine(),
 			log: logToStderr(() => policy.log_level),
-			limitName: nameOfLimit(cut, options),
+			limitName: nameOfLimit(cut.limit, options),
 		}),
 	);
 	if (shortened.kind === "whole") {
