@@ -1,9 +1,15 @@
 import type { Archive } from "./archive/archive.ts";
 import { type ArchiveOptions, openArchive as open } from "./archive/open.ts";
+import type { CompactionStrategy } from "./compaction/strategy.ts";
 import { isPlainJson, NotJsonError, requireJson } from "./conversation/json.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
-import { type CompactionOptions, compactConversation, compactionOfOptions } from "./operations/compact.ts";
-import type { CompactOutcome } from "./operations/compaction-request.ts";
+import { compactConversation } from "./operations/compact.ts";
+import {
+	type CompactOutcome,
+	type CompactRequest,
+	type SummarySource,
+	strategyOfCall,
+} from "./operations/compaction-request.ts";
 import type { Outcome } from "./operations/conversation.ts";
 import { countText, type TextCount } from "./operations/count.ts";
 import type { Log } from "./operations/edit-record.ts";
@@ -14,9 +20,10 @@ import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
 import { wrongArgument } from "./policy/errors.ts";
 import { resolvePolicy } from "./policy/layers.ts";
-import { truncationStrategies } from "./policy/names.ts";
+import { type BuiltInStrategy, truncationStrategies } from "./policy/names.ts";
 import { checkOptions, choice, type OptionSchemas, optionsSchema, optionTypes, wholeNumber } from "./policy/options.ts";
-import type { PolicyLayer } from "./policy/schema.ts";
+import type { Policy, PolicyLayer } from "./policy/schema.ts";
+import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 import type { TruncationStrategy } from "./truncation/draft.ts";
 
@@ -28,6 +35,18 @@ export interface CallOptions {
 	readonly archive?: Archive | undefined;
 	/** Takes the log events of the call; without it nothing is logged. */
 	readonly log?: Log | undefined;
+}
+
+/** The options of a compaction. */
+export interface CompactionOptions {
+	/** By name, or an object of your own; by default the policy's. */
+	readonly strategy?: BuiltInStrategy | CompactionStrategy | undefined;
+	/** Writes the summary; `createOpenAiCompatible` makes one. */
+	readonly summariser?: Summariser | undefined;
+	/** Ends calls of models; the conversation stays as it was. */
+	readonly signal?: AbortSignal | undefined;
+	/** Receives each step of a model call and each retry. */
+	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
 /** The options of `guard`. */
@@ -119,7 +138,7 @@ export function guard<Conversation>(
 ): Promise<Outcome<GuardWithCompactionReport> & { readonly conversation: Conversation }> {
 	return call({ name: "guard", options, given: conversation }, async (shared) => {
 		const { lastResponse } = options;
-		const compaction = async () => compactionOfOptions(options, shared.policy);
+		const compaction = () => compactionOf(options, shared.policy);
 		return guardWithCompaction({ conversation, ...windowOptions(options), lastResponse, ...shared, compaction });
 	});
 }
@@ -139,9 +158,22 @@ export function compact<Conversation>(
 	return call({ name: "compact", options, given: conversation }, async (shared) => {
 		// A caller with a summary was asked for one, or has decided already.
 		const force = options.force === true || options.summary !== undefined;
-		const how = compactionOfOptions(options, shared.policy);
+		const how = await compactionOf(options, shared.policy);
 		return compactConversation({ conversation, ...windowOptions(options), force, ...shared, ...how });
 	});
+}
+
+async function compactionOf(
+	{ strategy: named, summary, summaryToken: token, summariser }: CompactOptions,
+	policy: Policy,
+): Promise<Pick<CompactRequest, "strategy" | "answer">> {
+	const way = policy.compaction.answered_by.find((one) => one === "caller" || one === "none");
+	let answer: SummarySource = summariser ? { kind: "summariser", summariser } : { kind: way ?? "caller" };
+	if (summary !== undefined) answer = { kind: "given", summary, token };
+	else if (token !== undefined) {
+		throw new PalimpsestError("invalid_argument", "Expected a summary's token only together with the summary.");
+	}
+	return { answer, strategy: await strategyOfCall({ named, policy, answer }) };
 }
 
 function windowOptions(options: CompactOptions) {

@@ -2,8 +2,7 @@ import { type CompactionSource, createCompactionSource } from "../config/compact
 import type { Config } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { compactConversation } from "../operations/compact.ts";
-import { strategyOfCall } from "../operations/compact-by-strategy.ts";
-import type { SummarySource } from "../operations/compaction-request.ts";
+import { type SummarySource, strategyOfCall } from "../operations/compaction-request.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import {

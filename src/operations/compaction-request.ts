@@ -1,12 +1,16 @@
 import type { LostIdentifier } from "../compaction/lost-identifiers.ts";
-import type { CompactionStrategy } from "../compaction/strategy.ts";
+import type { CompactionStrategy, StrategyDependencies, StrategyLlm } from "../compaction/strategy.ts";
 import { type Measurement, measure, scaleTokens, type TokenScale } from "../conversation/measure.ts";
 import type { Edit } from "../conversation/plan.ts";
 import type { Transcript } from "../conversation/transcript.ts";
-import type { BuiltInStrategy } from "../policy/names.ts";
+import { PalimpsestError } from "../errors.ts";
+import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";
+import type { Policy } from "../policy/schema.ts";
 import type { Summariser, SummaryProgress } from "../summariser/summariser.ts";
 import { calibrate, checkGivenTokens, contextWindowOfCall, type GivenTokens } from "./context-window.ts";
 import { type ChangeReport, type ConversationRequest, type Outcome, openConversation } from "./conversation.ts";
+import { modelOfCall, tokenMeter } from "./count.ts";
+import type { Log } from "./edit-record.ts";
 import { sentMessages } from "./guard.ts";
 
 export type OpenedCompaction = Awaited<ReturnType<typeof openCompaction>>;
@@ -134,3 +138,60 @@ export type SummarySource =
 	| { readonly kind: "given"; readonly summary: string; readonly token?: string | undefined }
 	| { readonly kind: "caller" }
 	| { readonly kind: "none" };
+
+export type LoadStrategy = (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
+
+/**
+ * The strategy that a call names, or else the policy's, loaded if it is external.
+ * @throws PalimpsestError `invalid_policy` if an external strategy cannot be loaded.
+ */
+export async function strategyOfCall(what: {
+	readonly named: BuiltInStrategy | CompactionStrategy | undefined;
+	readonly policy: Policy;
+	readonly answer: SummarySource;
+	readonly load?: LoadStrategy | undefined;
+	readonly log?: Log | undefined;
+	readonly signal?: AbortSignal | undefined;
+}): Promise<StrategyOfCall> {
+	const { named, policy, load, answer, log, signal } = what;
+	if (typeof named === "object") return { kind: "external", name: nameOf(named), strategy: named };
+	const { strategy } = policy.compaction;
+	const parsed = parseStrategyName(named ?? strategy);
+	if (parsed.kind === "built_in") return parsed;
+	if (parsed.kind === "unusable" || !load) {
+		const why =
+			parsed.kind === "unusable" ? parsed.problem : "a program passes its own as the object: `strategy: new Own()`.";
+		throw new PalimpsestError("invalid_policy", `The compaction strategy cannot be used: ${why}`);
+	}
+	const { meter } = await tokenMeter(policy, modelOfCall(undefined, undefined, policy));
+	const dependencies: StrategyDependencies = {
+		llm: strategyLlm({ answer, policy, signal }),
+		countTokens: meter.countTokens,
+		locale: policy.locale,
+		log: (level, message) => log?.({ level, message, data: { event: "strategy", strategy } }),
+	};
+	return { kind: "external", name: strategy, strategy: await load(strategy, dependencies) };
+}
+
+function nameOf(strategy: CompactionStrategy): string {
+	const { name } = strategy.constructor;
+	return name === "Object" || name === "" ? "own" : name;
+}
+
+export function strategyLlm(what: {
+	readonly answer: SummarySource;
+	readonly policy: Policy;
+	readonly signal?: AbortSignal | undefined;
+	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
+}): StrategyLlm | undefined {
+	const { answer, policy, signal, onProgress } = what;
+	if (answer.kind !== "summariser") return undefined;
+	const { summariser } = answer;
+	return {
+		name: summariser.name,
+		async complete(prompt, { maxTokens = policy.compaction.max_summary_tokens } = {}) {
+			const { text } = await summariser.summarise({ prompt, maxTokens, locale: policy.locale, signal, onProgress });
+			return text;
+		},
+	};
+}
