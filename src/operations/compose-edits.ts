@@ -1,4 +1,5 @@
 import { applyPlan } from "../conversation/apply.ts";
+import { addToList, groupBy } from "../conversation/lists.ts";
 import { type Edit, noSize } from "../conversation/plan.ts";
 import {
 	itemBeside,
@@ -17,25 +18,21 @@ import type { EditRecord } from "./edit-record.ts";
  * `second` the resulting one. `origins` are the indexes of the messages between the rounds in the first document; -1
  * for those that the first round inserted.
  */
-export function composeEdits({
-	source,
-	between,
-	first,
-	second,
-}: {
+export function composeEdits(rounds: {
 	readonly source: ReadConversation;
 	readonly between: ReadConversation;
 	readonly first: readonly EditRecord[];
 	readonly second: readonly EditRecord[];
 }): { readonly edits: EditRecord[]; readonly origins: readonly number[] } {
+	const { source, between, first, second } = rounds;
 	const { document } = source;
-	let steps = stepsOf(first, document);
-	const tracks = tracksOf(document, steps);
-	const origins = messageOrigins(source, between, tracks);
+	let steps = first.map((record): Step => ({ record, path: pathOf(record, document) }));
+	const trace = traceThrough(steps, document);
+	const origins = messageOrigins(source, between, trace);
 	const changes = new Map<Step, { readonly record: EditRecord; readonly path: Path }[]>();
 
 	for (const record of second) {
-		const origin = tracePath(tracks, pathOf(record, between.document));
+		const origin = trace(pathOf(record, between.document));
 		if (origin.kind === "before") {
 			const { path } = origin;
 			const inside = record.kind === "insert" ? [] : steps.filter(({ path: one }) => startsWith(one, path));
@@ -121,21 +118,14 @@ function startsWith(path: Path, start: Path): boolean {
 	return start.length <= path.length && start.every((segment, index) => segment === path[index]);
 }
 
-function messageOrigins(source: ReadConversation, between: ReadConversation, tracks: Tracks): readonly number[] {
+function messageOrigins(source: ReadConversation, between: ReadConversation, trace: Trace): readonly number[] {
 	const depth = source.located.base.length;
-	const byValue = new Map<unknown, number[]>();
-	source.transcript.messages.forEach(({ paths }, message) => {
-		const value = paths[0]?.[depth];
-		byValue.set(value, [...(byValue.get(value) ?? []), message]);
-	});
-	const taken = new Map<unknown, number>();
+	const messages = source.transcript.messages.map(({ paths }, message) => ({ message, record: paths[0]?.[depth] }));
+	const waiting = groupBy(messages, ({ record }) => record);
 	return between.transcript.messages.map(({ paths: [path] }) => {
-		const origin = path && tracePath(tracks, path.slice(0, depth + 1));
+		const origin = path && trace(path.slice(0, depth + 1));
 		if (origin?.kind !== "before") return -1;
-		const value = origin.path[depth];
-		const ordinal = taken.get(value) ?? 0;
-		taken.set(value, ordinal + 1);
-		return byValue.get(value)?.[ordinal] ?? -1;
+		return waiting.get(origin.path[depth])?.shift()?.message ?? -1;
 	});
 }
 
@@ -144,21 +134,12 @@ interface Step {
 	record: EditRecord;
 }
 
+type Trace = (path: Path) => Origin;
+
 type Origin =
 	| { readonly kind: "before"; readonly path: Path }
 	/** `rest` is a path within a value that a step inserted. */
 	| { readonly kind: "step"; readonly step: Step; readonly rest: Path };
-
-interface Tracks {
-	readonly document: unknown;
-	readonly replacements: ReadonlyMap<string, Step>;
-	/** By pointer of a list; `origins` once they are known. */
-	readonly lists: Map<string, { readonly steps: Step[]; origins?: readonly (number | Step)[] }>;
-}
-
-function stepsOf(records: readonly EditRecord[], document: unknown): Step[] {
-	return records.map((record) => ({ record, path: pathOf(record, document) }));
-}
 
 function pathOf({ kind, path }: EditRecord, document: unknown): Path {
 	const found = kind === "insert" ? parseInsertPointer(path, document) : parseJsonPointer(path, document);
@@ -166,57 +147,35 @@ function pathOf({ kind, path }: EditRecord, document: unknown): Path {
 	return found;
 }
 
-function tracksOf(document: unknown, steps: readonly Step[]): Tracks {
+/** Traces paths of the document between the rounds back through the edits of the first round. */
+function traceThrough(steps: readonly Step[], document: unknown): Trace {
 	const replacements = new Map<string, Step>();
-	const lists: Tracks["lists"] = new Map();
+	const lists = new Map<string, Step[]>();
 	for (const step of steps) {
-		if (step.record.kind === "replace") {
-			replacements.set(jsonPointer(step.path), step);
-			continue;
+		if (step.record.kind === "replace") replacements.set(jsonPointer(step.path), step);
+		else addToList(lists, jsonPointer(step.path.slice(0, -1)), step);
+	}
+	const origins = new Map(Array.from(lists, ([list, moves]) => [list, originsOfItems(moves, document)]));
+	return (path) => {
+		let before: Path = [];
+		for (const [depth, segment] of path.entries()) {
+			const origin = origins.get(jsonPointer(before))?.[Number(segment)] ?? segment;
+			if (typeof origin === "object") return { kind: "step", step: origin, rest: path.slice(depth + 1) };
+			before = [...before, origin];
+			const step = replacements.get(jsonPointer(before));
+			if (step && depth < path.length - 1) return { kind: "step", step, rest: path.slice(depth + 1) };
 		}
-		const pointer = jsonPointer(step.path.slice(0, -1));
-		const list = lists.get(pointer);
-		if (list) list.steps.push(step);
-		else lists.set(pointer, { steps: [step] });
-	}
-	return { document, replacements, lists };
+		return { kind: "before", path: before };
+	};
 }
 
-function tracePath(tracks: Tracks, path: Path): Origin {
-	let before: Path = [];
-	for (const [depth, segment] of path.entries()) {
-		const origin = typeof segment === "number" ? originOfItem(tracks, before, segment) : segment;
-		if (typeof origin === "object") return { kind: "step", step: origin, rest: path.slice(depth + 1) };
-		before = [...before, origin];
-		const step = tracks.replacements.get(jsonPointer(before));
-		if (step && depth < path.length - 1) return { kind: "step", step, rest: path.slice(depth + 1) };
-	}
-	return { kind: "before", path: before };
-}
-
-/** The index that an item of a list had before the first round, or the step that put it there. */
-function originOfItem({ lists, document }: Tracks, list: Path, index: number): number | Step {
-	const moved = lists.get(jsonPointer(list));
-	if (!moved) return index;
-	const items = valueAt(document, list);
-	const length = Array.isArray(items) ? items.length : 0;
-	moved.origins ??= originsOf(moved.steps, length);
-	return moved.origins[index] ?? length;
-}
-
-function originsOf(steps: readonly Step[], length: number): (number | Step)[] {
-	const at = new Map<number, Step[]>();
-	for (const step of steps) {
-		const index = Number(step.path.at(-1));
-		const here = at.get(index);
-		if (here) here.push(step);
-		else at.set(index, [step]);
-	}
-	const origins: (number | Step)[] = [];
-	for (let index = 0; index <= length; index += 1) {
-		const here = at.get(index) ?? [];
-		origins.push(...here.filter(({ record }) => record.kind === "insert"));
-		if (index < length && !here.some(({ record }) => record.kind === "remove")) origins.push(index);
-	}
-	return origins;
+/** For each item of a list, and its end: its index before the first round, or the step that inserted it. */
+function originsOfItems(moves: readonly Step[], document: unknown): (number | Step)[] {
+	const items = valueAt(document, moves[0]?.path.slice(0, -1) ?? []);
+	const byIndex = groupBy(moves, ({ path }) => path.at(-1));
+	return Array.from({ length: Array.isArray(items) ? items.length + 1 : 0 }, (_, index) => {
+		const here = byIndex.get(index) ?? [];
+		const inserted = here.filter(({ record }) => record.kind === "insert");
+		return inserted.length === here.length ? [...inserted, index] : inserted;
+	}).flat();
 }
