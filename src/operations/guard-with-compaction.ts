@@ -2,7 +2,13 @@ import { measure } from "../conversation/measure.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { compactConversation } from "./compact.ts";
-import type { CallerRequest, CompactionResult, CompactRequest, SummaryReport } from "./compaction-request.ts";
+import type {
+	CallerRequest,
+	CompactionResult,
+	CompactOutcome,
+	CompactRequest,
+	SummaryReport,
+} from "./compaction-request.ts";
 import { composeEdits } from "./compose-edits.ts";
 import { checkGivenTokens, openBudget } from "./context-window.ts";
 import type { Outcome } from "./conversation.ts";
@@ -50,14 +56,19 @@ export async function guardWithCompaction(
 	// Checked first, so that no model is asked for a summary of a conversation that cannot be guarded.
 	checkGivenTokens(request);
 	await openBudget(request);
-	const compacted = await tryToCompact(request);
 	const goOnWithout = async (compaction: AutoCompaction) => {
 		const guarded = await guardConversation(request);
 		return { ...guarded, report: { ...guarded.report, compaction } };
 	};
-	if (compacted.kind === "failed") return goOnWithout(compacted.compaction);
-	const { outcome } = compacted;
-	const compaction = compactionOf(outcome);
+	const outcome = await compactFirst(request);
+	if (outcome instanceof PalimpsestError) return goOnWithout(failure(outcome));
+	const { strategy, result, summary } = outcome.report;
+	const compaction = {
+		strategy,
+		result,
+		...(summary && { summary }),
+		...(outcome.request && { request: outcome.request }),
+	};
 	if (!outcome.report.changed) return goOnWithout(compaction);
 	// The usage was reported for the conversation before it was compacted.
 	const guarded = await guardConversation({ ...request, conversation: outcome.conversation, usage: undefined });
@@ -104,25 +115,15 @@ async function largestOf({ policy, model, conversation }: GuardRequest, { transc
 	return largestConsumers(transcript, { sizes: measure(transcript, meter).messages, scale: estimate.scale });
 }
 
-type Attempt =
-	| { readonly kind: "done"; readonly outcome: Awaited<ReturnType<typeof compactConversation>> }
-	| { readonly kind: "failed"; readonly compaction: AutoCompaction };
-
-async function tryToCompact(request: GuardWithCompactionRequest): Promise<Attempt> {
-	const failed = (error: PalimpsestError): Attempt => ({ kind: "failed", compaction: failure(error) });
+async function compactFirst(request: GuardWithCompactionRequest): Promise<CompactOutcome | PalimpsestError> {
+	const { lastResponse: _, usage: __, compaction, ...shared } = request;
 	try {
-		const { lastResponse: _, usage: __, compaction, ...shared } = request;
 		const outcome = await compactConversation({ ...shared, ...(await compaction()), force: true });
-		return outcome.error ? failed(outcome.error) : { kind: "done", outcome };
+		return outcome.error ?? outcome;
 	} catch (error) {
-		if (!(error instanceof PalimpsestError)) throw error;
-		return failed(error);
+		if (error instanceof PalimpsestError) return error;
+		throw error;
 	}
-}
-
-function compactionOf({ report, request }: Awaited<ReturnType<typeof compactConversation>>): AutoCompaction {
-	const { strategy, result, summary } = report;
-	return { strategy, result, ...(summary ? { summary } : {}), ...(request ? { request } : {}) };
 }
 
 function failure({ code, message }: PalimpsestError): AutoCompaction {
