@@ -1,9 +1,6 @@
 import type { Ref } from "./reference.ts";
 
-/**
- * The kinds `group`, `media` and `places` are JSON. `places` are archived if the text alone would not restore the same
- * bytes.
- */
+/** Texts of `group`, `media` and `places` are JSON. `places` hold what the text alone could not restore. */
 export const originalKinds = ["result", "text", "arguments", "group", "media", "places"] as const;
 
 export type OriginalKind = (typeof originalKinds)[number];
@@ -72,10 +69,7 @@ export interface OriginalWriter {
 	readonly discard: () => Promise<void>;
 }
 
-/**
- * Archives originals under one namespace and does not see other namespaces. Every function fails with PalimpsestError
- * `archive_unavailable` if the archive cannot be written or reached.
- */
+/** One namespace. Every function throws PalimpsestError `archive_unavailable` if the place cannot be used. */
 export interface Archive {
 	readonly namespace: string;
 	/** A folder, or an address without its password. */
@@ -89,15 +83,15 @@ export interface Archive {
 	 */
 	readonly put: (originals: readonly Original[]) => Promise<readonly Ref[]>;
 	/**
-	 * Archives at most the first `maxBytes` of an original, under the same ref as `put`. The pieces wait in a nameless
-	 * temporary file; with redaction in memory, since a pattern may match across pieces.
+	 * At most the first `maxBytes`, under the ref of `put`. Redaction holds the text in memory: a match may span
+	 * pieces.
 	 */
 	readonly putInPieces: (original: Omit<Original, "text">, maxBytes: number) => Promise<OriginalWriter>;
 	/** Does not mark the original as used and does not check its text. */
 	readonly has: (ref: string) => Promise<boolean>;
 	/**
-	 * Returns an original and marks it as used.
-	 * @throws PalimpsestError `original_not_found` with the nearest refs; `ambiguous_reference`.
+	 * Marks the original as used. Throws PalimpsestError `original_not_found` with the nearest refs;
+	 * `ambiguous_reference`.
 	 */
 	readonly get: (ref: string) => Promise<Found>;
 	/** As `get`, but in pieces. The whole text is checked before the promise resolves, even if `consume` stops early. */
@@ -107,10 +101,7 @@ export interface Archive {
 	/** In no order. May miss originals that are added or removed meanwhile. */
 	readonly list: () => AsyncIterable<Listing>;
 	readonly stats: () => Promise<ArchiveStats>;
-	/**
-	 * Applies the retention. The archive also does so in the background, at most once an hour; there, old texts that
-	 * make up more than a tenth of all wait for a day, since the clock may be wrong.
-	 */
+	/** Also runs hourly by itself; then large shares of old texts wait for a day, since the clock may be wrong. */
 	readonly sweep: () => Promise<Sweep>;
 	/** Returns the number of originals. */
 	readonly clear: () => Promise<number>;

@@ -18,11 +18,7 @@ export interface Entry extends Stored {
 
 type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
 
-/**
- * Stores the texts of one namespace in a folder, Redis or memory. A driver knows hashes and bytes; the archive adds
- * references, text and redaction. Every function fails with PalimpsestError `archive_unavailable` if the place cannot
- * be used.
- */
+/** One namespace of a place, by hashes and bytes. Every function throws PalimpsestError `archive_unavailable`. */
 export interface Driver {
 	readonly location: string;
 	/** Stores all entries or throws. A stored entry is marked as used, and replaced if it is damaged. */
@@ -116,9 +112,7 @@ const reasons: Readonly<Record<string, string>> = {
 	ENFILE: tooManyFiles,
 };
 
-/**
- * Runs something that uses a place. Any failure becomes `archive_unavailable`; `what` names a place that is no archive.
- */
+/** Any failure becomes `archive_unavailable`; `what` names a place that is no archive. */
 export async function usingPlace<T>(location: string, use: () => Promise<T>, what = "The archive in"): Promise<T> {
 	try {
 		return await use();

@@ -34,10 +34,7 @@ const atATime = 8;
 /** A sweep spares texts that are sixty times as old. */
 const renewAfterMs = 60_000;
 
-/**
- * Stores in files under a folder, one of plain text for each original, named by its SHA-256. Several processes may use
- * the same folder at once.
- */
+/** Each original is a file of plain text, named by its SHA-256. Several processes may use the folder at once. */
 export function createFilesDriver(options: {
 	readonly folder: string;
 	readonly namespace: string;
@@ -193,10 +190,7 @@ interface Writing {
 	readonly now: () => number;
 }
 
-/**
- * Writes texts, then their records, then the names by which calls find them, so that each is found only if it is
- * complete.
- */
+/** Texts first, then records, then the names by which calls find them: each is found only if it is complete. */
 async function writeEntries(given: readonly Entry[], writing: Writing): Promise<void> {
 	const { layout, verified, now } = writing;
 	const entries = given.filter((entry) => !isKnown(entry, writing));

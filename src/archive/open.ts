@@ -70,10 +70,7 @@ export type ArchiveLocation = Readonly<Record<"where" | "namespace", string>>;
 
 const day = 24 * 3_600_000;
 
-/**
- * Opens an archive with the retention and the redaction of a policy; `undefined` for `none`.
- * @throws PalimpsestError as `openArchive` does.
- */
+/** With the retention and the redaction of a policy. Throws PalimpsestError as `openArchive` does. */
 export function openArchiveOfPolicy(
 	location: ArchiveLocation,
 	policy: Pick<Policy, "archive">,
@@ -83,11 +80,7 @@ export function openArchiveOfPolicy(
 	return openArchive({ ...location, retention, redact, redactCredentials });
 }
 
-/**
- * `redis`: an address that begins with `redis:` or `rediss:`. `folder`: a path, absolute or beginning with `./` or
- * `../`.
- * @throws PalimpsestError `invalid_argument` for any other name.
- */
+/** Addresses begin with `redis:` or `rediss:`; a folder's path is absolute or begins with `./` or `../`. */
 export function archivePlace(where: string): "none" | "memory" | "files" | "folder" | "redis" {
 	if (where === "none" || where === "memory" || where === "files") return where;
 	if (/^rediss?:/.test(where)) return "redis";
@@ -98,10 +91,7 @@ export function archivePlace(where: string): "none" | "memory" | "files" | "fold
 	);
 }
 
-/**
- * The default folder, in the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest/; a
- * relative path in its variable does not count).
- */
+/** By default in the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest/). */
 export function archiveFolderOf({
 	platform,
 	environment,

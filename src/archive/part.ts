@@ -98,10 +98,7 @@ function requireWhole(name: string, value: number, least: number, most = Number.
 	throw invalid(`Expected \`${name}\` to be a whole number, ${range}; got ${String(value).slice(0, 40)}.`);
 }
 
-/**
- * Refuses a part that begins after the end of its text.
- * @throws PalimpsestError `invalid_argument`.
- */
+/** Refuses a part that begins after the end of its text. */
 export function requireWithin(part: Part, total: SelectedPart["total"]): void {
 	if (part.kind === "tail") return;
 	const range = part.kind === "grep" ? part.within : part;

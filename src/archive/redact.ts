@@ -2,10 +2,7 @@ import { PalimpsestError } from "../errors.ts";
 
 export const redactionMark = "[redacted before archiving]";
 
-/**
- * Replaces the parts of a text that must not be stored, and counts them. A pure function of the text: the reference
- * depends on it.
- */
+/** A pure function of the text, because the reference depends on it. */
 export type Redact = (text: string) => { readonly text: string; readonly redactions: number };
 
 /** UTF-16 code units, half-open. */
@@ -14,10 +11,7 @@ export type Range = readonly [start: number, end: number];
 /** In any order; ranges may overlap. */
 export type FindRanges = (text: string) => readonly Range[];
 
-/**
- * Replaces everything that any finder finds. Each finder gets the text as it is, and again with the escapes of JSON
- * undone, so that a secret in a text is also found in the JSON of a message that holds the text.
- */
+/** Finders also get the text with the escapes of JSON undone, to find a secret in the JSON around a text. */
 export function createRedact(finders: readonly FindRanges[]): Redact {
 	if (finders.length === 0) return (text) => ({ text, redactions: 0 });
 	return rememberRecent((text) => {

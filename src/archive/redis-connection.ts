@@ -8,10 +8,7 @@ export type Reply = number | Buffer | null | readonly Reply[];
 export interface RedisConnection {
 	/** Without user and password. */
 	readonly location: string;
-	/**
-	 * Sends commands in one round trip; replies in their order.
-	 * @throws PalimpsestError `archive_unavailable`; some of the commands may have been carried out.
-	 */
+	/** One round trip, replies in order. After `archive_unavailable`, some of the commands may have been carried out. */
 	readonly send: (commands: readonly Command[]) => Promise<readonly Reply[]>;
 	readonly close: () => Promise<void>;
 }
@@ -28,10 +25,7 @@ export interface RedisAddress {
 
 const longestPause = 1000;
 
-/**
- * Prepares a connection; the first `send` opens it.
- * @throws PalimpsestError `invalid_argument` for a bad address; `archive_unavailable` if the client is not installed.
- */
+/** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
 export async function connectRedis(address: RedisAddress): Promise<RedisConnection> {
 	const { url, connectTimeoutMs = 2000, commandTimeoutMs = 10_000, load = () => import("@redis/client") } = address;
 	const location = locationOf(url);

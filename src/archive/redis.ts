@@ -18,9 +18,8 @@ const intentForMs = String(30 * secondThoughtsMs);
 const page = 1000;
 
 /**
- * Stores in Redis, for several machines. Every key has a time to live, which use renews: twice the retention's age,
- * since Redis goes by its clock alone. Sweeps apply the age, where a jump of the clock removes little, and the size.
- * @throws PalimpsestError as `connectRedis` does.
+ * Keys live for twice the retention's age, renewed by use, since Redis goes by its clock alone; sweeps apply the
+ * retention.
  */
 export async function createRedisDriver(
 	options: RedisAddress & { readonly namespace: string; readonly retention: Retention; readonly now: () => number },

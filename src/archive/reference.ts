@@ -87,10 +87,7 @@ export function callKey(toolCallId: string | undefined): string {
 const allowed = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
 const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
 
-/**
- * A namespace becomes the name of a folder and part of keys.
- * @throws PalimpsestError `invalid_argument`.
- */
+/** It becomes the name of a folder and part of keys. Throws PalimpsestError `invalid_argument`. */
 export function checkNamespace(name: string): string {
 	if (allowed.test(name) && !windowsDevices.test(name)) return name;
 	throw new PalimpsestError(

@@ -132,10 +132,7 @@ function wholeOf(segment: Segment): string {
 	return segment.endsLine ? `${segment.text}\n` : segment.text;
 }
 
-/**
- * Takes a range from its beginning: whole lines, or the beginning of the first line if that alone is too long; of
- * characters, as many as fit.
- */
+/** Whole lines, or the beginning of the first if that alone is too long; of characters, as many as fit. */
 function takeRange(part: Range, { maxTokens, countTokens }: Limits): Taker {
 	const budget = createTokenBudget({ maxTokens, countTokens, grows: "forwards" });
 	const texts: string[] = [];
@@ -238,10 +235,7 @@ function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 const longestShown = 400;
 const aroundMatch = 160;
 
-/**
- * Takes the lines that match, with the lines around them, as grep shows them. A match across the segments of a very
- * long line is not found.
- */
+/** As grep shows them. A match across the segments of a very long line is not found. */
 function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits): Taker {
 	const { within } = part;
 	const budget = createTokenBudget({ maxTokens, countTokens, grows: "forwards" });

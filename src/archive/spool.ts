@@ -11,11 +11,7 @@ import { encodeText, firstBytes } from "./text-bytes.ts";
 
 const pieceBytes = 1 << 20;
 
-/**
- * Writes an original in pieces to a temporary file, up to `maxBytes`, and then archives it. If the system allows it,
- * the file loses its name at once, so that it is gone after a crash.
- * @throws PalimpsestError `archive_unavailable` from every function.
- */
+/** Collects an original in a temporary file, which loses its name at once if possible, so that it is gone after a crash. */
 export async function spoolPieces(
 	maxBytes: number,
 	keep: (spooled: Omit<Entry, "about">, size: { readonly chars: number; readonly bytes: number }) => Promise<Ref>,

@@ -10,10 +10,7 @@ import { safeForMs } from "./retention.ts";
 import { holdPieces, spoolPieces } from "./spool.ts";
 import { decodeText, encodeText } from "./text-bytes.ts";
 
-/**
- * Makes an archive on top of a driver: references, text, redaction and checks. `redacts` says whether `redact` may
- * change a text; `now` is in ms since 1970; `uptime` is how long this machine has run, in ms.
- */
+/** `redacts` says whether `redact` may change a text; `uptime` is that of the machine, in ms. */
 export function createArchive(parts: {
 	readonly namespace: string;
 	readonly driver: Driver;
@@ -207,10 +204,7 @@ function checkOriginals(originals: readonly Original[]): void {
 
 const textKinds: ReadonlySet<OriginalKind> = new Set(["result", "text", "arguments"]);
 
-/**
- * The same archive, but `put` refuses placeholders: a placeholder that is stored as an original means that the original
- * is lost. Kinds that are JSON are not checked, since a dropped message may hold placeholders.
- */
+/** The same archive, but `put` refuses placeholders, whose originals would be lost. Kinds that are JSON may hold them. */
 export function refusePlaceholders(archive: Archive, isPlaceholder: (text: string) => boolean): Archive {
 	return {
 		...archive,

@@ -1,9 +1,6 @@
 import { isUtf8 } from "node:buffer";
 
-/**
- * Texts as bytes and back, without loss. A lone surrogate becomes the three bytes that UTF-8 forbids (WTF-8,
- * https://simonsapin.github.io/wtf-8/), so no two texts have the same bytes.
- */
+/** Lone surrogates become bytes that UTF-8 forbids (WTF-8, https://simonsapin.github.io/wtf-8/), so nothing is lost. */
 
 /** Encoded at a time, so that a large text is never held twice. */
 const pieceLength = 1 << 20;

@@ -7,10 +7,7 @@ export const longestToken = 128;
 /** A token may span the place where two texts meet. Text that is this many characters away hardly changes it. */
 const neighbourhood = 1000;
 
-/**
- * A budget of tokens for texts that are joined. Each text is counted only with its neighbourhood, so the result may
- * have a few tokens more; `fitWhole` counts it once more.
- */
+/** A budget for joined texts, each counted with its neighbourhood only; `fitWhole` counts the result once more. */
 export function createTokenBudget(options: {
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;

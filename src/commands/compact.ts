@@ -79,9 +79,8 @@ function refuse(message: string): never {
 }
 
 /**
- * The compaction of a command. `open` decides on the strategy and who writes a summary, by default the endpoint that
- * the environment names; it loads nothing before.
- * @throws PalimpsestError `invalid_policy` if the endpoint or an external strategy cannot be used.
+ * `open` finds the strategy and who writes a summary, by default the endpoint of the environment; it loads nothing
+ * before.
  */
 export function commandCompaction({ policy, file }: Config) {
 	let source: CompactionSource | undefined;

@@ -28,10 +28,7 @@ const optionNames = ["max-chars", "policy", "archive", "namespace", "locale", "h
 /** Unchecked: a mistake in a host's settings must not fail the host. */
 type HookOptions = Readonly<Partial<Record<(typeof optionNames)[number], string | boolean>>>;
 
-/**
- * Answers a command line that calls a hook; returns `false` for any other. A host shows errors of usage to the model,
- * so no option fails a hook.
- */
+/** Returns `false` for any other command line. A host shows errors of usage to the model, so no option fails a hook. */
 export async function answerHookCall(parameters: readonly string[]): Promise<boolean> {
 	const [command, name = "", ...args] = parameters;
 	if (command !== "hook" || args.includes("--help") || args.includes("-h")) return false;
@@ -44,11 +41,7 @@ export async function answerHookCall(parameters: readonly string[]): Promise<boo
 	return true;
 }
 
-/**
- * `hook claude-code` and `hook gemini-cli` read an event and print the host's answer; `hook shorten` reads a text and
- * prints it shortened, or nothing. After any error the result passes unchanged: no answer, one line on standard error,
- * exit code 0.
- */
+/** After any error the result passes unchanged: no answer, one line on standard error, exit code 0. */
 async function answerHook(name: HookHost | "shorten", values: HookOptions, unknown: string | undefined): Promise<void> {
 	// Without an answer, Gemini CLI takes standard error for one.
 	const nothing = name === "gemini-cli" ? "{}\n" : "";

@@ -47,11 +47,7 @@ export function commandConfig(options: CommonOptions): Promise<Config> {
 	return loadConfig(configSources(options));
 }
 
-/**
- * Reads a conversation, edits it with the archive open, and prints the outcome. Edits are applied to the text, so that
- * number spelling, key order, escapes and white space stay. `work` returns `undefined` if there is nothing to print.
- * @throws PalimpsestError as reading does, and the error of the outcome.
- */
+/** Edits the text that was read, so that spelling, key order and white space stay. `work` may return nothing to print. */
 export async function editConversation<Edited extends Outcome<unknown> | undefined>(
 	{ file, options, policy }: { readonly file: string; readonly options: EditOptions; readonly policy: Policy },
 	work: (call: MaskRequest) => Promise<Edited>,
@@ -98,10 +94,7 @@ export async function withArchive<T>(
 	}
 }
 
-/**
- * As `withArchive`, for a command that reads the archive.
- * @throws PalimpsestError `invalid_argument` for `none`.
- */
+/** Throws PalimpsestError `invalid_argument` for `none`. */
 export function withOwnArchive<T>(
 	options: ArchiveCommandOptions,
 	policy: Policy,
@@ -116,10 +109,7 @@ export function withOwnArchive<T>(
 
 const readAtOnce = 8 * 1024 * 1024;
 
-/**
- * The bytes of a file, or of standard input for `-`, of any number.
- * @throws PalimpsestError `unreadable_file`.
- */
+/** A file, or standard input for `-`, of any size. Throws PalimpsestError `unreadable_file`. */
 export async function* outputPieces(file: string): AsyncGenerator<Buffer> {
 	if (file === "-") {
 		for await (const piece of process.stdin) yield piece;
@@ -133,10 +123,7 @@ export async function* outputPieces(file: string): AsyncGenerator<Buffer> {
 
 const largeInput = 16_000_000;
 
-/**
- * Reads a JSON document, or the records of a session, from a file or, for `-`, from standard input.
- * @throws PalimpsestError `unreadable_file`, `payload_too_large`, `invalid_json`.
- */
+/** JSON or the records of a session. Throws PalimpsestError `invalid_json`, and as `readInput` does. */
 export async function readDocument(file: string, maxBytes: number): Promise<TextDocument> {
 	const bytes = await readInput(file, maxBytes);
 	if (bytes.length > largeInput) {
@@ -152,10 +139,7 @@ export function inputName(file: string): string {
 	return file === "-" ? "standard input" : file;
 }
 
-/**
- * Reads a file, or standard input for `-`.
- * @throws PalimpsestError `unreadable_file`, `payload_too_large`.
- */
+/** A file, or standard input for `-`. Throws PalimpsestError `unreadable_file`, `payload_too_large`. */
 export async function readInput(file: string, maxBytes: number): Promise<Buffer> {
 	if (file !== "-") return readRegularFile(file, maxBytes);
 	const chunks: Buffer[] = [];
@@ -180,10 +164,7 @@ export function sayProgress(progress: SummaryProgress): void {
 	} else if (progress.phase !== "waiting") say(progress.phase.replaceAll("_", " "));
 }
 
-/**
- * Prints JSON, without indentation if it is nested too deeply for that. Escapes control characters that a terminal
- * would act on.
- */
+/** Without indentation if the value is nested too deeply. Escapes control characters that a terminal would act on. */
 export function printJson(value: unknown, indent?: number): void {
 	let json: string;
 	try {

@@ -52,10 +52,7 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
-/**
- * Prints the changes of a user's files, then makes them unless `dryRun`. Returns whether there are any. If one file
- * cannot be changed, none is.
- */
+/** Prints the changes, then makes them unless `dryRun`; none if one file fails. Returns whether there are any. */
 export async function changeFiles(what: {
 	readonly files: readonly string[];
 	readonly change: (text: string | undefined) => string | undefined;
@@ -106,10 +103,7 @@ function configurationFiles(host: Host, options: InstallOptions): readonly strin
 	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);
 }
 
-/**
- * A host starts a server in a folder of its choice, so a relative path is made absolute, except for a project, which
- * others have in another place.
- */
+/** A host starts a server in a folder of its choice, so a relative path is made absolute, except for a project. */
 function archiveFor(where: string, { project }: InstallOptions): string {
 	return archivePlace(where) === "folder" && !project ? path.resolve(where) : where;
 }

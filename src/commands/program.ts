@@ -329,10 +329,7 @@ function addPolicyCommands(program: Command): void {
 	);
 }
 
-/**
- * Adds `help [command...]`, also to commands with subcommands. Commander's own answers an unknown name with the help of
- * the command above it and no error.
- */
+/** Commander's own `help` answers an unknown name with the help of the command above it and no error. */
 function addHelpCommands(program: Command): void {
 	for (const command of [program, ...program.commands.filter(({ commands }) => commands.length > 0)]) {
 		command.helpCommand(false);

@@ -120,11 +120,7 @@ interface FoundFile {
 	readonly isNamed: boolean;
 }
 
-/**
- * The named files, and every `.json` and `.jsonl` file in named folders and below, except results of our tools. Links
- * to folders are followed, but no folder is read twice.
- * @throws PalimpsestError `unreadable_file` for a folder that cannot be listed.
- */
+/** Named files, and all .json and .jsonl files below named folders, except our results. No folder is read twice. */
 export async function findConversations(names: readonly string[]): Promise<readonly FoundFile[]> {
 	const lists = await Promise.all(
 		names.map(async (name): Promise<readonly FoundFile[]> => {

@@ -34,10 +34,7 @@ export async function report(
 const columnsOfFiles = 100;
 const mostColumns = 140;
 
-/**
- * Bars of Unicode blocks in a terminal; ASCII elsewhere, for `NO_COLOR` (https://no-color.org), and in a `dumb`
- * terminal.
- */
+/** ASCII for `NO_COLOR` (https://no-color.org), in a `dumb` terminal and without a terminal. */
 export function styleOfStream(
 	{ isTTY, columns }: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
 	{ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>,
@@ -50,10 +47,7 @@ export function styleOfStream(
 	};
 }
 
-/**
- * Replaces the file.
- * @throws PalimpsestError `unwritable_file`.
- */
+/** Replaces the file. Throws PalimpsestError `unwritable_file`. */
 export async function writePage(file: string, text: string): Promise<void> {
 	try {
 		await writeNewFile({ file, text, overwrite: true });

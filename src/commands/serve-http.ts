@@ -133,10 +133,7 @@ function metricsAddressOf(text: string): Address {
 	return !isIPv6(text) && /(?:^|:)\d+$/.test(text) ? address : { ...address, port: metricsPort };
 }
 
-/**
- * Ends the process when a signal comes: with code 0 once `end` has run, successful or not; at a second signal at once,
- * with 128 and the signal's number, as if it had not been caught.
- */
+/** Exits with 0 once `end` has run, successful or not; at a second signal at once, as if it had not been caught. */
 function endBySignal(end: (signal: string) => Promise<void>): void {
 	let isEnding = false;
 	for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {

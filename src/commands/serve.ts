@@ -64,10 +64,7 @@ export async function serve(options: ServeOptions): Promise<void> {
 	);
 }
 
-/**
- * The working directory, in which a client starts this process. Some hosts start it in the root of the file system, which
- * would allow every file.
- */
+/** The working directory, except the root of the file system, which would allow every file. */
 function ownFolder(): string[] {
 	const folder = process.cwd();
 	return folder === path.parse(folder).root ? [] : [folder];

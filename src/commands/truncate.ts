@@ -19,10 +19,7 @@ export interface LimitOptions {
 	readonly maxTokens?: number;
 }
 
-/**
- * `palimpsest truncate FILE`: prints a text of any length cut to its head and tail, or by a strategy to what matters in it;
- * what is short enough passes byte for byte.
- */
+/** `palimpsest truncate FILE` */
 export async function truncate(
 	file: string,
 	options: ArchiveCommandOptions &

@@ -6,19 +6,12 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { putWhole } from "./disk.ts";
 
-/**
- * Files that a caller may name by path.
- * @throws PalimpsestError `path_not_allowed`; from reading `unreadable_file` and `payload_too_large`; from writing
- * `file_exists` and `unwritable_file`.
- */
+/** Every function throws `path_not_allowed`, and the errors of reading or writing. */
 export interface FileAccess {
 	readonly read: (file: string, maxBytes: number) => Promise<Buffer>;
 	/** Writes a file completely or not at all; over an existing one only with `overwrite`. Returns its real path. */
 	readonly write: (file: string, text: string, overwrite: boolean) => Promise<string>;
-	/**
-	 * Writes a new file beside another one: beside `chat.json`, with `masked`, `chat.masked.json`; if that exists,
-	 * `chat.masked-2.json`, and so on. Returns its real path.
-	 */
+	/** Beside `chat.json`, with `masked`: `chat.masked.json`, or `chat.masked-2.json` and so on. Returns its real path. */
 	readonly writeBeside: (file: string, word: ResultWord, text: string) => Promise<string>;
 }
 
@@ -170,10 +163,7 @@ async function realFolders(folders: readonly string[]): Promise<string[]> {
 	return found.filter((folder) => folder !== undefined);
 }
 
-/**
- * A folder that stays the same while it is held, whatever its name leads to by then. `base` is the path under which to
- * use its files. On systems other than Linux nothing is held.
- */
+/** A folder that stays the same while it is held, except where only its name is known (`base` is then that name). */
 interface HeldFolder {
 	readonly real: string;
 	readonly base: string;
@@ -231,10 +221,7 @@ interface NewFile {
 	readonly overwrite: boolean;
 }
 
-/**
- * Writes a file completely or not at all, readable by its owner alone. Returns its path.
- * @throws PalimpsestError `file_exists` unless `overwrite`; the error of the file system.
- */
+/** Complete or not at all, readable by its owner alone. Throws PalimpsestError `file_exists`; file system errors. */
 export async function writeNewFile({ file, otherNames = [], text, overwrite }: NewFile): Promise<string> {
 	const write = async (handle: FileHandle) => {
 		await handle.writeFile(text, "utf8");
@@ -265,10 +252,7 @@ async function linkNew(temporary: string, file: string): Promise<boolean> {
 	}
 }
 
-/**
- * Reads a regular file; does not wait for devices and pipes.
- * @throws PalimpsestError `unreadable_file`, `payload_too_large`.
- */
+/** Does not wait for devices and pipes. Throws PalimpsestError `unreadable_file`, `payload_too_large`. */
 export async function readRegularFile(file: string, maxBytes: number): Promise<Buffer> {
 	let handle: FileHandle | undefined;
 	try {

@@ -24,10 +24,7 @@ import type {
 	SummarySource,
 } from "./compaction-request.ts";
 
-/**
- * Plans to hide old tool results (docs/specs/compaction-strategies.md#tool-result-hiding): all but those of the last
- * `keep_tool_groups` tool turns, errors included. No edits if nothing is left to hide.
- */
+/** docs/specs/compaction-strategies.md#tool-result-hiding. No edits if nothing is left to hide. */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
 	const { transcript, meter } = opened;
 	const { countTokens } = meter;
@@ -49,11 +46,7 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 	return edits.filter(({ message }) => transcript.messages[message]?.sent !== false);
 }
 
-/**
- * Plans a summary in place of all but the task and the last messages (docs/specs/compaction-strategies.md#llm-summary),
- * or asks the caller for one.
- * @throws as `obtainSummary` and `rangeOfToken` do.
- */
+/** docs/specs/compaction-strategies.md#llm-summary */
 export async function planSummarised(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
 	const { policy, answer, archive } = request;
 	const { source, meter, measurement, scale } = opened;
@@ -125,10 +118,7 @@ function callerRequest(policy: Policy, ranged: Ranged): CallerRequest {
 	};
 }
 
-/**
- * Gets the summary of a range and checks it.
- * @throws SummariserError; PalimpsestError `summary_refused`.
- */
+/** Throws SummariserError; PalimpsestError `summary_refused`. */
 async function obtainSummary(request: CompactRequest, source: AskedSource, ranged: Ranged) {
 	const { policy } = request;
 	const { meter, rangeTokens } = ranged;
@@ -205,10 +195,7 @@ function summaryToken(source: ReadConversation, range: PickedRange): string {
 	return `${range.first}-${range.messages.at(-1)}-${digest}`;
 }
 
-/**
- * The range that a token names; the conversation may have grown at its end since.
- * @throws PalimpsestError `invalid_argument` for a malformed token, `stale_edit` if the messages are no longer there.
- */
+/** The conversation may have grown at its end. Throws PalimpsestError `invalid_argument`, `stale_edit`. */
 function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	const [, first, last] = grammar.exec(token) ?? [];
 	if (first === undefined || last === undefined) {

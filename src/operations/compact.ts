@@ -76,10 +76,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 	};
 }
 
-/**
- * `hiding-then-summary` summarises only if nothing was left to hide
- * (docs/specs/compaction-strategies.md#hiding-then-summary).
- */
+/** docs/specs/compaction-strategies.md#hiding-then-summary */
 async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
 	const { strategy, answer, policy } = request;
 	// The caller was asked for this summary in an earlier call.
@@ -128,10 +125,7 @@ function decisionOf(
 
 // ---- Strategies of the user ----
 
-/**
- * Has an external strategy rewrite the messages, and turns the difference into edits.
- * @throws PalimpsestError `strategy_failed` if the strategy throws or does not return messages.
- */
+/** The difference between the messages before and after the strategy becomes edits. */
 async function planExternal(
 	request: CompactRequest & { readonly strategy: Extract<StrategyOfCall, { kind: "external" }> },
 	opened: OpenedCompaction,

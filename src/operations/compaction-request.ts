@@ -35,10 +35,7 @@ export async function openCompaction(request: CompactRequest) {
 	return { ...facts, trigger: compactionTrigger(request, facts) };
 }
 
-/**
- * docs/specs/compaction-strategies.md#trigger, docs/specs/robustness.md#message-limit. Tokens count at the upper end of
- * their band.
- */
+/** docs/specs/compaction-strategies.md#trigger, docs/specs/robustness.md#message-limit */
 function compactionTrigger(
 	{ force = false, policy }: CompactRequest,
 	counted: {
@@ -141,10 +138,7 @@ export type SummarySource =
 
 export type LoadStrategy = (name: string, dependencies: StrategyDependencies) => Promise<CompactionStrategy>;
 
-/**
- * The strategy that a call names, or else the policy's, loaded if it is external.
- * @throws PalimpsestError `invalid_policy` if an external strategy cannot be loaded.
- */
+/** By name, else the policy's. Throws PalimpsestError `invalid_policy` if it cannot be loaded. */
 export async function strategyOfCall(what: {
 	readonly named: BuiltInStrategy | CompactionStrategy | undefined;
 	readonly policy: Policy;

@@ -13,11 +13,7 @@ import type { ReadConversation } from "../formats/detect.ts";
 import { sha256Of } from "../json-text/value.ts";
 import type { EditRecord } from "./edit-record.ts";
 
-/**
- * Combines two rounds of edits into one list of edits of the first document. `first` edits the document of `source`,
- * `second` the resulting one. `origins` are the indexes of the messages between the rounds in the first document; -1
- * for those that the first round inserted.
- */
+/** Edits of the first document that replace two rounds. `origins`: messages between the rounds in it, -1 if inserted. */
 export function composeEdits(rounds: {
 	readonly source: ReadConversation;
 	readonly between: ReadConversation;

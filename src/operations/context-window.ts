@@ -25,11 +25,7 @@ export function checkGivenTokens({ contextWindow, reserveTokens, usage }: GivenT
 	return usage === undefined ? undefined : inputTokensOf(usage);
 }
 
-/**
- * The window and budget of a guard, and the policy with the reserve of the call. Without a known window, or if the
- * guard is turned off, the ladder is empty; without a known window the budget is infinite.
- * @throws PalimpsestError `context_window_unknown`, `no_budget`.
- */
+/** The ladder is empty if the guard is off or no window is known. Throws `context_window_unknown`, `no_budget`. */
 export async function openBudget(
 	request: GivenTokens & {
 		readonly conversation: unknown;
@@ -126,10 +122,7 @@ const possible = { low: 0.2, high: 5 } as const;
  */
 const margin = { counted: 0.05, added: 0.2 } as const;
 
-/**
- * Scales an estimate by the input tokens that the provider counted for the request that led to the last answer. A
- * number that cannot belong to this conversation is ignored, with a note.
- */
+/** By the input tokens of the last request. An impossible number is ignored, with a note. */
 export function calibrate(
 	estimate: TokenEstimate,
 	counted: {

@@ -77,11 +77,7 @@ export async function openConversation(request: ConversationRequest) {
 	};
 }
 
-/**
- * Completes a plan, applies and verifies it, archives the originals, and reports. `done` is empty if `kept` is false,
- * because a promise would have been broken or the archive failed.
- * @throws PalimpsestError `thinking_bound`.
- */
+/** `done` is empty unless `kept`: a promise would be broken, or the archive failed. Throws `thinking_bound`. */
 export async function concludePlan(
 	request: ConversationRequest,
 	opened: OpenedConversation,
@@ -158,10 +154,7 @@ export async function retryWithoutArchive<
 	return { ...without, report: { ...without.report, notes: [...without.report.notes, note] } };
 }
 
-/**
- * Adds the edits that follow from a plan: removed reasoning blocks, and new links of records.
- * @throws PalimpsestError `thinking_bound` if the policy refuses edits before bound reasoning blocks.
- */
+/** Adds removals of reasoning blocks and new links of records. Throws PalimpsestError `thinking_bound`. */
 export function completePlan(what: {
 	readonly source: ReadConversation;
 	readonly plan: Plan;

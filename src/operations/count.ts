@@ -18,10 +18,7 @@ export interface TextCount extends CountingReport {
 	readonly notes: readonly string[];
 }
 
-/**
- * Counts the tokens of a text as ordinary text, without the overhead of a message.
- * @throws PalimpsestError `invalid_argument`.
- */
+/** Counts a text as ordinary text. Throws PalimpsestError `invalid_argument`. */
 export async function countText(request: {
 	readonly text: string;
 	readonly policy: Policy;
@@ -83,10 +80,7 @@ export function modelOfSession({ located: { messages } }: ReadConversation): str
 	return undefined;
 }
 
-/**
- * Adds the tool schemas that were passed along. `requestOverhead` is in tokens of the model.
- * @throws PalimpsestError `invalid_argument` if the conversation has its own tools.
- */
+/** With the tools that were passed along. Throws PalimpsestError `invalid_argument` if the conversation has tools. */
 export function asSent(
 	{ transcript, located }: ReadConversation,
 	{ model, tools: passed }: { readonly model: string | undefined; readonly tools?: unknown },
@@ -115,10 +109,7 @@ function toolsOf(body: unknown): unknown {
 	return tools ?? (isJsonObject(toolConfig) ? toolConfig.tools : undefined) ?? undefined;
 }
 
-/**
- * The meter of a call, which counts in the policy's encoding, else in the one nearest to the model's, else in
- * o200k_base.
- */
+/** Counts in the policy's encoding, else in the one nearest to the model's, else in o200k_base. */
 export async function tokenMeter(
 	policy: Policy,
 	model: string | undefined,

@@ -13,10 +13,7 @@ export interface EditRecord {
 	readonly reason: EditReason;
 	/** Index of the message in the input; absent for a value in a record that is no message. */
 	readonly message?: number;
-	/**
-	 * SHA-256 (hex) of the value at `path` before: of a string's UTF-8, of any other value's compact JSON. On `insert` at the
-	 * end of a list, of its last item.
-	 */
+	/** Hex; of a string's UTF-8, else of compact JSON. On `insert` at the end of a list, of its last item. */
 	readonly sha256_before: string;
 	readonly before: { readonly chars: number; readonly tokens: number };
 	readonly after: { readonly chars: number; readonly tokens: number };

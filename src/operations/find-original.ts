@@ -27,10 +27,7 @@ interface ResultText {
 	readonly callId: string | undefined;
 }
 
-/**
- * `name` is a reference or the id of the call. `ambiguous`: a tool may have printed the text, or it fits several
- * originals. `unnamed`: the text names no reference.
- */
+/** `ambiguous`: a tool may have printed the text, or several originals fit. `unnamed`: the text names no reference. */
 type FoundOriginal =
 	| { readonly kind: "none" }
 	| { readonly kind: "missing" | "ambiguous" | "unnamed"; readonly name: string }
@@ -316,10 +313,7 @@ const placeholderTemplates = Object.values(locales).flatMap(({ archived, recall_
 	];
 });
 
-/**
- * The values that masking or truncating one result replaced. Archived beside the text if that alone could not restore
- * the bytes: for a list of several parts, an image, a second copy, another spelling.
- */
+/** The replaced values of one result, archived if its text alone could not restore the bytes. */
 export interface Places {
 	/** Index of its record, to tell results with the same text apart. */
 	readonly record: number;

@@ -36,10 +36,7 @@ export type FollowUpPlan =
 	| { readonly kind: "none"; readonly why: "not_cut" | "has_usable_call"; readonly broken_calls: number }
 	| { readonly kind: "append"; readonly edits: readonly InsertEdit[]; readonly broken_calls: number };
 
-/**
- * Plans the follow-up of a cut answer: the partial answer, then a request for a more concise one. Reasoning and calls
- * are not appended, because a call without a result would make the request invalid.
- */
+/** Appends no reasoning and no calls: a call without a result would make the request invalid. */
 export function planFollowUp(given: {
 	readonly source: ReadConversation;
 	readonly response: LastResponse;

@@ -38,10 +38,8 @@ export interface GuardWithCompactionReport extends GuardReport {
 }
 
 /**
- * Guards a conversation; one with `guard.max_messages` or more is compacted first if the policy says
- * `guard.auto_compact` (docs/specs/robustness.md#message-limit). If that fails, or nobody can write the summary, the
- * guard continues without it and the report says so.
- * @throws as `guardConversation` does.
+ * Compacts first if there are `guard.max_messages` and the policy says `guard.auto_compact`; continues without if that
+ * fails.
  */
 export async function guardWithCompaction(
 	request: GuardWithCompactionRequest,

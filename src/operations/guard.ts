@@ -64,11 +64,7 @@ interface Consumer {
 	readonly chars: number;
 }
 
-/**
- * Fits a conversation into its model's context window. If the guard is turned off, or no window is known and
- * `guard.unknown_window` allows it, it only reports.
- * @throws PalimpsestError `not_a_conversation`, `context_window_unknown`, `no_budget`, `invalid_argument`.
- */
+/** Only reports if the guard is off or no window is known. Throws PalimpsestError `context_window_unknown`, `no_budget`. */
 export function guardConversation(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	return retryWithoutArchive(request, guardOnce);
 }

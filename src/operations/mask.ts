@@ -19,10 +19,7 @@ export interface MaskReport extends ChangeReport {
 	readonly economics: Economics;
 }
 
-/**
- * Masks the old tool results of a conversation.
- * @throws PalimpsestError `not_a_conversation`, `thinking_bound`.
- */
+/** Masks the old tool results of a conversation. Throws PalimpsestError `not_a_conversation`, `thinking_bound`. */
 export function maskConversation(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	return retryWithoutArchive(request, maskOnce);
 }

@@ -32,10 +32,7 @@ export interface ArchivedGroup {
 	readonly messages: readonly number[];
 }
 
-/**
- * Archives the originals of a plan before it is applied.
- * @throws PalimpsestError `archive_unavailable`; then nothing may be taken out.
- */
+/** Archives the originals of a plan. Throws PalimpsestError `archive_unavailable`; then nothing may be taken out. */
 export async function archiveOriginals(what: {
 	readonly archive: Archive;
 	readonly source: ReadConversation;
@@ -98,10 +95,7 @@ function isMain(edit: Edit): edit is MainEdit {
 	return edit.kind === "replace" && edit.takenOut !== undefined && edit.takenOut.kind !== "group";
 }
 
-/**
- * Copies are recognised by their paths: a guard may truncate a text and mask its copy, and a truncated copy no longer
- * looks like one.
- */
+/** By paths: a guard may truncate a text and mask its copy, and a truncated copy no longer looks like one. */
 function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	const found: ResultEdits[] = [];
 	const editsOf = new Map(plan.filter(shortensResult).map((edit) => [jsonPointer(edit.path), edit]));
@@ -142,10 +136,7 @@ function placesReader(archive: Archive): (ref: string) => Promise<Places | undef
 	};
 }
 
-/**
- * Numbers places so that they come after those that differ only in spelling: two programs may write the same session in
- * turn.
- */
+/** Numbers places that differ only in spelling: two programs may write the same session in turn. */
 async function makeLatest(what: {
 	readonly places: Places;
 	readonly earlier: readonly Listing[];
@@ -214,10 +205,7 @@ interface DroppedGroup {
 	readonly originals: readonly Original[];
 }
 
-/**
- * The groups that a plan drops or a summary replaces, oldest first. An external strategy may remove part of a group,
- * which is then archived message by message.
- */
+/** Oldest first. A group that an external strategy removes in part is archived message by message. */
 function droppedGroups(source: ReadConversation, plan: Plan): DroppedGroup[] {
 	const gone = goneMessages(source, plan);
 	if (gone.size === 0) return [];

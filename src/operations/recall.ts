@@ -60,10 +60,7 @@ interface RecallRequest extends PartRequest {
 
 const mostListed = 50;
 
-/**
- * Recalls an archived original, or a part of it. If a tool call has several originals, lists them, oldest first.
- * @throws PalimpsestError `invalid_argument`, `original_not_found`, `ambiguous_reference`, `archive_unavailable`.
- */
+/** An original or a part of it; lists the originals, oldest first, if the tool call has several. */
 export async function recallOriginal(request: RecallRequest): Promise<Recalled> {
 	const { archive, policy, ref, toolCallId, showsImages = false, ...part } = request;
 	const { meter, estimate } = await tokenMeter(policy, policy.guard.model ?? undefined);
@@ -120,10 +117,7 @@ function nothingKept(): PalimpsestError {
 	);
 }
 
-/**
- * The reference in a text that a model copied: a whole placeholder, or text around `ref=…`, `réf=…` or `original://…`.
- * Names and ids in a placeholder come from tools, so only its own field counts.
- */
+/** Copied by a model, perhaps with text around it. Names in a placeholder come from tools, so only its own field counts. */
 function writtenRef(given: string, policy: Policy): string {
 	if (typeof given !== "string") return given;
 	const placeholder = placeholderReaderOf(policy)(given.trim());

@@ -18,11 +18,7 @@ export interface ReplayedPolicy {
 
 const mostBytes = 1_000_000;
 
-/**
- * The policies that `--policies` names, each once. A name is a layer over the configuration; a policy file stands
- * alone.
- * @throws PalimpsestError `invalid_argument` for a name; `unreadable_file`, `invalid_policy` for a file.
- */
+/** Named policies are layers over the configuration; policy files stand alone. Throws as the name or the file requires. */
 export function replayedPolicies(
 	names: string,
 	configured: readonly PolicyLayer[],
@@ -86,10 +82,7 @@ const windowOfStride = 8;
 
 const mostTurns = 1_000_000;
 
-/**
- * Reads the name of a policy; a stride has a window of 8 turns unless it names one.
- * @throws PalimpsestError `invalid_argument`, with the nearest known name.
- */
+/** A stride has a window of 8 turns unless named. Throws PalimpsestError `invalid_argument` with the nearest name. */
 export function parsePolicyName(text: string): PolicyName {
 	if (/[\\/]|\.(?:toml|json)$/i.test(text)) return { kind: "file", file: text };
 	const [name = "", ...parameters] = text.split(":");

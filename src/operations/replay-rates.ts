@@ -3,10 +3,7 @@ import type { CallTokens } from "../masking/history.ts";
 import type { Prices } from "../policy/schema.ts";
 import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
 
-/**
- * The prices of a model in US dollars, from the bundled catalogue.
- * @throws PalimpsestError `invalid_argument` if the catalogue has no prices for the model.
- */
+/** In US dollars, from the bundled catalogue. Throws PalimpsestError `invalid_argument` for an unknown model. */
 export async function ratesOfModel(model: string): Promise<Rates> {
 	const listed = (await findInCatalogue(model))?.prices;
 	const input = listed?.input_mtok;
@@ -53,10 +50,7 @@ export function ratesOfPrices(prices: Prices): Rates {
 
 const highest = 1_000_000;
 
-/**
- * Parses `READ,WRITE`, multiples of the input price such as `0.1,1.25`.
- * @throws PalimpsestError `invalid_argument`.
- */
+/** `READ,WRITE`, multiples of the input price such as `0.1,1.25`. Throws PalimpsestError `invalid_argument`. */
 export function parsePrices(text: string, { output }: Prices): Prices {
 	const numbers = text.split(",").map((one) => (one.trim() === "" ? Number.NaN : Number(one)));
 	const [cache_read, cache_write] = numbers;

@@ -42,10 +42,7 @@ export interface ReplaySettings {
 }
 
 export interface Replay {
-	/**
-	 * Replays a conversation. Returns false if it had too few tool turns.
-	 * @throws PalimpsestError `not_a_conversation`, and as masking does.
-	 */
+	/** Returns false if the conversation has too few tool turns. Throws as masking does. */
 	readonly add: (one: { readonly file: string; readonly conversation: unknown }) => Promise<boolean>;
 	readonly report: () => ReplayReport;
 	readonly series: () => readonly ReplaySeries[];

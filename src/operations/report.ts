@@ -27,10 +27,7 @@ interface ContextReportRequest extends GivenTokens {
 	readonly tools?: unknown;
 }
 
-/**
- * What `palimpsest report` prints as JSON. Tokens are the best guess of the counter; lists begin with the largest,
- * except that of presets. Of the conversation's text it holds only names of tools, ids of calls and their targets.
- */
+/** Tokens are best guesses; lists begin with the largest, except `presets`. Holds tool names, call ids and targets only. */
 export interface ContextReport {
 	readonly model: string | null;
 	/** `estimated` if the model's tokenizer is not public. */
@@ -53,10 +50,7 @@ type ReportedRole = "system" | "user" | "assistant" | "tool" | "other";
 
 /** The shares of all roles add up to the whole conversation. */
 interface RoleShare {
-	/**
-	 * `tool`: results in any message, and messages that hold nothing else. `system` includes what each request adds to
-	 * the messages.
-	 */
+	/** `tool`: results in any message. `system` includes the additions to each request. */
 	readonly role: ReportedRole;
 	readonly tokens: number;
 	readonly chars: number;
@@ -88,10 +82,7 @@ interface LargeResult {
 	readonly stale: boolean;
 }
 
-/**
- * Reports what fills a context window, and what each preset would free and cost. Changes nothing.
- * @throws PalimpsestError `not_a_conversation`, `invalid_argument`.
- */
+/** What fills the window, and what each preset would free and cost. Throws PalimpsestError `invalid_argument`. */
 export async function reportContext(request: ContextReportRequest): Promise<ContextReport> {
 	const { conversation, layers, originals = "archived", reserveTokens } = request;
 	const inputTokens = checkGivenTokens(request);

@@ -33,8 +33,8 @@ interface RestoreOptions {
 }
 
 /**
- * Restores archived originals in the JSON text of a conversation, to the byte. `name` is that of the text, for errors.
- * @throws PalimpsestError `invalid_json`, `not_a_conversation`, `archive_unavailable`.
+ * To the byte. `name` is that of the text, for errors. Throws PalimpsestError `invalid_json`, and as `restoreWhole`
+ * does.
  */
 export async function restoreText({
 	text,
@@ -52,10 +52,7 @@ export async function restoreText({
 	return { text: last, report };
 }
 
-/**
- * Restores archived originals in a conversation.
- * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
- */
+/** In rounds until nothing more is found. Throws PalimpsestError `not_a_conversation`, `archive_unavailable`. */
 export async function restoreWhole({
 	conversation: first,
 	...options

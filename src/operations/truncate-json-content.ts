@@ -5,9 +5,8 @@ import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } fr
 const flag = "_truncated";
 
 /**
- * Cuts the text in `content` of a JSON object, and says so by `_truncated: true` (docs/specs/robustness.md#large-results): what comes out is JSON
- * still, and all else in it stays to the byte. Nothing but a `content` over the limit is cut, so that an object without one
- * is left whole whatever its size, and so is one that says so already. `undefined` for a text that is no JSON object.
+ * Truncates `content` of a JSON object and sets `_truncated` (docs/specs/robustness.md#large-results); all else stays
+ * to the byte. Objects without a long `content`, or already truncated, stay. `undefined` for other texts.
  */
 export function truncateJsonContent(
 	text: string,
