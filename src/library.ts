@@ -27,21 +27,18 @@ import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 import type { TruncationStrategy } from "./truncation/draft.ts";
 
-/** The options of every library call. */
 export interface CallOptions {
-	/** Fields of the policy that differ from its preset's: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */
+	/** Differences from the preset: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */
 	readonly policy?: PolicyLayer | undefined;
-	/** Keeps what is taken out, opened by `openArchive`; placeholders then name it. Without one nothing is kept. */
+	/** Opened by `openArchive`. Without it, originals are lost. */
 	readonly archive?: Archive | undefined;
-	/** Takes the log events of the call; without it nothing is logged. */
 	readonly log?: Log | undefined;
 }
 
-/** The options of a compaction. */
 export interface CompactionOptions {
 	/** By name, or an object of your own; by default the policy's. */
 	readonly strategy?: BuiltInStrategy | CompactionStrategy | undefined;
-	/** Writes the summary; `createOpenAiCompatible` makes one. */
+	/** `createOpenAiCompatible` makes one. */
 	readonly summariser?: Summariser | undefined;
 	/** Ends calls of models; the conversation stays as it was. */
 	readonly signal?: AbortSignal | undefined;
@@ -49,73 +46,56 @@ export interface CompactionOptions {
 	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
 }
 
-/** The options of `guard`. */
 export interface GuardOptions extends CallOptions, CompactionOptions {
-	/** Model whose context window and token encoding count; by default the request body's own `model`. */
+	/** By default the `model` of the request body. */
 	readonly model?: string | undefined;
-	/** Context window in tokens, in place of the model's own. */
+	/** In tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
-	/** Tokens of the window left free for the answer; by default the policy's. */
+	/** Tokens left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number | undefined;
-	/** Tool schemas that are sent along, where the conversation does not hold them itself. Counted, never changed. */
+	/** Only if the conversation holds none itself. Counted, never changed. */
 	readonly tools?: unknown;
-	/**
-	 * The usage that the provider reported with the conversation's last answer, whole or as `{ input_tokens }`, to
-	 * calibrate the counts by; see `docs/tokens.md`.
-	 */
+	/** The provider's usage with the last answer, or `{ input_tokens }`, to calibrate counts by (docs/tokens.md). */
 	readonly usage?: unknown;
-	/**
-	 * The provider's answer to the conversation's last call, whole. Where it was cut off with no usable call, the answer so
-	 * far and a request for a more concise one are appended.
-	 */
+	/** The provider's answer to the last call. If it was cut off, a request for a more concise one is appended. */
 	readonly lastResponse?: unknown;
 }
 
-/** The options of `compact`. */
 export interface CompactOptions extends Omit<GuardOptions, "lastResponse"> {
-	/** Compact also where it is not due. Without a window and the policy's `at_messages`, it always is. */
+	/** Compact also if it is not due. Without a window and the policy's `at_messages`, it always is. */
 	readonly force?: boolean | undefined;
-	/** The caller's own summary; it is put in whether or not compaction is due. */
+	/** Your own summary, which is used whether or not compaction is due. */
 	readonly summary?: string | undefined;
-	/** The token of the request that the summary answers; without it the summary replaces the present range. */
+	/** The token of the request for the summary; without it the summary replaces the present range. */
 	readonly summaryToken?: string | undefined;
 }
 
-/** The options of `restore`. */
 export interface RestoreOptions extends Pick<CallOptions, "policy"> {
-	/**
-	 * Also look up placeholders without a reference by the id of their call, where the archive keeps one original of it. By
-	 * default they stay, since another conversation may have used the same id; `report.restored_by_call_id` counts them.
-	 */
+	/** Also restore placeholders without a reference, by the id of their call, which other conversations may have used. */
 	readonly byCallId?: boolean | undefined;
 }
 
-/** The options of `count`. */
 export interface CountOptions extends Pick<CallOptions, "policy"> {
-	/** Model whose tokenizer counts; without one, numbers are in o200k_base. */
+	/** By default, numbers are in o200k_base. */
 	readonly model?: string | undefined;
-	/** Encoding to count in, whatever the model. */
 	readonly encoding?: EncodingName | undefined;
 }
 
-/** The options of `truncate`. */
 export interface TruncateOptions extends CallOptions {
-	/** Characters (UTF-16 code units) up to which the text is left whole; by default the policy's. */
+	/** UTF-16 code units up to which the text stays as it is; by default the policy's. */
 	readonly maxChars?: number | undefined;
-	/** Tokens up to which it is left whole, and of the result at most, notices included. */
+	/** The same in tokens, with the notices. */
 	readonly maxTokens?: number | undefined;
-	/** How it is cut; by default as the policy says, and with `maxTokens` by `auto` where that says `head_tail`. */
+	/** By default as the policy says; `auto` in place of `head_tail` with `maxTokens`. */
 	readonly strategy?: TruncationStrategy | undefined;
-	/** What the reader looks for, in any words; names and identifiers count most. */
+	/** What the reader is looking for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
 }
 
 /**
- * Masks the old tool results of a conversation: a list of messages, or any object that holds `messages`, in a format of
- * `docs/formats.md`. The input is never changed; parts without edits are shared with it.
- *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument` for unusable options and for values
- * that JSON can't hold.
+ * Masks the old tool results of a conversation: messages, or an object that holds them, in a format of docs/formats.md.
+ * The input is never changed; parts without edits are shared with it.
+ * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument`.
  */
 export function mask<Conversation>(
 	conversation: Conversation,
@@ -127,10 +107,8 @@ export function mask<Conversation>(
 }
 
 /**
- * Brings a conversation within its model's context window; `report.fits` says whether it is (`null` where no window is known
- * and the policy says to leave the conversation alone then).
- *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `context_window_unknown`, `no_budget`, `invalid_argument`.
+ * Fits a conversation into its model's context window; `report.fits` is `null` if no window is known.
+ * @throws PalimpsestError as `mask` does; `context_window_unknown`, `no_budget`.
  */
 export function guard<Conversation>(
 	conversation: Conversation,
@@ -144,12 +122,9 @@ export function guard<Conversation>(
 }
 
 /**
- * Compacts a conversation by a strategy of the policy's or one of your own. Where a summary is needed and there is neither
- * a `summariser` nor a `summary`, the outcome holds a `request` for one: answer it by a second call with `summary` and
- * `summaryToken`.
- *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument`, `summary_refused`, `stale_edit`,
- * `strategy_failed`; SummariserError where the model could not be asked. The conversation is never half done.
+ * Compacts a conversation. If a summary is needed and there is no `summariser` and no `summary`, the outcome holds a
+ * `request` for one: answer it by a second call with `summary` and `summaryToken`.
+ * @throws PalimpsestError as `mask` does; `summary_refused`, `stale_edit`, `strategy_failed`; SummariserError.
  */
 export function compact<Conversation>(
 	conversation: Conversation,
@@ -183,12 +158,9 @@ function windowOptions(options: CompactOptions) {
 }
 
 /**
- * Puts the originals of an archive back in the place of placeholders and cut results: `restore(mask(x))` is `x`. The report
- * names everything that stays cut or masked: missing, ambiguous, or without a reference (see `byCallId`). Dropped groups
- * stay dropped; `report.dropped_groups` of the guarding names where each can be read.
- *
- * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`, `invalid_policy`, `invalid_argument` for values that
- * JSON can't hold.
+ * Restores the originals of placeholders and truncated results: `restore(mask(x))` is `x`. The report names everything
+ * that stays. Dropped groups stay dropped; `report.dropped_groups` of `guard` names them.
+ * @throws PalimpsestError as `mask` does; `archive_unavailable`.
  */
 export function restore<Conversation>(
 	conversation: Conversation,
@@ -204,8 +176,7 @@ export function restore<Conversation>(
 }
 
 /**
- * Cuts one large text: to its head and tail, or by a strategy to what matters in it.
- *
+ * Truncates one large text to its head and tail, or by a strategy to the parts that matter.
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
 export function truncate(
@@ -219,8 +190,7 @@ export function truncate(
 }
 
 /**
- * Counts the tokens of a text, or estimates them where the model's tokenizer is not public.
- *
+ * Counts the tokens of a text, or estimates them if the model's tokenizer is not public.
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
 export function count(text: string, options: CountOptions = {}): Promise<TextCount> {
@@ -231,11 +201,9 @@ export function count(text: string, options: CountOptions = {}): Promise<TextCou
 }
 
 /**
- * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
- * file and waits for no server: the first call tells when the place cannot be used.
- *
- * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client or secretlint's rules are
- * asked for and not installed.
+ * Opens an archive; `undefined` for `none`. Touches no file and waits for no server before the first call.
+ * @throws PalimpsestError `invalid_argument`; `archive_unavailable` if the Redis client or secretlint's rules are not
+ * installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
 	checkOptions(options, "openArchive", optionSchemas.openArchive);
@@ -244,7 +212,6 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 
 const { anything, archive, callback, flag, signal, strategy, string, strings, summariser, tools } = optionTypes;
 
-/** The options of every call. The policy has a check of its own. */
 const callSchemas: OptionSchemas<CallOptions> = { policy: anything, archive, log: callback };
 const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse">> = {
 	...callSchemas,
@@ -284,12 +251,11 @@ const optionSchemas = {
 	}),
 };
 
-/** The value of a call, with the conversation in the caller's type. */
 type Answer<Value, Given> = Value extends { readonly conversation: unknown }
 	? Value & { readonly conversation: Given }
 	: Value;
 
-/** Checks the options of a call and runs it. Errors are typed and name the options as the library does. */
+/** Errors are typed and name the options as the library does. */
 async function call<Value, Given>(
 	what: { readonly name: keyof typeof optionSchemas; readonly options: CallOptions; readonly given: Given },
 	work: (shared: Pick<MaskRequest, "policy" | "archive" | "log">) => Promise<Value>,
@@ -319,7 +285,7 @@ async function call<Value, Given>(
 	}
 }
 
-/** A callback whose errors name it, so that they do not look like defects of ours. */
+/** Errors of a callback name it, so that they do not look like defects of ours. */
 function withoutThrowing<Given>(name: string, callback: (given: Given) => void): (given: Given) => void {
 	return (given) => {
 		try {
