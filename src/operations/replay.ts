@@ -92,7 +92,7 @@ export async function startReplay(settings: ReplaySettings): Promise<Replay> {
 			return true;
 		},
 		report: () => ({
-			...files.reduce(addMaskingFigures, maskingFiguresOf(undefined)),
+			...sumOfFigures(files),
 			policies: (totals ?? []).map((one, index) => figuresOf(policies[index]?.name ?? "", one)),
 			files,
 		}),
@@ -118,23 +118,24 @@ async function windowTokensOf(
 	return (window.tokens / scale.factor) * factor;
 }
 
-function maskingFiguresOf(report: MaskReport | undefined): MaskingFigures {
+function maskingFiguresOf({ masked_tool_results, tool_chars, tokens }: MaskReport): MaskingFigures {
 	return {
-		masked_tool_results: report?.masked_tool_results ?? 0,
-		tool_chars_before: report?.tool_chars.before ?? 0,
-		tool_chars_after: report?.tool_chars.after ?? 0,
-		tokens_before: report?.tokens.before ?? 0,
-		tokens_after: report?.tokens.after ?? 0,
+		masked_tool_results,
+		tool_chars_before: tool_chars.before,
+		tool_chars_after: tool_chars.after,
+		tokens_before: tokens.before,
+		tokens_after: tokens.after,
 	};
 }
 
-function addMaskingFigures(a: MaskingFigures, b: MaskingFigures): MaskingFigures {
+function sumOfFigures(files: readonly MaskingFigures[]): MaskingFigures {
+	const sumOf = (key: keyof MaskingFigures) => files.reduce((sum, file) => sum + file[key], 0);
 	return {
-		masked_tool_results: a.masked_tool_results + b.masked_tool_results,
-		tool_chars_before: a.tool_chars_before + b.tool_chars_before,
-		tool_chars_after: a.tool_chars_after + b.tool_chars_after,
-		tokens_before: a.tokens_before + b.tokens_before,
-		tokens_after: a.tokens_after + b.tokens_after,
+		masked_tool_results: sumOf("masked_tool_results"),
+		tool_chars_before: sumOf("tool_chars_before"),
+		tool_chars_after: sumOf("tool_chars_after"),
+		tokens_before: sumOf("tokens_before"),
+		tokens_after: sumOf("tokens_after"),
 	};
 }
 
@@ -162,19 +163,15 @@ function replayConversation(
 ): ReplayedUnderPolicy[] {
 	const { rates, windowTokens } = conversation;
 	const historyUnder = startHistories(conversation);
-	const optima = new Map<ReplayHistory, Map<number, Schedule>>();
-
-	function optimumOf(history: ReplayHistory, { window_turns }: MaskPolicy): Schedule {
-		const known = optima.get(history) ?? new Map<number, Schedule>();
-		optima.set(history, known);
-		const schedule = known.get(window_turns) ?? optimalSchedule(history, window_turns, rates.prices);
-		known.set(window_turns, schedule);
+	function optimumOf({ billed, optima }: Histories, { window_turns }: MaskPolicy): Schedule {
+		const schedule = optima.get(window_turns) ?? optimalSchedule(billed, window_turns, rates.prices);
+		optima.set(window_turns, schedule);
 		return schedule;
 	}
-	function scheduleOf({ kind, policy }: ReplayedPolicy, { counted, billed }: Histories): Schedule {
-		if (kind === "optimum") return optimumOf(billed, policy.mask);
+	function scheduleOf({ kind, policy }: ReplayedPolicy, histories: Histories): Schedule {
+		if (kind === "optimum") return optimumOf(histories, policy.mask);
 		const mask = kind === "raw" ? { ...policy.mask, enabled: false } : policy.mask;
-		return replay(counted, { mask, prices: rates.prices });
+		return replay(histories.counted, { mask, prices: rates.prices });
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, rates.prices);
@@ -188,28 +185,24 @@ function replayConversation(
 		const histories = one.kind === "raw" ? whole : historyUnder(one.policy);
 		const schedule = scheduleOf(one, histories);
 		const { billed: history } = histories;
-		const bill = billOf(history, schedule);
+		const { calls, costs, ...figures } = billOf(history, schedule);
 		const recall = measureRecall(history, schedule);
 		const uses = (kind: "identifiers" | "lines"): UseTotals => ({
 			...(recall[kind] satisfies RecallCount),
-			bound: clairvoyantRecall(history, { inputTokens: bill.inputTokens, kind }),
+			bound: clairvoyantRecall(history, { inputTokens: figures.inputTokens, kind }),
 		});
 		const hasOptimum = one.kind !== "raw" && goesByAgeAlone(one.policy.mask);
 		return {
 			policy: one,
 			totals: {
+				...figures,
 				conversations: 1,
-				calls: bill.calls.length,
-				inputTokens: bill.inputTokens,
-				cachedTokens: bill.cachedTokens,
-				billed: bill.billed,
+				calls: calls.length,
 				raw: { inputTokens: raw.inputTokens, billed: raw.billed },
-				optimum: hasOptimum ? billOf(history, optimumOf(history, one.policy.mask)).billed : null,
-				worst: raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill.billed / raw.billed,
-				peakTokens: bill.peakTokens,
-				callsOverWindow: windowTokens === undefined ? 0 : bill.calls.filter(({ input }) => input > windowTokens).length,
-				callsOfKnownWindow: windowTokens === undefined ? 0 : bill.calls.length,
-				maskedResults: bill.maskedResults,
+				optimum: hasOptimum ? billOf(history, optimumOf(histories, one.policy.mask)).billed : null,
+				worst: raw.billed === 0 ? Number.NEGATIVE_INFINITY : figures.billed / raw.billed,
+				callsOverWindow: windowTokens === undefined ? 0 : calls.filter(({ input }) => input > windowTokens).length,
+				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
 				identifiers: uses("identifiers"),
 				lines: uses("lines"),
 			},
@@ -217,7 +210,7 @@ function replayConversation(
 				let billed = 0;
 				return {
 					context: contextByPart(history, schedule).map(rounded),
-					billed: bill.costs.map((cost) => {
+					billed: costs.map((cost) => {
 						billed += cost;
 						return billed;
 					}),
@@ -246,6 +239,8 @@ interface Histories {
 	readonly counted: ReplayHistory;
 	/** In tokens of the model. */
 	readonly billed: ReplayHistory;
+	/** By window. */
+	readonly optima: Map<number, Schedule>;
 }
 
 /** Reads a history once for all policies with the same placeholders and kept errors. */
@@ -272,6 +267,7 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 		const histories = {
 			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },
 			billed: scaleHistory(counted, { factor, messageOverhead, requestOverhead }),
+			optima: new Map<number, Schedule>(),
 		};
 		known.set(key, histories);
 		return histories;
@@ -279,11 +275,6 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 }
 
 function rounded(parts: ContextParts): ContextParts {
-	return {
-		system: Math.round(parts.system),
-		user: Math.round(parts.user),
-		assistant: Math.round(parts.assistant),
-		results: Math.round(parts.results),
-		placeholders: Math.round(parts.placeholders),
-	};
+	const entries = Object.entries(parts).map(([part, tokens]) => [part, Math.round(tokens)]);
+	return Object.fromEntries(entries) as ContextParts;
 }
