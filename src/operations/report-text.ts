@@ -1,5 +1,4 @@
-import type { PresetOutcome } from "./preset-outcomes.ts";
-import type { ContextReport } from "./report.ts";
+import type { ContextReport, PresetOutcome } from "./report.ts";
 
 export interface ContextTextStyle {
 	/** At least 40. */

@@ -1,22 +1,37 @@
-import { type CountTokens, likelyTokens, measure, sizeOfResult, type TokenScale } from "../conversation/measure.ts";
-import { type Size, type SizeSum, startSum } from "../conversation/plan.ts";
-import { notesOn, notesOnRoles } from "../conversation/report.ts";
+import {
+	type CountTokens,
+	likelyTokens,
+	type Measurement,
+	measure,
+	sizeOfResult,
+	type TokenMeter,
+	type TokenScale,
+} from "../conversation/measure.ts";
+import { type Plan, type Size, type SizeSum, startSum } from "../conversation/plan.ts";
+import { type Archiving, economicsOf, notesOn, notesOnRoles, reportOf } from "../conversation/report.ts";
 import type { Message, Transcript } from "../conversation/transcript.ts";
 import { isToolTurn, type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
-import { readConversation } from "../formats/detect.ts";
+import { PalimpsestError } from "../errors.ts";
+import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { budgetOf } from "../guarding/budget.ts";
+import { planGuard } from "../guarding/guard.ts";
 import { resultTargets } from "../masking/judge-results.ts";
+import { planMask } from "../masking/mask.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import { findStale } from "../masking/staleness.ts";
 import type { CallTarget } from "../masking/targets.ts";
+import type { MomentOf } from "../masking/thinking.ts";
 import { findUses, type Uses } from "../masking/uses.ts";
 import { resolvePolicy } from "../policy/layers.ts";
-import type { PolicyLayer } from "../policy/schema.ts";
-import type { Originals } from "../policy/wordings.ts";
+import { presetNames } from "../policy/names.ts";
+import type { Policy, PolicyLayer } from "../policy/schema.ts";
+import { type Originals, wordings } from "../policy/wordings.ts";
 import type { CountMethod } from "../tokens/estimate.ts";
 import { calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
+import { completePlan } from "./conversation.ts";
 import { asSent, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
-import { type CountedConversation, type PresetOutcome, presetOutcomes } from "./preset-outcomes.ts";
+import { placeholdersOf } from "./find-original.ts";
+import { textLibraries } from "./text-libraries.ts";
 
 interface ContextReportRequest extends GivenTokens {
 	readonly conversation: unknown;
@@ -63,6 +78,32 @@ interface ToolShare {
 	/** Of its results; its calls count with the assistant. */
 	readonly tokens: number;
 	readonly results: number;
+}
+
+export interface PresetOutcome {
+	readonly preset: string;
+	readonly tokens_after: number;
+	/** In this call and each later one; below 0 if the conversation grows. */
+	readonly freed_tokens: number;
+	readonly masked: number;
+	readonly truncated: number;
+	readonly dropped: number;
+	/** Within the preset's budget; `null` if no window is known. */
+	readonly fits: boolean | null;
+	/** From the first change on, which the provider would write to its cache again. */
+	readonly rewritten_tokens: number;
+	/** 0 if it costs nothing, `null` if never or if nothing changes. */
+	readonly calls_to_break_even: number | null;
+}
+
+interface CountedConversation {
+	readonly source: ReadConversation;
+	readonly transcript: Transcript;
+	readonly measurement: Measurement;
+	readonly meter: TokenMeter;
+	readonly scale: TokenScale;
+	readonly contextWindow: number | undefined;
+	readonly originals: Originals;
 }
 
 interface LargeResult {
@@ -262,4 +303,76 @@ export function scaleParts(parts: readonly Size[], scale: TokenScale): readonly 
 		before = after;
 		return own;
 	});
+}
+
+// ---- Presets ----
+
+function presetOutcomes(
+	conversation: CountedConversation,
+	{ layers, last }: { readonly layers: readonly PolicyLayer[]; readonly last: PolicyLayer },
+): PresetOutcome[] {
+	const named = presetNames.flatMap((preset): [string, PolicyLayer][] => {
+		if (preset !== "balanced") return [[preset, { preset }]];
+		return (["low", "medium", "high"] as const).map((thrift) => [
+			thrift === "medium" ? preset : `${preset}:${thrift}`,
+			{ preset, mask: { thrift } },
+		]);
+	});
+	return named.map(([name, layer]) => presetOutcome(name, resolvePolicy([...layers, layer, last]), conversation));
+}
+
+/** All references have the same length. */
+const anyOriginal: Archiving = { refOf: () => "ku193re960gi257do532", jsonAt: () => "" };
+
+/** The effect of `mask` if the preset masks and the result fits; otherwise of `guard`. */
+function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
+	const { source, transcript, measurement, meter, scale, contextWindow, originals } = conversation;
+	const { mask, media, prices, guard } = policy;
+	const { countTokens } = meter;
+	const budget = contextWindow === undefined ? undefined : budgetOf(contextWindow, guard);
+	const shared = {
+		transcript,
+		wording: wordings(policy, originals),
+		isPlaceholder: placeholdersOf(policy),
+		archiving: originals === "not_archived" ? undefined : anyOriginal,
+	};
+	const outcomeOf = (planned: Plan, momentOf?: MomentOf): PresetOutcome => {
+		const plan = completeIfAllowed({ source, plan: planned, policy, countTokens, momentOf });
+		// Results that are no longer sent are masked too, but free nothing.
+		const sent = plan.filter((edit) => !edit.unsent);
+		const report = reportOf(transcript, measurement, sent, scale);
+		const economics = economicsOf(plan, { measurement, prices, scale });
+		return {
+			preset,
+			tokens_after: report.tokens.after,
+			freed_tokens: report.tokens.before - report.tokens.after,
+			masked: report.masked_tool_results,
+			truncated: report.truncated_tool_results,
+			dropped: report.dropped_messages,
+			fits: budget === undefined ? null : report.band.high <= budget,
+			rewritten_tokens: economics.rewritten_tokens,
+			calls_to_break_even: economics.calls_to_break_even,
+		};
+	};
+	if (mask.enabled) {
+		const replaying = { meter, prices };
+		const { edits, momentOf } = planMask({ ...shared, policy: mask, media, countTokens, replaying });
+		const masked = outcomeOf(edits, momentOf);
+		if (masked.fits !== false) return masked;
+	}
+	const most = budget ?? Number.POSITIVE_INFINITY;
+	// A guard that is turned off, or has no budget, changes nothing.
+	if (!guard.enabled || most <= 0) return outcomeOf([]);
+	const counted = { policy, budget: most, meter, measurement, scale };
+	const { plan, momentOf } = planGuard({ ...shared, ...counted, libraries: textLibraries });
+	return outcomeOf(plan, momentOf);
+}
+
+function completeIfAllowed(what: Parameters<typeof completePlan>[0]): Plan {
+	try {
+		return completePlan(what).plan;
+	} catch (error) {
+		if (error instanceof PalimpsestError && error.code === "thinking_bound") return [];
+		throw error;
+	}
 }
