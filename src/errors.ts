@@ -32,10 +32,7 @@ export type SummariserErrorCode =
 	| "auth_error" // The key is missing, wrong, or not allowed to do this (HTTP 401, 403).
 	| "unknown"; // Anything else, such as an answer that cannot be used.
 
-/**
- * A text that is safe in a terminal: without control characters, which could move the cursor, and without those that
- * change the direction of writing. Line breaks and tabs stay.
- */
+/** Without control characters, which could move the cursor, and characters that change the direction of writing. */
 export function withoutControls(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
 }
@@ -58,9 +55,8 @@ const namedArgument =
 	/`(chars|context|context_window|encoding|focus|grep|head|last_response|lines|max_chars|max_tokens|model|ref|reserve_tokens|strategy|summary|summary_token|tail|tool_call_id)`/g;
 
 /**
- * An error's message with arguments spelled for one face: `context_window` is the command's --context-window and the
- * library's `contextWindow`. In messages on the content of a conversation, words in backquotes are its members and
- * stay.
+ * Arguments as one face spells them: `context_window` is --context-window, or the library's `contextWindow`. Messages
+ * on the content of a conversation stay: words in backquotes are its members.
  */
 export function spelledFor(face: Face, { code, message }: PalimpsestError): string {
 	if (code !== "invalid_argument" && code !== "context_window_unknown" && code !== "no_budget") return message;
@@ -72,13 +68,9 @@ export function spelledFor(face: Face, { code, message }: PalimpsestError): stri
 
 const retryable: ReadonlySet<SummariserErrorCode> = new Set(["rate_limit", "timeout", "server_error"]);
 
-/**
- * A model could not be asked for a summary. It has no cause: the message of a client or an endpoint may hold the key or
- * the conversation.
- */
+/** It has no cause: the message of a client or an endpoint may hold the key or the conversation. */
 export class SummariserError extends PalimpsestError {
 	declare readonly code: SummariserErrorCode;
-	/** `undefined` if there was no answer. */
 	readonly status_code: number | undefined;
 	readonly is_retryable: boolean;
 

@@ -15,7 +15,7 @@ import { countText, type TextCount } from "./operations/count.ts";
 import type { Log } from "./operations/edit-record.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
-import { type RestoreReport, restoreWhole } from "./operations/restore.ts";
+import { type RestoreReport, restoreConversation } from "./operations/restore.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
 import { wrongArgument } from "./policy/errors.ts";
@@ -171,7 +171,7 @@ export function restore<Conversation>(
 		if (!optionTypes.archive.safeParse(archive).success) {
 			throw wrongArgument("the archive of `restore`", `${optionTypes.archive.description}`, archive);
 		}
-		return restoreWhole({ conversation, archive, policy, byCallId: options.byCallId });
+		return restoreConversation({ conversation, archive, policy, byCallId: options.byCallId });
 	});
 }
 
@@ -211,7 +211,6 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 }
 
 const { anything, archive, callback, flag, signal, strategy, string, strings, summariser, tools } = optionTypes;
-
 const callSchemas: OptionSchemas<CallOptions> = { policy: anything, archive, log: callback };
 const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse">> = {
 	...callSchemas,

@@ -6,7 +6,6 @@ export const originalKinds = ["result", "text", "arguments", "group", "media", "
 export type OriginalKind = (typeof originalKinds)[number];
 
 export interface Original {
-	/** Lone surrogates are allowed. */
 	readonly text: string;
 	readonly kind: OriginalKind;
 	readonly toolCallId?: string | undefined;
@@ -57,12 +56,10 @@ export interface Retention {
 	readonly maxBytes: number;
 }
 
-/** 30 days, 1 GB. */
 export const defaultRetention: Retention = { maxAgeMs: 30 * 24 * 3_600_000, maxBytes: 1_000_000_000 };
 
 /** The caller has to call `end` or `discard`. */
 export interface OriginalWriter {
-	/** Text past the limit is ignored. */
 	readonly write: (piece: string) => Promise<void>;
 	/** `bytes` is the size before redaction; `isWhole` is false if text was past the limit. */
 	readonly end: () => Promise<{ readonly ref: Ref; readonly bytes: number; readonly isWhole: boolean }>;
@@ -72,27 +69,18 @@ export interface OriginalWriter {
 /** One namespace. Every function throws PalimpsestError `archive_unavailable` if the place cannot be used. */
 export interface Archive {
 	readonly namespace: string;
-	/** A folder, or an address without its password. */
 	readonly location: string;
 	/** The ref that `put` would give a text: a pure function of the text and the redaction patterns. */
 	readonly refOf: (text: string) => Ref;
 	/**
-	 * Archives originals and returns their refs in order once all are stored. If it throws, some may be stored.
-	 * @throws PalimpsestError `invalid_argument`; `ambiguous_reference` if another text with the same ref is stored,
-	 * which takes 2^30 hashes to make on purpose.
+	 * Returns refs in order once all originals are stored. Throws PalimpsestError `invalid_argument`;
+	 * `ambiguous_reference` if another text with the same ref is stored, which takes 2^30 hashes.
 	 */
 	readonly put: (originals: readonly Original[]) => Promise<readonly Ref[]>;
-	/**
-	 * At most the first `maxBytes`, under the ref of `put`. Redaction holds the text in memory: a match may span
-	 * pieces.
-	 */
+	/** At most the first `maxBytes`. Redaction holds the text in memory: a match may span pieces. */
 	readonly putInPieces: (original: Omit<Original, "text">, maxBytes: number) => Promise<OriginalWriter>;
-	/** Does not mark the original as used and does not check its text. */
 	readonly has: (ref: string) => Promise<boolean>;
-	/**
-	 * Marks the original as used. Throws PalimpsestError `original_not_found` with the nearest refs;
-	 * `ambiguous_reference`.
-	 */
+	/** Marks the original as used. Throws `original_not_found` with the nearest refs; `ambiguous_reference`. */
 	readonly get: (ref: string) => Promise<Found>;
 	/** As `get`, but in pieces. The whole text is checked before the promise resolves, even if `consume` stops early. */
 	readonly read: <T>(ref: string, consume: (pieces: AsyncIterable<string>) => Promise<T>) => Promise<Read<T>>;
@@ -103,7 +91,6 @@ export interface Archive {
 	readonly stats: () => Promise<ArchiveStats>;
 	/** Also runs hourly by itself; then large shares of old texts wait for a day, since the clock may be wrong. */
 	readonly sweep: () => Promise<Sweep>;
-	/** Returns the number of originals. */
 	readonly clear: () => Promise<number>;
 	readonly close: () => Promise<void>;
 }

@@ -1,3 +1,4 @@
+import { parseJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ArchiveStats, type Listing, originalKinds, type Sweep } from "./archive.ts";
 import type { SweepTime } from "./retention.ts";
@@ -5,7 +6,6 @@ import type { SweepTime } from "./retention.ts";
 /** The record beside a text, one for each tool call with this text. */
 export type About = Omit<Listing, "ref">;
 
-/** `hash` is the SHA-256 (hex) of the bytes. */
 export interface Stored {
 	readonly hash: string;
 	readonly about: About;
@@ -23,7 +23,6 @@ export interface Driver {
 	readonly location: string;
 	/** Stores all entries or throws. A stored entry is marked as used, and replaced if it is damaged. */
 	readonly write: (entries: readonly Entry[]) => Promise<void>;
-	/** The hashes that begin with these hex digits. */
 	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
 	/** Marks the bytes as used; `undefined` if nothing is stored. Read the stream to its end. */
 	readonly read: (hash: string) => Promise<AsyncIterable<Buffer> | undefined>;
@@ -66,7 +65,7 @@ export function writeAbout({ kind, toolCallId, toolName, chars, bytes, archivedA
 
 export function readAbout(json: string): About | undefined {
 	// Not a zod schema: loading one takes a hook that archives one text longer than all its other work.
-	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = parsed(json);
+	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = parseJsonObject(json) ?? {};
 	const about = {
 		kind,
 		toolCallId: tool_call_id,
@@ -83,14 +82,6 @@ export function readAbout(json: string): About | undefined {
 export function isOriginal({ kind, toolCallId, toolName }: { readonly [Key in keyof About]?: unknown }): boolean {
 	const isTextOrAbsent = (value: unknown) => value === undefined || typeof value === "string";
 	return (originalKinds as readonly unknown[]).includes(kind) && isTextOrAbsent(toolCallId) && isTextOrAbsent(toolName);
-}
-
-function parsed(json: string): Readonly<Record<string, unknown>> {
-	try {
-		return JSON.parse(json) ?? {};
-	} catch {
-		return {};
-	}
 }
 
 const elsewhere = "Choose another folder";

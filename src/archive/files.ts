@@ -156,7 +156,6 @@ const twoDigits = Array.from({ length: 256 }, (_, number) => number.toString(16)
 type Named =
 	| { readonly is: "text"; readonly hash: string }
 	| { readonly is: "about" | "call"; readonly hash: string; readonly call: string }
-	/** Renamed by a sweep that is about to remove it. */
 	| { readonly is: "set-aside"; readonly hash: string }
 	| { readonly is: "temporary" | "other" };
 
@@ -243,7 +242,6 @@ async function isStored({ hash, about }: Entry, { layout, verified, now }: Writi
 	return markUsed(file, found.mtimeMs, now());
 }
 
-/** False if the file is gone. */
 async function markUsed(file: string, usedAt: number, now: number): Promise<boolean> {
 	if (isFresh(usedAt, now)) return true;
 	const marked = utimes(file, new Date(now), new Date(now)).then(() => true);

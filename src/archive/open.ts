@@ -7,12 +7,10 @@ import type { Driver } from "./driver.ts";
 import { checkNamespace } from "./reference.ts";
 
 export interface ArchiveOptions {
-	/** As `archivePlace` takes it; by default `files`. */
 	readonly where?: string | undefined;
 	/** 1 to 64 of a-z, 0-9, `-` and `_`. */
 	readonly namespace?: string | undefined;
 	readonly retention?: Retention | undefined;
-	/** Regular expressions (RE2's syntax) for parts that must not be stored. */
 	readonly redact?: readonly string[] | undefined;
 	/** Needs secretlint's recommended rules. */
 	readonly redactCredentials?: boolean | undefined;

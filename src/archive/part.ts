@@ -1,5 +1,6 @@
 import type { RE2JS } from "re2js";
 import { PalimpsestError } from "../errors.ts";
+import { requireWholeNumber } from "../policy/errors.ts";
 import { compilePattern } from "./pattern.ts";
 
 /** A request with nothing but `maxTokens` is for all of the original. */
@@ -64,15 +65,18 @@ export function parsePart(request: PartRequest): { readonly part: Part; readonly
 		throw invalid(`Expected one way to choose a part; got ${ways.map(([name]) => name).join(" and ")}.`);
 	}
 	if (context !== undefined && grep === undefined) throw invalid("Expected `context` only together with `grep`.");
-	return { maxTokens: requireWhole("max_tokens", maxTokens, leastMaxTokens), part: partOf(request) };
+	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
+	return { maxTokens, part: partOf(request) };
 }
 
 function partOf({ lines, chars, grep, context = 2, head, tail }: PartRequest): Part {
-	if (tail !== undefined) return { kind: "tail", count: requireWhole("tail", tail, 1) };
-	if (head !== undefined) return { kind: "lines", first: 1, last: requireWhole("head", head, 1) };
+	requireWholeNumber("tail", tail, { least: 1 });
+	requireWholeNumber("head", head, { least: 1 });
+	if (tail !== undefined) return { kind: "tail", count: tail };
+	if (head !== undefined) return { kind: "lines", first: 1, last: head };
 	const within = chars === undefined ? parseLines(lines ?? "1-") : parseChars(chars);
 	if (grep === undefined) return within;
-	requireWhole("context", context, 0, mostContext);
+	requireWholeNumber("context", context, { least: 0, most: mostContext });
 	return { kind: "grep", source: grep, pattern: compilePattern(grep), context, within };
 }
 
@@ -92,13 +96,6 @@ function parseChars(given: string): Range {
 	throw invalid("Expected `chars` to be such as 8000-12000 or 8000-: from 0 on, the end not included.");
 }
 
-function requireWhole(name: string, value: number, least: number, most = Number.MAX_SAFE_INTEGER): number {
-	if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-	const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
-	throw invalid(`Expected \`${name}\` to be a whole number, ${range}; got ${String(value).slice(0, 40)}.`);
-}
-
-/** Refuses a part that begins after the end of its text. */
 export function requireWithin(part: Part, total: SelectedPart["total"]): void {
 	if (part.kind === "tail") return;
 	const range = part.kind === "grep" ? part.within : part;

@@ -8,7 +8,6 @@ export type Redact = (text: string) => { readonly text: string; readonly redacti
 /** UTF-16 code units, half-open. */
 export type Range = readonly [start: number, end: number];
 
-/** In any order; ranges may overlap. */
 export type FindRanges = (text: string) => readonly Range[];
 
 /** Finders also get the text with the escapes of JSON undone, to find a secret in the JSON around a text. */
@@ -103,7 +102,6 @@ function characterOf(escaped: string): string {
 	return controls[escaped] ?? escaped;
 }
 
-/** How many of the ascending numbers are at most `most`. */
 function countUpTo(rising: readonly number[], most: number): number {
 	let [low, high] = [0, rising.length];
 	while (low < high) {
@@ -116,7 +114,6 @@ function countUpTo(rising: readonly number[], most: number): number {
 
 // ---- Credentials ----
 
-/** https://github.com/secretlint/secretlint */
 interface Rule {
 	readonly meta: { readonly id: string };
 	create(context: object, options: object): { file?(source: object): unknown };

@@ -1,12 +1,9 @@
 import { PalimpsestError } from "../errors.ts";
 
 export type Command = readonly (string | Buffer)[];
-/** Texts come as bytes. */
 export type Reply = number | Buffer | null | readonly Reply[];
 
-/** Reconnects by itself. */
 export interface RedisConnection {
-	/** Without user and password. */
 	readonly location: string;
 	/** One round trip, replies in order. After `archive_unavailable`, some of the commands may have been carried out. */
 	readonly send: (commands: readonly Command[]) => Promise<readonly Reply[]>;
@@ -143,8 +140,8 @@ function refused(location: string, cause: unknown): PalimpsestError {
 const looks = 10;
 
 /**
- * A timeout, in ms, in which this process could have read a reply: while a process computes, a reply waits to be read,
- * and a timer that is due runs before it. Returns a function that ends the wait.
+ * While a process computes, replies wait, and a timer that is due runs before them. Returns a function that ends the
+ * wait.
  */
 function awakeTimeout(milliseconds: number, act: () => void): () => void {
 	let left = looks;

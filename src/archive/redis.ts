@@ -17,10 +17,7 @@ const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
 const intentForMs = String(30 * secondThoughtsMs);
 const page = 1000;
 
-/**
- * Keys live for twice the retention's age, renewed by use, since Redis goes by its clock alone; sweeps apply the
- * retention.
- */
+/** Keys live for twice the retention's age, renewed by use, since Redis goes by its clock; sweeps apply the retention. */
 export async function createRedisDriver(
 	options: RedisAddress & { readonly namespace: string; readonly retention: Retention; readonly now: () => number },
 ): Promise<Driver> {
@@ -56,7 +53,6 @@ export async function createRedisDriver(
 		["GET", keys.ref(hash)],
 	];
 
-	/** Returns the entries whose text has gone since this process sent it. */
 	const writeOnce = async (entries: readonly Entry[]): Promise<Entry[]> => {
 		const commands: Command[] = [];
 		const checks: ((replies: readonly Reply[]) => void)[] = [];

@@ -1,3 +1,4 @@
+import { parseJsonObject } from "../conversation/json.ts";
 import type { Retention, Sweep } from "./archive.ts";
 
 export interface Holding {
@@ -91,13 +92,9 @@ function hasWaited(intent: SweepIntent, now: number, { uptime, machine }: Machin
 }
 
 export function readIntent(text: string | undefined): SweepIntent | undefined {
-	try {
-		const { at, newest, uptime, machine } = JSON.parse(text ?? "null") as SweepIntent;
-		const areTimes = [at, newest, uptime].every((time) => Number.isFinite(time));
-		return areTimes && typeof machine === "string" ? { at, newest, uptime, machine } : undefined;
-	} catch {
-		return undefined;
-	}
+	const { at, newest, uptime, machine } = (parseJsonObject(text ?? "") ?? {}) as Partial<SweepIntent>;
+	const areTimes = [at, newest, uptime].every((time) => Number.isFinite(time));
+	return areTimes && typeof machine === "string" ? ({ at, newest, uptime, machine } as SweepIntent) : undefined;
 }
 
 export function sweepOf(holdings: readonly Holding[], removed: readonly Holding[]): Sweep {

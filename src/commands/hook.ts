@@ -20,9 +20,7 @@ export const usualHookChars = 16_000;
 
 /** After this time the result passes unchanged. */
 const timeLimitMs = 8_000;
-
 const mostEventBytes = 64 * 1024 * 1024;
-
 const optionNames = ["max-chars", "policy", "archive", "namespace", "locale", "host", "saved-in"] as const;
 
 /** Unchecked: a mistake in a host's settings must not fail the host. */

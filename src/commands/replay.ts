@@ -25,7 +25,6 @@ interface ReplayOptions extends CommonOptions {
 
 /** For the plots of a page; its tables have all conversations. */
 const mostDrawn = 50;
-
 const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,optimum:8";
 
 /** `palimpsest replay FILE…` */
@@ -167,7 +166,6 @@ async function list(folder: string): Promise<Dirent[]> {
 }
 
 const barWidth = 24;
-
 const eraseLine = "\r\u001b[2K";
 
 /** A progress line over `total` files; draws nothing unless the stream is a terminal. */

@@ -14,7 +14,6 @@ import type { Policy } from "../policy/schema.ts";
 import { type ArchiveCommandOptions, commandConfig, say, withArchive } from "./input-output.ts";
 import type { LimitOptions } from "./truncate.ts";
 
-/** Tokens of an output that is shown whole, where no limit is given. */
 const usualTokens = 4_000;
 
 /** `palimpsest run -- COMMAND`; the exit code is the command's own. */
@@ -65,8 +64,6 @@ async function requireRoomForNotice(limit: ExcerptLimit, policy: Policy): Promis
 }
 
 const passedOn = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
-
-/** How long we wait for the output of processes that the command left behind, in ms. */
 const patienceMs = 2_000;
 
 /** No shell. The command has our standard input and gets our signals. Without a start, exit codes are those of shells. */

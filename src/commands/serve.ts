@@ -9,7 +9,6 @@ import { type ArchiveCommandOptions, configSources, logToStderr, say } from "./i
 import type { HttpServeOptions } from "./serve-http.ts";
 import { refuseUsage } from "./usage.ts";
 
-/** The options of `palimpsest serve`. */
 interface ServeOptions extends ArchiveCommandOptions, HttpServeOptions {
 	readonly allowPath?: readonly string[];
 	readonly maxMessageBytes?: number;

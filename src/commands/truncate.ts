@@ -11,11 +11,8 @@ import {
 	withArchive,
 } from "./input-output.ts";
 
-/** The limits that a command line can give. */
 export interface LimitOptions {
-	/** Characters (UTF-16 code units). */
 	readonly maxChars?: number;
-	/** Tokens, the notices among them. */
 	readonly maxTokens?: number;
 }
 

@@ -17,7 +17,6 @@ export function refuseUsage(message: string): never {
 	throw new CommanderError(exitCodes.usage, "palimpsest.usage", message);
 }
 
-/** `what` says what is named, such as "host". */
 export function refuseUnknown(what: string, name: string, known: readonly string[]): never {
 	const near = nearestName(name, known);
 	const hint = near === null ? "" : ` Did you mean ${near}?`;

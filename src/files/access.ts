@@ -9,7 +9,6 @@ import { putWhole } from "./disk.ts";
 /** Every function throws `path_not_allowed`, and the errors of reading or writing. */
 export interface FileAccess {
 	readonly read: (file: string, maxBytes: number) => Promise<Buffer>;
-	/** Writes a file completely or not at all; over an existing one only with `overwrite`. Returns its real path. */
 	readonly write: (file: string, text: string, overwrite: boolean) => Promise<string>;
 	/** Beside `chat.json`, with `masked`: `chat.masked.json`, or `chat.masked-2.json` and so on. Returns its real path. */
 	readonly writeBeside: (file: string, word: ResultWord, text: string) => Promise<string>;
@@ -24,9 +23,8 @@ export function isResultName(file: string): boolean {
 }
 
 /**
- * Access to the files under some folders. Paths are resolved to real paths before they are judged, so that neither `..`
- * nor a link leads out; opened files are judged again, because a link may be put in place in between. `roots` returns
- * more folders; it is called only if the others do not allow a path, since a client may be slow.
+ * Paths are resolved before they are judged, and opened files are judged again, so that neither `..` nor a link leads
+ * out. `roots` is called only if the folders do not allow a path, since a client may be slow.
  */
 export function createFileAccess({
 	workingDirectory,
@@ -119,7 +117,6 @@ function namesBeside(file: string, word: ResultWord): readonly string[] {
 	return Array.from({ length: mostBeside }, (_, index) => `${stem}.${word}${index === 0 ? "" : `-${index + 1}`}${ext}`);
 }
 
-/** No system takes a longer path. */
 const longestPath = 32_767;
 
 function absolute(given: string, workingDirectory: string): string {
@@ -157,7 +154,6 @@ function isInside(folder: string, file: string): boolean {
 	return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative));
 }
 
-/** Folders that do not exist allow nothing. */
 async function realFolders(folders: readonly string[]): Promise<string[]> {
 	const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
 	return found.filter((folder) => folder !== undefined);
@@ -181,7 +177,6 @@ async function holdFolder(folder: string): Promise<HeldFolder> {
 	return byName;
 }
 
-/** `undefined` except on Linux. */
 function pathOfOpened(handle: FileHandle): Promise<string | undefined> {
 	return readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
 }
@@ -213,7 +208,6 @@ export function createSpill(): Spill {
 	};
 }
 
-/** `otherNames` in the same folder are tried in order if the file exists. */
 interface NewFile {
 	readonly file: string;
 	readonly otherNames?: readonly string[];
@@ -288,9 +282,8 @@ export async function readHandle(handle: FileHandle, file: string, maxBytes: num
 }
 
 /**
- * Decodes UTF-8, keeping a byte order mark. Releases the memory of bytes that `readRegularFile` or `readHandle` read.
- * @throws PalimpsestError `invalid_json` for other bytes: U+FFFD would change the conversation without notice;
- * `payload_too_large` for more text than a string can hold.
+ * Keeps a byte order mark, and releases the memory of `bytes`. Throws PalimpsestError `invalid_json` for bytes that
+ * are no UTF-8; `payload_too_large`.
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
 	// A text has at most as many characters as bytes, and exactly as many where all are ASCII.

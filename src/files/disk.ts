@@ -8,20 +8,14 @@ const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
-function isAbsent(error: unknown): boolean {
-	return (error as NodeJS.ErrnoException).code === "ENOENT";
-}
-
 export function undefinedIfAbsent(error: unknown): undefined {
-	if (!isAbsent(error)) throw error;
+	if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }
 
-/** Of the file itself, not of the target of a link; `undefined` if it is absent. */
 export async function statIfThere(file: string): Promise<Stats | undefined> {
 	return lstat(file).catch(undefinedIfAbsent);
 }
 
-/** None if the folder is absent. */
 export async function namesIn(folder: string): Promise<string[]> {
 	return (await readdir(folder).catch(undefinedIfAbsent)) ?? [];
 }
@@ -42,7 +36,6 @@ export async function inFolder<T>(folder: string, act: () => Promise<T>): Promis
 	return act();
 }
 
-/** Only this user may read it. */
 export function openNew(file: string, access: number): Promise<FileHandle> {
 	return open(file, O_CREAT | O_EXCL | O_NOFOLLOW | access, 0o600);
 }
@@ -82,7 +75,6 @@ export async function putFile({ file, pieces, at, sync }: FileToPut): Promise<vo
 	await putWhole(file, write, (temporary) => rename(temporary, file));
 }
 
-/** Creates an empty file, or renews its time. */
 export async function putEmptyFile(file: string, at: number): Promise<void> {
 	const handle = await open(file, O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
 	await handle.utimes(new Date(at), new Date(at)).finally(() => handle.close());

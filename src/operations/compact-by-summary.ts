@@ -118,11 +118,13 @@ function callerRequest(policy: Policy, ranged: Ranged): CallerRequest {
 	};
 }
 
-/** Throws SummariserError; PalimpsestError `summary_refused`. */
 async function obtainSummary(request: CompactRequest, source: AskedSource, ranged: Ranged) {
 	const { policy } = request;
 	const { meter, rangeTokens } = ranged;
-	const answer = source.kind === "given" ? givenSummary(source) : await askModel(request, source.summariser, ranged);
+	const answer =
+		source.kind === "given"
+			? { text: source.summary, by: "caller", parts: 1, usage: undefined }
+			: await askModel(request, source.summariser, ranged);
 	const checked = checkSummary({
 		text: answer.text,
 		replacedTokens: rangeTokens,
@@ -139,10 +141,6 @@ async function obtainSummary(request: CompactRequest, source: AskedSource, range
 type AskedSource = Extract<SummarySource, { kind: "summariser" | "given" }>;
 
 type Ranged = OpenedCompaction & { readonly range: PickedRange; readonly rangeTokens: number };
-
-function givenSummary({ summary }: Extract<AskedSource, { kind: "given" }>) {
-	return { text: summary, by: "caller", parts: 1, usage: undefined };
-}
 
 async function askModel({ policy, signal, onProgress }: CompactRequest, summariser: Summariser, ranged: Ranged) {
 	const { prompt_tokens, max_summary_tokens: maxTokens } = policy.compaction;
@@ -175,7 +173,6 @@ function summaryAt({ messages }: Transcript, index: number) {
 	return message && summaryOfMessage(message);
 }
 
-/** The longest reference in a frame, so that the size of a frame is known before its reference. */
 const anyRef = "0".repeat(20);
 
 function summaryOverhead(locale: LocaleName, { countTokens, messageOverhead }: TokenMeter): number {
@@ -184,10 +181,8 @@ function summaryOverhead(locale: LocaleName, { countTokens, messageOverhead }: T
 
 /** Tokens of a hand-over with a few words under each of its six headings. A shorter range is not worth a summary. */
 const leastSummary = 50;
-
 /** Characters of the digest: long enough against accidents, and a forged one gains nothing. */
 const digestLength = 12;
-
 const grammar = /^(\d{1,9})-(\d{1,9})-([0-9a-f]{12})$/;
 
 function summaryToken(source: ReadConversation, range: PickedRange): string {

@@ -24,10 +24,9 @@ import { concludePlan, retryWithoutArchive } from "./conversation.ts";
 import { guardConversation } from "./guard.ts";
 
 /**
- * Compacts a conversation by a strategy, if that is due or forced. If anything fails, the conversation comes back
- * unchanged; `error` says if the archive failed.
- * @throws SummariserError; PalimpsestError `not_a_conversation`, `context_window_unknown` if the guard runs instead of
- * a summary, `invalid_argument`, `summary_refused`, `stale_edit`, `thinking_bound`, `strategy_failed`.
+ * The conversation comes back unchanged if anything fails; `error` says if the archive failed. Throws SummariserError;
+ * PalimpsestError `not_a_conversation`, `context_window_unknown`, `invalid_argument`, `summary_refused`, `stale_edit`,
+ * `thinking_bound`, `strategy_failed`.
  */
 export function compactConversation(request: CompactRequest): Promise<CompactOutcome> {
 	return retryWithoutArchive({ ...request, answer: askOnce(request.answer) }, compactOnce);
@@ -125,7 +124,6 @@ function decisionOf(
 
 // ---- Strategies of the user ----
 
-/** The difference between the messages before and after the strategy becomes edits. */
 async function planExternal(
 	request: CompactRequest & { readonly strategy: Extract<StrategyOfCall, { kind: "external" }> },
 	opened: OpenedCompaction,
@@ -175,7 +173,6 @@ function contextOf(request: CompactRequest, opened: OpenedCompaction): Compactio
 async function run(strategy: CompactionStrategy, name: string, context: CompactionContext): Promise<unknown> {
 	context.signal?.throwIfAborted();
 	try {
-		// A strategy may ignore the signal.
 		return await unlessAborted(strategy.compact(context), context.signal);
 	} catch (error) {
 		context.signal?.throwIfAborted();

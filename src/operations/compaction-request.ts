@@ -87,15 +87,7 @@ type CompactionTrigger =
 	/** Also if there is neither a context window nor a number of messages to decide by. */
 	"forced" | "tokens" | "messages" | "not_due";
 
-export type CompactionResult =
-	| "hidden"
-	| "summarised"
-	/** By a strategy of the user's own. */
-	| "rewritten"
-	/** Nobody could be asked for a summary, so the guard made the conversation fit. */
-	| "guarded"
-	| "summary_requested"
-	| "unchanged";
+export type CompactionResult = "hidden" | "summarised" | "rewritten" | "guarded" | "summary_requested" | "unchanged";
 
 export interface CompactReport extends ChangeReport {
 	readonly strategy: string;
@@ -131,7 +123,6 @@ export interface CallerRequest {
 
 export type SummarySource =
 	| { readonly kind: "summariser"; readonly summariser: Summariser }
-	/** `token` names the range that was requested. */
 	| { readonly kind: "given"; readonly summary: string; readonly token?: string | undefined }
 	| { readonly kind: "caller" }
 	| { readonly kind: "none" };

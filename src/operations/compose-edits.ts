@@ -55,7 +55,6 @@ function placed(
 	record: EditRecord,
 	at: {
 		readonly path: Path;
-		/** Edits of the first round that it replaces. */
 		readonly inside: readonly Step[];
 		readonly source: ReadConversation;
 		readonly origins: readonly number[];
@@ -143,7 +142,6 @@ function pathOf({ kind, path }: EditRecord, document: unknown): Path {
 	return found;
 }
 
-/** Traces paths of the document between the rounds back through the edits of the first round. */
 function traceThrough(steps: readonly Step[], document: unknown): Trace {
 	const replacements = new Map<string, Step>();
 	const lists = new Map<string, Step[]>();

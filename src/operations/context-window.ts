@@ -12,10 +12,8 @@ import { inputTokensOf } from "../tokens/request.ts";
 import { modelOfCall } from "./count.ts";
 
 export interface GivenTokens {
-	/** Context window in tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
 	readonly reserveTokens?: number | undefined;
-	/** The usage that the provider reported with the last answer of the conversation, to calibrate the counts by. */
 	readonly usage?: unknown;
 }
 
@@ -53,7 +51,6 @@ export async function knownContextWindow(
 	return model === undefined ? undefined : contextWindowOfModel(model);
 }
 
-/** As `knownContextWindow`, or else the window that the policy assumes, with a note. */
 export async function contextWindowOfCall(
 	given: number | undefined,
 	policy: Policy,
@@ -112,7 +109,6 @@ function requiredBudget(contextWindow: number, guard: GuardPolicy): number {
 	);
 }
 
-/** Factors outside of this range belong to another conversation. */
 const possible = { low: 0.2, high: 5 } as const;
 
 /**

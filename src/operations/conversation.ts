@@ -31,7 +31,6 @@ import {
 } from "./originals.ts";
 
 export interface ConversationRequest extends KeepsOriginals {
-	/** Never changed. */
 	readonly conversation: unknown;
 	readonly policy: Policy;
 	readonly model?: string | undefined;
@@ -53,7 +52,6 @@ export interface Outcome<ReportType> {
 }
 
 export interface ChangeReport extends Report, CountingReport {
-	/** Present if an edit precedes reasoning blocks that are bound to their prefix. */
 	readonly thinking?: ThinkingReport;
 	readonly dropped_groups?: readonly ArchivedGroup[];
 }
@@ -85,9 +83,7 @@ export async function concludePlan(
 		readonly plan: Plan;
 		readonly measurement: Measurement;
 		readonly estimate: TokenEstimate;
-		/** When each edit was first made; by default now. */
 		readonly momentOf?: MomentOf | undefined;
-		/** Whether whole messages may be rewritten, as by an external strategy. */
 		readonly rewrites?: boolean;
 		readonly notes?: readonly string[];
 	},
@@ -133,7 +129,6 @@ export async function concludePlan(
 	return { done, kept: error === undefined, outcome };
 }
 
-/** Runs an operation; if the archive cannot be written and the policy allows it, runs it again without the archive. */
 export async function retryWithoutArchive<
 	Request extends Pick<ConversationRequest, "policy" | "archive">,
 	Result extends { readonly report: { readonly notes: readonly string[] }; readonly error?: PalimpsestError },
@@ -154,7 +149,6 @@ export async function retryWithoutArchive<
 	return { ...without, report: { ...without.report, notes: [...without.report.notes, note] } };
 }
 
-/** Adds removals of reasoning blocks and new links of records. Throws PalimpsestError `thinking_bound`. */
 export function completePlan(what: {
 	readonly source: ReadConversation;
 	readonly plan: Plan;
@@ -183,26 +177,36 @@ export function completePlan(what: {
 	};
 }
 
-interface PlannedEdits {
+/** Applies a plan and verifies the result. If a promise would be broken, returns the original document with an error. */
+export function applyAndVerify(planned: {
 	readonly source: ReadConversation;
 	readonly plan: Plan;
 	readonly meter: TokenMeter;
 	readonly rewrites?: boolean | undefined;
-}
-
-/** Applies a plan and verifies the result. If a promise would be broken, returns the original document with an error. */
-export function applyAndVerify(planned: PlannedEdits): {
+}): {
 	readonly document: unknown;
 	readonly error?: PalimpsestError;
 } {
-	const { source, plan, rewrites } = planned;
-	const { document } = source;
+	const { source, plan, meter, rewrites } = planned;
+	const { document, transcript, format, located } = source;
 	if (plan.length === 0) return { document };
 	let edited: unknown;
 	let violations: readonly Violation[];
 	try {
 		edited = applyPlan(document, plan);
-		violations = check(planned, edited);
+		const written = locateMessages(edited);
+		violations = verify(
+			{ document, transcript },
+			{ document: edited, transcript: format.read(written) },
+			{
+				plan,
+				countTokens: meter.countTokens,
+				...(rewrites ? { rewrite: { meter } } : {}),
+				base: located.base,
+				isLink: linkRecogniser(format, located),
+				answeredCalls: format.answeredCalls?.(written) ?? [],
+			},
+		);
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
 		return { document, error: new PalimpsestError("broken_promise", message, { cause }) };
@@ -215,23 +219,6 @@ export function applyAndVerify(planned: PlannedEdits): {
 		? new PalimpsestError("strategy_failed", `What the compaction strategy returned would ${broken}`)
 		: new PalimpsestError("broken_promise", `The result would ${broken} Please report this.`);
 	return { document, error };
-}
-
-function check({ source, plan, meter, rewrites }: PlannedEdits, edited: unknown): readonly Violation[] {
-	const { document, transcript, format, located } = source;
-	const written = locateMessages(edited);
-	return verify(
-		{ document, transcript },
-		{ document: edited, transcript: format.read(written) },
-		{
-			plan,
-			countTokens: meter.countTokens,
-			...(rewrites ? { rewrite: { meter } } : {}),
-			base: located.base,
-			isLink: linkRecogniser(format, located),
-			answeredCalls: format.answeredCalls?.(written) ?? [],
-		},
-	);
 }
 
 const mostShown = 20;

@@ -18,7 +18,6 @@ export interface TextCount extends CountingReport {
 	readonly notes: readonly string[];
 }
 
-/** Counts a text as ordinary text. Throws PalimpsestError `invalid_argument`. */
 export async function countText(request: {
 	readonly text: string;
 	readonly policy: Policy;
@@ -102,7 +101,6 @@ export function asSent(
 	};
 }
 
-/** Bedrock's Converse has the tools one level deeper. */
 function toolsOf(body: unknown): unknown {
 	if (!isJsonObject(body)) return undefined;
 	const { tools, toolConfig } = body;

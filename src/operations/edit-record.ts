@@ -11,7 +11,6 @@ export interface EditRecord {
 	/** JSON Pointer (RFC 6901) of the value that is replaced or removed, or in front of which a value is inserted. */
 	readonly path: string;
 	readonly reason: EditReason;
-	/** Index of the message in the input; absent for a value in a record that is no message. */
 	readonly message?: number;
 	/** Hex; of a string's UTF-8, else of compact JSON. On `insert` at the end of a list, of its last item. */
 	readonly sha256_before: string;
@@ -20,7 +19,6 @@ export interface EditRecord {
 	readonly tool_call_id?: string;
 	readonly tool_name?: string;
 	readonly ref?: string;
-	/** Only on `replace`. */
 	readonly replacement?: unknown;
 	readonly value?: unknown;
 }
@@ -104,7 +102,6 @@ export function planEvents(
 	return events;
 }
 
-/** Names and sizes, never conversation text. */
 export interface LogEvent {
 	readonly level: LogLevel;
 	readonly message: string;

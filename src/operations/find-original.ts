@@ -1,6 +1,6 @@
 import type { Archive, Found } from "../archive/archive.ts";
 import { equalsJson } from "../conversation/apply.ts";
-import { isJsonObject } from "../conversation/json.ts";
+import { parseJsonObject } from "../conversation/json.ts";
 import { type Path, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { stringAt } from "../formats/json-values.ts";
@@ -39,7 +39,6 @@ type FoundOriginal =
 			readonly isRedacted: boolean;
 	  };
 
-/** Finds originals by the references in placeholders and markers, and with `byCallId` also by the ids of calls. */
 export function createOriginalFinder(what: {
 	readonly archive: Archive;
 	readonly policy: Policy;
@@ -48,7 +47,8 @@ export function createOriginalFinder(what: {
 }): (result: ResultText) => Promise<FoundOriginal> {
 	const { archive, policy, document, byCallId } = what;
 	const readPlaceholder = placeholderReaderOf(policy);
-	const findMarkers = markerFinder(markersOf(policy));
+	const { guardMarker, truncateMarker } = wordings(policy);
+	const findMarkers = markerFinder([...new Set([...archivedMarkers, ...plainMarkers, guardMarker, truncateMarker])]);
 	const findNotices = noticeFinder([...archivedNotices, ...plainNotices]);
 	const looksCut = cutRecogniser(policy);
 
@@ -56,7 +56,7 @@ export function createOriginalFinder(what: {
 		const { text } = result;
 		const placeholder = readPlaceholder(text);
 		if (placeholder) return originalOfPlaceholder(placeholder, result);
-		const content = cutContentOf(text);
+		const content = /"_truncated"\s*:\s*true/.test(text) ? contentOf(text) : undefined;
 		const rejected: FoundOriginal[] = [];
 		// A text that was truncated twice also holds the marker of the first time, which no longer fits.
 		for (const marker of findMarkers(content ?? text)) {
@@ -167,7 +167,6 @@ export function createOriginalFinder(what: {
 	}
 }
 
-/** `undefined` if redaction has made a value invalid JSON. */
 function editsOf({ places }: Places, paths: readonly Path[], text: string): ValueEdit[] | undefined {
 	try {
 		return places.map(({ was }, index): ValueEdit => {
@@ -214,45 +213,17 @@ function nameOf({ callId }: ResultText): string {
 	return callId === undefined ? "a result without an id" : cleanValue(callId);
 }
 
-function cutContentOf(text: string): string | undefined {
-	return /"_truncated"\s*:\s*true/.test(text) ? contentOf(text) : undefined;
-}
-
 function contentOf(text: string): string | undefined {
-	const value = parseJson(text);
-	return isJsonObject(value) ? stringAt(value, "content") : undefined;
+	const value = parseJsonObject(text);
+	return value && stringAt(value, "content");
 }
 
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
-}
-
-const plainMarkers = [...Object.values(locales).map(({ truncation_marker }) => truncation_marker), trimMarker.plain];
-
-const archivedMarkers = [
-	...Object.values(locales).map(({ archived }) => archived.truncation_marker),
-	trimMarker.archived,
-];
-
-function markersOf(policy: Policy): string[] {
-	const own = wordings(policy);
-	return [...new Set([...archivedMarkers, ...plainMarkers, own.guardMarker, own.truncateMarker])];
-}
-
-const noticesOf = ({ notice, whole, short, html }: Record<"notice" | "whole" | "short" | "html", string>) => [
-	notice,
-	whole,
-	short,
-	html,
-];
-
-const archivedNotices = Object.values(locales).flatMap(({ archived }) => noticesOf(archived.notices));
-
-const plainNotices = Object.values(locales).flatMap(({ notices }) => noticesOf(notices));
+const everyLocale = Object.values(locales);
+const plainMarkers = [...everyLocale.map(({ truncation_marker }) => truncation_marker), trimMarker.plain];
+const archivedMarkers = [...everyLocale.map(({ archived }) => archived.truncation_marker), trimMarker.archived];
+const noticeForms = ["notice", "whole", "short", "html"] as const;
+const plainNotices = everyLocale.flatMap(({ notices }) => noticeForms.map((form) => notices[form]));
+const archivedNotices = everyLocale.flatMap(({ archived }) => noticeForms.map((form) => archived.notices[form]));
 
 /**
  * Recognises truncated texts without a reference. Claude Code truncates with the words of our English marker, and the
@@ -263,7 +234,10 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 	const english = locales.en.truncation_marker;
 	const distinct = plainMarkers.filter((marker) => marker !== english);
 	const placed = new Set([english, guardMarker, truncateMarker].filter((marker) => !distinct.includes(marker)));
-	const ends = keptEnds(policy);
+	const ends = [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
+		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
+		{ headChars: truncate?.head_chars ?? 2_000, tailChars: truncate?.tail_chars ?? 2_000 },
+	]);
 	const isPlaced = (text: string, marker: string) =>
 		text.includes(longestLiteral(marker)) && ends.some((one) => isAlreadyCut(text, { ...one, marker }));
 	const findMarkers = markerFinder(distinct);
@@ -274,14 +248,6 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 		[...placed].some((marker) => isPlaced(text, marker));
 }
 
-function keptEnds(policy: Policy): readonly { readonly headChars: number; readonly tailChars: number }[] {
-	return [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
-		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
-		{ headChars: truncate?.head_chars ?? 2_000, tailChars: truncate?.tail_chars ?? 2_000 },
-	]);
-}
-
-/** Recognises the placeholders of a policy and of every locale. */
 export function placeholdersOf(policy: Policy): (text: string) => boolean {
 	const read = placeholderReaderOf(policy);
 	return (text) => read(text) !== undefined;
@@ -299,27 +265,19 @@ export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlace
 
 // Cached by wording, because making the patterns takes longer than masking a short conversation.
 const readers = new Map<string, (text: string) => ReadPlaceholder | undefined>();
-
 const mostReaders = 16;
-
-const placeholderTemplates = Object.values(locales).flatMap(({ archived, recall_hint, ...plain }) => {
-	const withReference = [archived.placeholder, archived.digest_placeholder, archived.media_placeholder];
-	return [
-		...withReference,
-		...withReference.map((template) => template + recall_hint),
-		plain.placeholder,
-		plain.digest_placeholder,
-		plain.media_placeholder,
-	];
+const placeholderForms = ["placeholder", "digest_placeholder", "media_placeholder"] as const;
+const placeholderTemplates = everyLocale.flatMap(({ archived, recall_hint, ...plain }) => {
+	const withReference = placeholderForms.map((form) => archived[form]);
+	const withHint = withReference.map((template) => template + recall_hint);
+	return [...withReference, ...withHint, ...placeholderForms.map((form) => plain[form])];
 });
 
 /** The replaced values of one result, archived if its text alone could not restore the bytes. */
 export interface Places {
-	/** Index of its record, to tell results with the same text apart. */
 	readonly record: number;
 	readonly tool_call_id?: string | undefined;
 	readonly places: readonly Place[];
-	/** Of places that differ only in spelling, the highest number is the latest. */
 	readonly order?: number;
 }
 
@@ -348,8 +306,8 @@ export function placesWithout(what: "order" | "spelling", { order: _, ...rest }:
 }
 
 export function parsePlaces(text: string): Places | undefined {
-	const read = parseJson(text);
-	return isJsonObject(read) && Array.isArray(read.places) ? (read as unknown as Places) : undefined;
+	const read = parseJsonObject(text);
+	return Array.isArray(read?.places) ? (read as unknown as Places) : undefined;
 }
 
 /** `undefined` unless each place still holds its new value. */

@@ -20,7 +20,6 @@ type GuardWithCompactionRequest = GuardRequest &
 		readonly compaction: () => Promise<Pick<CompactRequest, "strategy" | "answer">>;
 	};
 
-/** The compaction that the guard began with. */
 export type AutoCompaction =
 	| {
 			readonly strategy: string;
@@ -33,14 +32,10 @@ export type AutoCompaction =
 	| { readonly result: "failed"; readonly code: string; readonly message: string };
 
 export interface GuardWithCompactionReport extends GuardReport {
-	/** Present if the conversation had `max_messages` or more and the policy says `auto_compact`. */
 	readonly compaction?: AutoCompaction;
 }
 
-/**
- * Compacts first if there are `guard.max_messages` and the policy says `guard.auto_compact`; continues without if that
- * fails.
- */
+/** Compacts first if the conversation has `guard.max_messages` and the policy says `guard.auto_compact`. */
 export async function guardWithCompaction(
 	request: GuardWithCompactionRequest,
 ): Promise<Outcome<GuardWithCompactionReport>> {

@@ -1,11 +1,4 @@
-import {
-	exactScale,
-	type Measurement,
-	measure,
-	type ScaledTokens,
-	scaleTokens,
-	type TokenScale,
-} from "../conversation/measure.ts";
+import { exactScale, measure, scaleTokens, type TokenScale } from "../conversation/measure.ts";
 import type { Size } from "../conversation/plan.ts";
 import { type Economics, economicsOf } from "../conversation/report.ts";
 import { type Role, resultCharacters, type Transcript } from "../conversation/transcript.ts";
@@ -78,11 +71,10 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const followUp = followUpOf(lastResponse, { source, policy, meter });
 	// The appended messages take their place within the budget first.
 	const room = budget - scaleTokens(followUp.size, opened.estimate.scale).high;
-	const {
-		estimate,
-		measurement,
-		band: early,
-	} = countForGuard(opened, { policy, budget: room, inputTokens, largeFrom });
+	const bounds = inputTokens === undefined ? decideByBounds(opened, { policy, budget: room, largeFrom }) : undefined;
+	const early = bounds?.band;
+	const measurement = bounds?.measurement ?? measure(transcript, meter, opened.requestOverhead(meter.countTokens));
+	const estimate = bounds?.estimate ?? calibrate(opened.estimate, { transcript, measurement, inputTokens });
 	const { scale } = estimate;
 	const guard = early
 		? { plan: [], steps: [], momentOf: undefined }
@@ -120,29 +112,6 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	};
 }
 
-interface GuardLimits {
-	readonly policy: Policy;
-	readonly budget: number;
-	readonly inputTokens: number | undefined;
-	readonly largeFrom: number | undefined;
-}
-
-function countForGuard(opened: OpenedConversation, limits: GuardLimits) {
-	const { transcript, meter, estimate } = opened;
-	const bounds = limits.inputTokens === undefined ? decideByBounds(opened, limits) : undefined;
-	if (bounds) {
-		// All numbers of such an answer are upper bounds.
-		const { high } = estimate.scale;
-		return {
-			...bounds,
-			estimate: { ...estimate, method: "bounded" as const, scale: { low: high, factor: high, high } },
-		};
-	}
-	const measurement = measure(transcript, meter, opened.requestOverhead(meter.countTokens));
-	const { inputTokens } = limits;
-	return { measurement, estimate: calibrate(estimate, { transcript, measurement, inputTokens }), band: undefined };
-}
-
 /** From here on, counting takes long enough for bounds to be worth their wide band. */
 const largeConversation = 1_000_000;
 
@@ -152,8 +121,9 @@ const largeConversation = 1_000_000;
  */
 function decideByBounds(
 	{ transcript, meter, estimate, requestOverhead }: OpenedConversation,
-	{ policy, budget, largeFrom = largeConversation }: GuardLimits,
-): { readonly measurement: Measurement; readonly band: Pick<ScaledTokens, "low" | "high"> } | undefined {
+	limits: { readonly policy: Policy; readonly budget: number; readonly largeFrom: number | undefined },
+) {
+	const { policy, budget, largeFrom = largeConversation } = limits;
 	if (policy.tokens.count !== "auto") return undefined;
 	const chars = charactersSent(transcript);
 	if (chars < largeFrom) return undefined;
@@ -170,7 +140,13 @@ function decideByBounds(
 	if (mayBeOver && mayEdit) return undefined;
 	const least = scaleTokens(measure(transcript, meters.least, overhead).total, scale);
 	if (mayBeOver && least.high <= budget) return undefined;
-	return { measurement: most, band: { low: least.low, high } };
+	// All numbers of such an answer are upper bounds.
+	const upper = { low: scale.high, factor: scale.high, high: scale.high };
+	return {
+		measurement: most,
+		estimate: { ...estimate, method: "bounded" as const, scale: upper },
+		band: { low: least.low, high },
+	};
 }
 
 function charactersSent({ messages }: Transcript): number {

@@ -2,14 +2,7 @@ import type { Archive, Listing, Original } from "../archive/archive.ts";
 import { compactJson } from "../conversation/json.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import {
-	editablePaths,
-	jsonPointer,
-	type Path,
-	type ToolCall,
-	type ToolResult,
-	valueAt,
-} from "../conversation/transcript.ts";
+import { editablePaths, jsonPointer, type Path, valueAt } from "../conversation/transcript.ts";
 import { groupMessages, pairResults } from "../conversation/turns.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -238,21 +231,15 @@ function goneMessages({ transcript, located }: ReadConversation, plan: Plan): Re
 function archived({ document, transcript }: ReadConversation, messages: readonly number[]): DroppedGroup {
 	const members = messages.flatMap((index) => transcript.messages[index] ?? []);
 	const text = compactJson(members.flatMap(({ paths }) => paths.map((path) => valueAt(document, path))));
-	const calls = callsOf(members.flatMap((message) => message.calls));
+	const calls = members.flatMap((message) => message.calls).filter(({ id }) => id !== undefined);
+	const results = members.flatMap((message) => message.results).filter(({ callId }) => callId !== undefined);
 	// Results without their calls are found by the ids that they answer.
-	const named = calls.length > 0 ? calls : resultsOf(members.flatMap((message) => message.results));
+	const named =
+		calls.length > 0
+			? calls.map(({ id, name }) => ({ toolCallId: id, toolName: name }))
+			: results.map(({ callId }) => ({ toolCallId: callId }));
 	const original = { kind: "group", text } as const;
 	return { text, messages, originals: named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one })) };
-}
-
-type Named = Pick<Original, "toolCallId" | "toolName">;
-
-function callsOf(calls: readonly ToolCall[]): Named[] {
-	return calls.flatMap(({ id, name }) => (id === undefined ? [] : [{ toolCallId: id, toolName: name }]));
-}
-
-function resultsOf(results: readonly ToolResult[]): Named[] {
-	return results.flatMap(({ callId }) => (callId === undefined ? [] : [{ toolCallId: callId }]));
 }
 
 export interface KeepsOriginals {

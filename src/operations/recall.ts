@@ -75,7 +75,7 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	}
 	const named = ref === undefined ? await originalsOf(archive, toolCallId ?? "") : [];
 	if (named.length > 1) {
-		const originals = named.slice(0, mostListed).map(describe);
+		const originals = named.slice(0, mostListed).map(describeListing);
 		return { kind: "several", originals, leftOut: named.length - originals.length };
 	}
 	const wanted = ref === undefined ? (named[0]?.ref ?? "") : writtenRef(ref, policy);
@@ -83,7 +83,7 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	// These are records for restoring, not originals.
 	if (listing.kind === "places") throw nothingKept();
 	// Several calls may have the same result; describe the call that was asked for.
-	const described = describe(named[0] ?? listing);
+	const described = describeListing(named[0] ?? listing);
 
 	const asksForAll = Object.values(part).every((value) => value === undefined);
 	if (showsImages && asksForAll && listing.kind === "media" && listing.chars <= longestImagePart) {
@@ -134,10 +134,9 @@ function writtenRef(given: string, policy: Policy): string {
 }
 
 const introducedRef = /(?:r[eé]f\s*=|original:\/\/)\s*([a-z0-9-]*)/giu;
-
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 
-function describe(listing: Listing): RecalledListing {
+export function describeListing(listing: Listing): RecalledListing {
 	const { ref, kind, toolCallId, toolName, chars, archivedAt, redactions } = listing;
 	return {
 		ref,

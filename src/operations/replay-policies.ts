@@ -73,13 +73,9 @@ export type PolicyName =
 	| { readonly kind: "file"; readonly file: string };
 
 const thrifts = ["low", "medium", "high"] as const;
-
 const withNumber = ["window", "stride", "break_even", "optimum"] as const;
-
 const names: readonly string[] = ["raw", ...withNumber, ...presetNames];
-
 const windowOfStride = 8;
-
 const mostTurns = 1_000_000;
 
 /** A stride has a window of 8 turns unless named. Throws PalimpsestError `invalid_argument` with the nearest name. */

@@ -125,10 +125,8 @@ function legend({ biggest_results }: ContextReport): string {
 }
 
 const unknown = "unknown";
-
 const yesOrNo = (value: boolean): string => (value ? "yes" : "no");
 
-/** Digits in groups of three. */
 export function whole(value: number): string {
 	return String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, " ");
 }
@@ -151,7 +149,6 @@ function onOneLine(text: string): string {
 
 interface TextTable extends ContextTextStyle {
 	readonly headings: readonly string[];
-	/** A row with a part, from 0 to 1, ends with a bar. */
 	readonly rows: readonly { readonly cells: readonly string[]; readonly part?: number }[];
 	readonly endsWithText?: boolean;
 	/** Headings of columns to omit, in this order, if lines are too long. */
@@ -159,9 +156,7 @@ interface TextTable extends ContextTextStyle {
 }
 
 const gap = "  ";
-
 const longestName = 32;
-
 const bar = { shortest: 4, longest: 40 };
 
 function textTable(table: TextTable): string {
@@ -195,7 +190,6 @@ export function endOf(text: string, longest: number): string {
 	return text.length <= longest ? text : `…${text.slice(1 - longest)}`;
 }
 
-/** Rows of cells as lines of one length: texts to the left, numbers to the right. */
 export function alignColumns(
 	rows: readonly (readonly string[])[],
 	isText: (index: number) => boolean = (index) => index === 0,

@@ -63,7 +63,6 @@ export interface ContextReport {
 
 type ReportedRole = "system" | "user" | "assistant" | "tool" | "other";
 
-/** The shares of all roles add up to the whole conversation. */
 interface RoleShare {
 	/** `tool`: results in any message. `system` includes the additions to each request. */
 	readonly role: ReportedRole;
@@ -73,7 +72,6 @@ interface RoleShare {
 }
 
 interface ToolShare {
-	/** `null` if no call names it. */
 	readonly tool: string | null;
 	/** Of its results; its calls count with the assistant. */
 	readonly tokens: number;
@@ -108,16 +106,13 @@ interface CountedConversation {
 
 interface LargeResult {
 	readonly tool: string | null;
-	/** `null` if the format has none. */
 	readonly call_id: string | null;
 	/** The files or folders of its call, else the program of its command; at most 120 characters. */
 	readonly target: string | null;
 	readonly message: number;
 	readonly tokens: number;
 	readonly age_turns: number;
-	/**
-	 * Whether an assistant message used an identifier or a whole line that at most three results and nothing else held.
-	 */
+	/** Whether an answer used an identifier or a line that at most three results and nothing else held. */
 	readonly used_since: boolean;
 	/** Whether it was read again, edited or repeated since. */
 	readonly stale: boolean;
@@ -175,7 +170,6 @@ export function contextReportOf(
 }
 
 const mostResults = 10;
-
 /** A string that stands in more results than this does not show which of them was used. */
 const mostHolders = 3;
 
@@ -243,7 +237,6 @@ function roleOf({ role, results, counted }: Message): ReportedRole {
 	return role !== "assistant" && results.length > 0 && counted.every((text) => text === "") ? "tool" : role;
 }
 
-/** UTF-16 code units at most. */
 const longest = 120;
 
 /** One line; `null` if there is none. A long text loses its beginning, because paths differ at their ends. */
@@ -324,7 +317,6 @@ function presetOutcomes(
 /** All references have the same length. */
 const anyOriginal: Archiving = { refOf: () => "ku193re960gi257do532", jsonAt: () => "" };
 
-/** The effect of `mask` if the preset masks and the result fits; otherwise of `guard`. */
 function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
 	const { source, transcript, measurement, meter, scale, contextWindow, originals } = conversation;
 	const { mask, media, prices, guard } = policy;

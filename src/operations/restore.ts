@@ -13,29 +13,22 @@ export interface RestoreReport {
 	readonly restored: number;
 	/** Of these, how many were found only by the id of their call. */
 	readonly restored_by_call_id: number;
-	/** Names in placeholders and markers whose original is not in the archive. */
 	readonly missing: readonly string[];
 	/** Names that do not fit their result (a tool may have printed them), or fit several originals. */
 	readonly ambiguous: readonly string[];
 	/** Ids of the calls of texts that name no reference. */
 	readonly without_reference: readonly string[];
-	/** References of summarised messages, which are not restored. */
 	readonly summaries: readonly string[];
-	/** References of originals that were redacted before they were archived. */
 	readonly redacted: readonly string[];
 }
 
 interface RestoreOptions {
 	readonly archive: Archive;
 	readonly policy: Policy;
-	/** Whether placeholders without a reference are looked up by the id of their call. */
 	readonly byCallId?: boolean | undefined;
 }
 
-/**
- * To the byte. `name` is that of the text, for errors. Throws PalimpsestError `invalid_json`, and as `restoreWhole`
- * does.
- */
+/** To the byte. `name` is that of the text, for errors. Throws PalimpsestError `invalid_json`, and as `restoreConversation`. */
 export async function restoreText({
 	text,
 	name,
@@ -46,23 +39,27 @@ export async function restoreText({
 }> {
 	const { last, report } = await restoreInRounds(text, async (current) => {
 		const document = readTextDocument(current, name);
-		const restored = await restoreConversation({ ...options, conversation: document.value });
+		const restored = await restoreOnce({ ...options, conversation: document.value });
 		return { next: writeValues(document, restored.edits), report: restored.report };
 	});
 	return { text: last, report };
 }
 
 /** In rounds until nothing more is found. Throws PalimpsestError `not_a_conversation`, `archive_unavailable`. */
-export async function restoreWhole({
-	conversation: first,
+export async function restoreConversation({
+	conversation,
 	...options
 }: RestoreOptions & { readonly conversation: unknown }): Promise<{
 	readonly conversation: unknown;
 	readonly report: RestoreReport;
 }> {
-	const { last, report } = await restoreInRounds(first, async (conversation) => {
-		const restored = await restoreConversation({ ...options, conversation });
-		return { next: restored.conversation, report: restored.report };
+	const size = { message: -1, before: noSize, after: noSize };
+	const { last, report } = await restoreInRounds(conversation, async (current) => {
+		const restored = await restoreOnce({ ...options, conversation: current });
+		const plan = restored.edits.map(
+			({ path, replacement }): Edit => ({ kind: "replace", reason: "mask", path, replacement, ...size }),
+		);
+		return { next: plan.length === 0 ? current : applyPlan(current, plan), report: restored.report };
 	});
 	return { conversation: last, report };
 }
@@ -89,15 +86,7 @@ async function restoreInRounds<Subject>(
 	}
 }
 
-interface Restored {
-	readonly conversation: unknown;
-	readonly edits: readonly ValueEdit[];
-	readonly report: RestoreReport;
-}
-
-export async function restoreConversation(
-	given: RestoreOptions & { readonly conversation: unknown },
-): Promise<Restored> {
+async function restoreOnce(given: RestoreOptions & { readonly conversation: unknown }) {
 	const { conversation, archive, policy, byCallId = false } = given;
 	const { document, located, transcript } = readConversation(conversation);
 	const find = createOriginalFinder({ archive, policy, document, byCallId });
@@ -145,15 +134,9 @@ export async function restoreConversation(
 		summaries: [...summaries],
 		redacted: [...redacted],
 	};
-	if (edits.length === 0) return { conversation, edits, report };
-	const size = { message: -1, before: noSize, after: noSize };
-	const plan = edits.map(
-		({ path, replacement }): Edit => ({ kind: "replace", reason: "mask", path, replacement, ...size }),
-	);
-	return { conversation: applyPlan(document, plan), edits, report };
+	return { edits, report };
 }
 
-/** JSON Pointers of a path and its ancestors, without the document. */
 function prefixes(path: Path): string[] {
 	return path.map((_, index) => jsonPointer(path.slice(0, index + 1)));
 }

@@ -3,19 +3,14 @@ import { stripVTControlCharacters } from "node:util";
 import type { TruncateOutputParameters } from "../truncation/draft.ts";
 
 const require = createRequire(import.meta.url);
-
 const maxDepth = 200;
-
 /** The parser looks through all open elements at each tag. */
 const mostOpen = 500;
-
 /** Parsing takes seconds for this; a longer page is truncated as text. */
 const longestPage = 4_000_000;
-
 /** Headings keep their case, because names depend on it. */
 const headings = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
-/** The library for HTML is loaded with the first page. */
 export const textLibraries = {
 	stripAnsi: stripVTControlCharacters,
 	htmlToText(html: string): string {

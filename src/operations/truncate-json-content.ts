@@ -1,3 +1,4 @@
+import { parseJsonObject } from "../conversation/json.ts";
 import { applySplices } from "../json-text/edit.ts";
 import { locateValues, pathTree } from "../json-text/locate.ts";
 import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } from "../truncation/head-tail.ts";
@@ -5,8 +6,8 @@ import { type HeadTailLimits, type RefOf, type Truncation, truncateHeadTail } fr
 const flag = "_truncated";
 
 /**
- * Truncates `content` of a JSON object and sets `_truncated` (docs/specs/robustness.md#large-results); all else stays
- * to the byte. Objects without a long `content`, or already truncated, stay. `undefined` for other texts.
+ * docs/specs/robustness.md#large-results; all but `content` stays to the byte. `undefined` for texts that are no
+ * object.
  */
 export function truncateJsonContent(
 	text: string,
@@ -14,7 +15,7 @@ export function truncateJsonContent(
 	refOf: RefOf = () => undefined,
 ): Truncation | undefined {
 	if (text.length <= limits.maxChars) return undefined;
-	const object = objectOf(text);
+	const object = parseJsonObject(text);
 	if (!object) return undefined;
 	const whole = { text, truncated: false, originalChars: text.length, omittedChars: 0, omitted: undefined };
 	const { content } = object;
@@ -26,19 +27,10 @@ export function truncateJsonContent(
 		if (!cut.truncated) return whole;
 		if (cut.leastLimit !== undefined) return maxChars === limits.maxChars ? { ...cut, text } : whole;
 		const written = write(text, cut.text, Object.hasOwn(object, flag));
-		if (written.length < text.length)
-			return { ...whole, text: written, truncated: true, omittedChars: cut.omittedChars };
+		const { omittedChars } = cut;
+		if (written.length < text.length) return { ...whole, text: written, truncated: true, omittedChars };
 	}
 	return whole;
-}
-
-function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
-	if (!/^\s*\{/.test(text)) return undefined;
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
 }
 
 function write(text: string, content: string, hasFlag: boolean): string {
@@ -55,8 +47,6 @@ function write(text: string, content: string, hasFlag: boolean): string {
 			? { ...marked, replacement: "true" }
 			: { start: end, end, replacement: isSpaced ? `, "${flag}": true` : `,"${flag}":true` },
 	];
-	return applySplices(
-		text,
-		splices.toSorted((a, b) => a.start - b.start),
-	);
+	splices.sort((a, b) => a.start - b.start);
+	return applySplices(text, splices);
 }

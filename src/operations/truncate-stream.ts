@@ -38,12 +38,10 @@ interface StreamRequest {
 	readonly letThrough?: boolean | undefined;
 	/** The name of the limit. If given, a limit without room for the notice is refused. */
 	readonly limitName?: string | undefined;
-	/** How a shell calls this program, for the notice; by default by its name. */
 	readonly command?: string | undefined;
 	readonly log?: Log | undefined;
 }
 
-/** The tool call that an output answers. */
 export interface AnsweredCall {
 	readonly id: string | undefined;
 	readonly name: string | undefined;
@@ -55,15 +53,12 @@ type ShortenedOutput = (
 	| { readonly kind: "whole"; readonly bytes: Buffer }
 	| { readonly kind: "shortened"; readonly text: string }
 ) & {
-	/** Why the output is not archived. */
 	readonly failure?: PalimpsestError | undefined;
 };
 
 /**
- * Shortens an output of any length. A short one is held and treated as a text; of a longer one only the excerpt is held,
- * and the original goes to the archive.
- * @throws PalimpsestError `archive_unavailable` if a short output cannot be archived, unless the policy or `letThrough`
- * allows it; `invalid_argument` if a limit with a name is too small.
+ * Holds a short output, and of a longer one only the excerpt. Throws PalimpsestError `archive_unavailable` for a short
+ * output, unless the policy or `letThrough` allows it; `invalid_argument` if a named limit is too small.
  */
 export async function shortenStream(request: StreamRequest): Promise<ShortenedOutput> {
 	const most = bytesToHold(request.limit, request.policy);
@@ -110,10 +105,7 @@ async function shortenWhole(request: StreamRequest, bytes: Buffer): Promise<Shor
 	}
 }
 
-/**
- * The largest excerpt of a text within a limit, after the text is archived; `undefined` if the text fits.
- * @throws PalimpsestError `archive_unavailable` unless the policy allows it; `invalid_argument` as `shortenStream` does.
- */
+/** The largest excerpt of a text, which is archived first; `undefined` if the text fits. Throws as `shortenStream` does. */
 export async function shortenText(
 	what: Pick<StreamRequest, "archive" | "toolCall" | "ending" | "command" | "limitName"> & {
 		readonly text: string;
@@ -280,7 +272,6 @@ async function archiveStream(archive: Archive | undefined, original: Omit<Origin
 
 // ---- Notices ----
 
-/** How a command ended. */
 export interface RunEnding {
 	/** As in a shell: 128 and the signal's number if a signal ended the command. */
 	readonly exitCode: number;
@@ -301,7 +292,6 @@ interface ArchivedOutput {
 	readonly command?: string | undefined;
 }
 
-/** The notices of a strategy, with how the command ended and how to recall the original. */
 function wordingOf(
 	locale: LocaleName,
 	kept: ArchivedOutput | undefined,
@@ -319,7 +309,6 @@ function wordingOf(
 	return { ...notices, notice, whole, html, short, ...archived };
 }
 
-/** The longest short notice of a command: every smaller limit is too small. */
 export function longestShortNotice(locale: LocaleName): string {
 	const ending = { exitCode: 143, signal: "SIGTERM", durationMs: 1e8 };
 	const notice = fillTemplate(wordingOf(locale, undefined, ending).short, { omitted_chars: 1e12 });

@@ -30,7 +30,6 @@ import {
 	type StreamLimit,
 } from "./truncation-limit.ts";
 
-/** Characters are UTF-16 code units. */
 export interface TruncateReport extends CountingReport {
 	readonly truncated: boolean;
 	/** The requested strategy, or the one that `auto` has chosen. */
@@ -47,7 +46,6 @@ export interface TruncateReport extends CountingReport {
 	readonly omitted_chars: number;
 	/** Half-open; null if nothing, or several ranges, or part of the `content` of a JSON object are omitted. */
 	readonly omitted: { readonly start: number; readonly end: number } | null;
-	/** The archived original; only with an archive, and if the text was truncated. */
 	readonly ref?: string;
 }
 
@@ -62,11 +60,7 @@ export interface TruncateOutcome {
 	readonly report: TruncateReport;
 }
 
-/**
- * Truncates one large text: to its head and tail, or by a strategy to the parts that matter.
- * @throws PalimpsestError `invalid_argument` if `text` is no string, a limit is no whole number or too small for the
- * notice, or both limits are given; `archive_unavailable` unless the policy says otherwise.
- */
+/** @throws PalimpsestError `invalid_argument`; `archive_unavailable` unless the policy says otherwise. */
 export async function truncateText(request: TruncateRequest): Promise<TruncateOutcome> {
 	return withoutLostArchive(request, async (given) => {
 		const truncate = await truncaterOf(given);
@@ -78,10 +72,8 @@ export async function truncateText(request: TruncateRequest): Promise<TruncateOu
 type ShownAs = (outcome: TruncateOutcome) => readonly string[];
 
 /**
- * Truncates one large text so that every form of the outcome stays within a limit in tokens. Of several ways to show the
- * outcome, the fullest first, takes the first that needs no more than half of the limit beside the text. A limit in
- * characters is that of the text alone.
- * @throws PalimpsestError as `truncateText` does.
+ * Every form of the outcome stays within a limit in tokens; a limit in characters is that of the text alone. Takes the
+ * first way, the fullest first, that needs no more than half of the limit beside the text.
  */
 export async function truncateToShow(
 	request: TruncateRequest,
@@ -106,7 +98,6 @@ export async function truncateToShow(
 	});
 }
 
-/** Share of a limit that everything but the text may take, if there is a briefer way to show the outcome. */
 const mostReportShare = 0.5;
 /** The search for the largest truncation ends after this many tries, or at this share of the limit. */
 const [mostTries, near] = [8, 0.97];
@@ -150,7 +141,6 @@ interface Truncated extends TruncateOutcome {
 
 type Truncater = (limit: StreamLimit) => Promise<Truncated>;
 
-/** Truncates the text of a request to one limit or another. */
 async function truncaterOf(request: TruncateRequest): Promise<Truncater> {
 	const { text, policy, archive } = request;
 	if (typeof text !== "string") {

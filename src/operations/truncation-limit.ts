@@ -5,7 +5,6 @@ import { truncationStrategies } from "../policy/names.ts";
 import type { Policy, TruncatePolicy } from "../policy/schema.ts";
 import type { Log } from "./edit-record.ts";
 
-/** The fields of a call that take precedence over the policy. */
 export interface CutOptions {
 	/** UTF-16 code units up to which the text stays as it is. */
 	readonly maxChars?: number | undefined;
@@ -14,11 +13,9 @@ export interface CutOptions {
 	readonly strategy?: TruncatePolicy["strategy"] | undefined;
 	/** What the reader is looking for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
-	/** The name of the limit in errors, if another function chose the limit. */
 	readonly limitName?: string | undefined;
 }
 
-/** The name of the limit in force: an argument of the call, as the tools spell it (see `spelledFor`), or a policy field. */
 export function nameOfLimit(limit: StreamLimit, { maxChars, maxTokens, limitName }: CutOptions): string {
 	if (limitName !== undefined) return limitName;
 	if (limit.kind === "tokens") return maxTokens === undefined ? "truncate.max_tokens" : "max_tokens";
@@ -37,11 +34,7 @@ export function limitTooSmall(limit: {
 	);
 }
 
-/**
- * The limit and the strategy of a call. If the limit is in tokens or a focus is given, `auto` replaces the policy's
- * `head_tail`, whose numbers are characters.
- * @throws PalimpsestError `invalid_argument` for a limit that is no whole number, for two limits, and for an unknown strategy.
- */
+/** A limit in tokens or a focus replaces the policy's `head_tail` by `auto`. Throws PalimpsestError `invalid_argument`. */
 export function cutOfCall(
 	{ truncate }: Policy,
 	{ maxChars, maxTokens, strategy: asked, focus }: CutOptions,
@@ -78,12 +71,10 @@ export function headShareOf({ truncate }: Pick<Policy, "truncate">): number | un
 	return head + tail === 0 ? undefined : head / (head + tail);
 }
 
-/** Up to a limit an output stays as it is. */
 export type StreamLimit =
 	/** Longer outputs keep head and tail as `[truncate]` of the policy says (docs/specs/context-window-guard.md#truncation). */
 	{ readonly kind: "head_tail"; readonly maxChars: number } | ExcerptLimit;
 
-/** The largest excerpt of at most `most` characters or tokens, with its notices. */
 export type ExcerptLimit =
 	| { readonly kind: "chars"; readonly most: number }
 	| { readonly kind: "tokens"; readonly most: number };
@@ -96,7 +87,6 @@ export function logTruncation(log: Log | undefined, before: number, after: numbe
 	});
 }
 
-/** An output of at most this many bytes is always held. */
 const alwaysHeld = 8 * 1024 * 1024;
 /** Characters of a placeholder, or of a marker with its numbers. */
 const ofMarkers = 65_536;
