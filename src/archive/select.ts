@@ -134,43 +134,32 @@ function wholeOf(segment: Segment): string {
 
 /** Whole lines, or the beginning of the first if that alone is too long; of characters, as many as fit. */
 function takeRange(part: Range, { maxTokens, countTokens }: Limits): Taker {
-	const budget = createTokenBudget({ maxTokens, countTokens, grows: "forwards" });
-	const texts: string[] = [];
-	let asked: { readonly start: number; end: number } | undefined;
-	let firstShown: Segment | undefined;
-	let stopped: Segment | undefined;
-
-	const show = (segment: Segment, text: string): void => {
-		if (text === "") return;
-		texts.push(text);
-		firstShown ??= segment;
-	};
-
+	let first: Segment | undefined;
+	let [asked, askedEnd] = ["", 0];
 	return {
 		visit(given) {
 			const segment = clip(given, part);
 			if (segment === undefined) return;
-			asked ??= { start: segment.start, end: 0 };
-			asked.end = segment.end;
-			if (stopped !== undefined) return;
-			const whole = wholeOf(segment);
-			if (budget.take(whole)) return show(segment, whole);
-			stopped = segment;
-			if (part.kind === "chars" || firstShown === undefined) show(segment, budget.takeSome(whole));
+			first ??= segment;
+			askedEnd = segment.end;
+			// More characters than the budget has tokens for can never be shown.
+			if (asked.length <= maxTokens * longestToken) asked += wholeOf(segment);
 		},
 		finish() {
-			const taken = texts.join("");
-			const text = budget.fitWhole(taken);
-			const start = firstShown?.start ?? asked?.start ?? 0;
+			const { start, line } = first ?? { start: 0, line: 0 };
+			const fitting = (text: string) => createTokenBudget({ maxTokens, countTokens, grows: "forwards" }).takeSome(text);
+			const some = fitting(asked);
+			const lineEnd = some.lastIndexOf("\n") + 1;
+			const isCutLine = part.kind === "lines" && lineEnd > 0 && start + some.length < askedEnd;
+			const text = isCutLine ? fitting(some.slice(0, lineEnd)) : some;
 			const end = start + text.length;
-			const leftOutChars = (asked?.end ?? 0) - end;
-			const lines = firstShown && { first: firstShown.line, last: firstShown.line + linesIn(text) - 1 };
-			const shown = lines === undefined || text === "" ? null : { lines, chars: { start, end } };
-			const goesOnWithLine = text.length === taken.length && stopped?.start === end && !stopped.continues;
+			const next = line + linesIn(text);
 			const rest =
-				part.kind === "lines" && goesOnWithLine
-					? { lines: rangeText(stopped?.line ?? 0, part.last) }
-					: { chars: `${end}-${asked?.end}` };
+				part.kind === "lines" && text.endsWith("\n")
+					? { lines: rangeText(next, part.last) }
+					: { chars: `${end}-${askedEnd}` };
+			const shown = text === "" ? null : { lines: { first: line, last: next - 1 }, chars: { start, end } };
+			const leftOutChars = askedEnd === 0 ? 0 : askedEnd - end;
 			return { text, shown, matches: null, leftOutChars, next: leftOutChars === 0 ? null : rest };
 		},
 	};
@@ -182,49 +171,30 @@ function linesIn(text: string): number {
 
 /** Takes whole lines from the end, or the end of the last if that alone is too long. */
 function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
-	// Only segments that may be shown are held, but the start of every line that is asked for.
-	const held: Segment[] = [];
+	const mostChars = maxTokens * longestToken;
 	const lineStarts: number[] = [];
-	let heldChars = 0;
-	let letGo = 0;
-
+	let held = "";
 	return {
 		visit(segment) {
 			if (!segment.continues) lineStarts.push(segment.start);
-			held.push(segment);
-			heldChars += segment.end - segment.start;
-			// More characters than the budget has tokens for can never be shown.
-			for (let oldest = held[letGo]; oldest; oldest = held[letGo]) {
-				const left = heldChars - (oldest.end - oldest.start);
-				if (left <= maxTokens * longestToken) break;
-				heldChars = left;
-				letGo += 1;
-			}
-			if (letGo > 1000 && letGo > held.length / 2) {
-				held.splice(0, letGo);
-				letGo = 0;
-			}
 			if (lineStarts.length > 2 * count + 1000) lineStarts.splice(0, lineStarts.length - count);
+			held += wholeOf(segment);
+			// More characters than the budget has tokens for can never be shown.
+			if (held.length > 2 * mostChars) held = held.slice(onCharacter(held, held.length - mostChars));
 		},
 		finish(total) {
-			const firstLine = Math.max(1, total.lines - count + 1);
 			const askedStart = lineStarts[Math.max(0, lineStarts.length - count)] ?? 0;
-			const asked = held.slice(letGo).filter((segment) => segment.line >= firstLine);
-			const budget = createTokenBudget({ maxTokens, countTokens, grows: "backwards" });
-			const texts: string[] = [];
-			for (const segment of asked.toReversed()) {
-				const whole = wholeOf(segment);
-				const taken = budget.take(whole) ? whole : texts.length === 0 ? budget.takeSome(whole) : "";
-				texts.unshift(taken);
-				if (taken.length < whole.length) break;
-			}
-			const text = budget.fitWhole(texts.join(""));
+			const asked = held.slice(Math.max(0, held.length - (total.chars - askedStart)));
+			const some = createTokenBudget({ maxTokens, countTokens, grows: "backwards" }).takeSome(asked);
+			const beginsLine = (start: number) => start === askedStart || held.at(start - total.chars - 1) === "\n";
+			const lineStart = beginsLine(total.chars - some.length) ? 0 : some.indexOf("\n") + 1;
+			const text = lineStart < some.length ? some.slice(lineStart) : some;
 			const start = total.chars - text.length;
+			const first = total.lines - linesIn(text) + 1;
+			const before = beginsLine(start)
+				? { lines: rangeText(Math.max(1, total.lines - count + 1), first - 1) }
+				: { chars: `${askedStart}-${start}` };
 			const leftOutChars = start - askedStart;
-			const shownFrom = asked.find((segment) => segment.end > start);
-			const first = shownFrom?.line ?? total.lines;
-			const isWithinLine = shownFrom === undefined || shownFrom.continues || start > shownFrom.start;
-			const before = isWithinLine ? { chars: `${askedStart}-${start}` } : { lines: rangeText(firstLine, first - 1) };
 			const place = { lines: { first, last: total.lines }, chars: { start, end: total.chars } };
 			const next = leftOutChars === 0 ? null : before;
 			return { text, shown: text === "" ? null : place, matches: null, leftOutChars, next };
@@ -232,6 +202,7 @@ function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 	};
 }
 
+/** A longer line is shown only around its match. */
 const longestShown = 400;
 const aroundMatch = 160;
 
