@@ -7,6 +7,6 @@ const parameters = process.argv.slice(2);
 const isAnswered = parameters[0] === "hook" && (await (await import("./commands/hook.ts")).answerHookCall(parameters));
 if (!isAnswered) {
 	const { createProgram } = await import("./commands/program.ts");
-	const { runProgram } = await import("./commands/run-program.ts");
+	const { runProgram } = await import("./commands/usage.ts");
 	await runProgram(createProgram(), process.argv);
 }

@@ -3,12 +3,7 @@ import { PalimpsestError } from "../errors.ts";
 export type Command = readonly (string | Buffer)[];
 export type Reply = number | Buffer | null | readonly Reply[];
 
-export interface RedisConnection {
-	readonly location: string;
-	/** One round trip, replies in order. After `archive_unavailable`, some of the commands may have been carried out. */
-	readonly send: (commands: readonly Command[]) => Promise<readonly Reply[]>;
-	readonly close: () => Promise<void>;
-}
+export type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
 
 type LoadClient = () => Promise<typeof import("@redis/client")>;
 
@@ -23,7 +18,7 @@ export interface RedisAddress {
 const longestPause = 1000;
 
 /** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
-export async function connectRedis(address: RedisAddress): Promise<RedisConnection> {
+export async function connectRedis(address: RedisAddress) {
 	const { url, connectTimeoutMs = 2000, commandTimeoutMs = 10_000, load = () => import("@redis/client") } = address;
 	const location = locationOf(url);
 	const redis = await load().catch((cause) => {
@@ -94,7 +89,8 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 
 	return {
 		location,
-		send: (commands) =>
+		/** One round trip, replies in order. After an error, some of the commands may have been carried out. */
+		send: (commands: readonly Command[]) =>
 			answersTo(commands).catch((error) => {
 				throw refused(location, error);
 			}),

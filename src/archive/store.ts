@@ -1,14 +1,17 @@
-import { createHash } from "node:crypto";
-import { hostname, uptime as secondsOfUptime } from "node:os";
+import { createHash, randomUUID } from "node:crypto";
+import { constants, readSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { hostname, uptime as secondsOfUptime, tmpdir } from "node:os";
+import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
+import { openNew } from "../files/disk.ts";
 import { wrongArgument } from "../policy/errors.ts";
-import type { Archive, Listing, Original, OriginalKind } from "./archive.ts";
-import { type About, type Driver, type Entry, isOriginal } from "./driver.ts";
+import type { Archive, Listing, Original, OriginalKind, OriginalWriter } from "./archive.ts";
+import { type About, type Driver, type Entry, isOriginal, usingPlace } from "./driver.ts";
 import type { Redact } from "./redact.ts";
-import { ambiguous, hashPrefixOfRef, nearRefs, refOfHash, tidyRef } from "./reference.ts";
+import { ambiguous, hashPrefixOfRef, nearRefs, type Ref, refOfHash, tidyRef } from "./reference.ts";
 import { safeForMs } from "./retention.ts";
-import { holdPieces, spoolPieces } from "./spool.ts";
-import { decodeText, encodeText } from "./text-bytes.ts";
+import { decodeText, encodeText, firstBytes } from "./text-bytes.ts";
 
 /** `redacts` says whether `redact` may change a text; `uptime` is that of the machine, in ms. */
 export function createArchive(parts: {
@@ -216,5 +219,93 @@ export function refusePlaceholders(archive: Archive, isPlaceholder: (text: strin
 			}
 			return archive.put(originals);
 		},
+	};
+}
+
+// ---- Originals in pieces ----
+
+const pieceBytes = 1 << 20;
+
+/** Collects an original in a temporary file, which loses its name at once if possible, so that it is gone after a crash. */
+async function spoolPieces(
+	maxBytes: number,
+	keep: (spooled: Omit<Entry, "about">, size: { readonly chars: number; readonly bytes: number }) => Promise<Ref>,
+): Promise<OriginalWriter> {
+	const file = path.join(tmpdir(), `.palimpsest-${randomUUID()}.tmp`);
+	const handle = await usingTemporary(() => openNew(file, constants.O_RDWR));
+	// Windows cannot remove an open file.
+	await rm(file).catch(() => {});
+	const digest = createHash("sha256");
+	let [bytes, chars] = [0, 0];
+	let isWhole = true;
+	// Half a character at the end of a piece waits for its other half.
+	let rest = "";
+
+	const append = async (text: string): Promise<void> => {
+		for (const piece of encodeText(text)) {
+			digest.update(piece);
+			await usingTemporary(() => handle.writeFile(piece));
+			bytes += piece.length;
+		}
+		chars += text.length;
+	};
+	const discard = async (): Promise<void> => {
+		await handle.close();
+		await rm(file, { force: true });
+	};
+	return {
+		async write(given) {
+			if (!isWhole) return;
+			const piece = rest + given;
+			rest = /[\uD800-\uDBFF]$/.exec(piece)?.[0] ?? "";
+			const ready = piece.slice(0, piece.length - rest.length);
+			const first = firstBytes(ready, maxBytes - bytes);
+			isWhole = first.text.length === ready.length;
+			if (!isWhole) rest = "";
+			await append(first.text);
+		},
+		async end() {
+			try {
+				if (bytes + 3 * rest.length > maxBytes) isWhole = false;
+				else await append(rest);
+				const pieces = () => piecesOf(handle.fd, bytes);
+				return { ref: await keep({ hash: digest.digest("hex"), pieces }, { chars, bytes }), bytes, isWhole };
+			} finally {
+				await discard();
+			}
+		},
+		discard,
+	};
+}
+
+/** The folder for temporary files is not that of the archive. */
+function usingTemporary<T>(use: () => Promise<T>): Promise<T> {
+	return usingPlace(tmpdir(), use, "The folder for temporary files (TMPDIR)");
+}
+
+function* piecesOf(fd: number, bytes: number): Generator<Buffer> {
+	for (let start = 0; start < bytes; ) {
+		const piece = Buffer.allocUnsafe(Math.min(pieceBytes, bytes - start));
+		const read = readSync(fd, piece, 0, piece.length, start);
+		if (read === 0) return;
+		yield piece.subarray(0, read);
+		start += read;
+	}
+}
+
+function holdPieces(maxBytes: number, keep: (text: string) => Promise<Ref>): OriginalWriter {
+	let text = "";
+	let bytes = 0;
+	let isWhole = true;
+	return {
+		async write(piece) {
+			if (!isWhole) return;
+			const first = firstBytes(piece, maxBytes - bytes);
+			text += first.text;
+			bytes += first.bytes;
+			isWhole = first.text.length === piece.length;
+		},
+		end: async () => ({ ref: await keep(text), bytes, isWhole }),
+		async discard() {},
 	};
 }

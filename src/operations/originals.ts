@@ -39,7 +39,9 @@ export async function archiveOriginals(what: {
 	const needing = results.filter(({ main, edits }) => needsPlaces(main, edits, source, spellings));
 	const needed = new Set(needing.map(({ main }) => main.takenOut.ref));
 	const readPlaces = placesReader(archive);
-	const before = await placesBefore(archive, what.spellingsOf ? results.map(({ main }) => main.takenOut.ref) : needed);
+	const asked = new Set(what.spellingsOf ? results.map(({ main }) => main.takenOut.ref) : needed);
+	const finding = Array.from(asked, async (ref) => [ref, await archive.find(placesKey(ref))] as const);
+	const before = new Map(await Promise.all(finding));
 	for (const { main, edits } of results) {
 		const { takenOut, result } = main;
 		const { kind, text, ref } = takenOut;
@@ -108,16 +110,6 @@ function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	const settled = new Set(found.flatMap(({ edits }) => edits));
 	found.push(...plan.filter(isMain).flatMap((main) => (settled.has(main) ? [] : { main, edits: [main] })));
 	return found;
-}
-
-async function placesBefore(
-	archive: Archive,
-	refs: Iterable<string>,
-): Promise<ReadonlyMap<string, readonly Listing[]>> {
-	const found = await Promise.all(
-		Array.from(new Set(refs), async (ref) => [ref, await archive.find(placesKey(ref))] as const),
-	);
-	return new Map(found);
 }
 
 function placesReader(archive: Archive): (ref: string) => Promise<Places | undefined> {
@@ -190,16 +182,8 @@ export function archivingOf(archive: Archive | undefined, document: unknown): Ar
 	return { refOf: archive.refOf, jsonAt: (path) => compactJson(valueAt(document, path)) };
 }
 
-interface DroppedGroup {
-	/** JSON list. */
-	readonly text: string;
-	readonly messages: readonly number[];
-	/** One for the id of each of its tool calls. */
-	readonly originals: readonly Original[];
-}
-
 /** Oldest first. A group that an external strategy removes in part is archived message by message. */
-function droppedGroups(source: ReadConversation, plan: Plan): DroppedGroup[] {
+function droppedGroups(source: ReadConversation, plan: Plan) {
 	const gone = goneMessages(source, plan);
 	if (gone.size === 0) return [];
 	const { transcript } = source;
@@ -228,7 +212,7 @@ function goneMessages({ transcript, located }: ReadConversation, plan: Plan): Re
 	return gone;
 }
 
-function archived({ document, transcript }: ReadConversation, messages: readonly number[]): DroppedGroup {
+function archived({ document, transcript }: ReadConversation, messages: readonly number[]) {
 	const members = messages.flatMap((index) => transcript.messages[index] ?? []);
 	const text = compactJson(members.flatMap(({ paths }) => paths.map((path) => valueAt(document, path))));
 	const calls = members.flatMap((message) => message.calls).filter(({ id }) => id !== undefined);
@@ -239,7 +223,8 @@ function archived({ document, transcript }: ReadConversation, messages: readonly
 			? calls.map(({ id, name }) => ({ toolCallId: id, toolName: name }))
 			: results.map(({ callId }) => ({ toolCallId: callId }));
 	const original = { kind: "group", text } as const;
-	return { text, messages, originals: named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one })) };
+	const originals: Original[] = named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one }));
+	return { text, messages, originals };
 }
 
 export interface KeepsOriginals {

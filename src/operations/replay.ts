@@ -151,16 +151,7 @@ interface ConversationToReplay {
 }
 
 /** Tokens are the model's. */
-interface ReplayedUnderPolicy {
-	readonly policy: ReplayedPolicy;
-	readonly totals: PolicyTotals;
-	readonly series: () => { readonly context: readonly ContextParts[]; readonly billed: readonly number[] };
-}
-
-function replayConversation(
-	conversation: ConversationToReplay,
-	policies: readonly ReplayedPolicy[],
-): ReplayedUnderPolicy[] {
+function replayConversation(conversation: ConversationToReplay, policies: readonly ReplayedPolicy[]) {
 	const { rates, windowTokens } = conversation;
 	const historyUnder = startHistories(conversation);
 	function optimumOf({ billed, optima }: Histories, { window_turns }: MaskPolicy): Schedule {
