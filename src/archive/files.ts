@@ -45,59 +45,55 @@ export function createFilesDriver(options: {
 	const layout = layoutOf(path.join(folder, namespace));
 	const verified = new Set<string>();
 
-	const aboutsOf = async (hash: string): Promise<About[]> => {
-		const names = (await namesIn(layout.textFolder(hash))).filter((name) => name.startsWith(`${hash}.`));
-		const records = names.filter((name) => readName(name).is === "about");
-		const read = await Promise.all(records.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
-		return read.flatMap((about) => about ?? []);
-	};
-
-	const find = async (toolCallId: string): Promise<Stored[]> => {
-		const call = callKey(toolCallId);
-		const found: Stored[] = [];
-		for (const name of await namesIn(layout.callFolder(call))) {
-			const named = readName(name);
-			if (named.is !== "call" || named.call !== call) continue;
-			const about = await readAboutFile(layout.about(named.hash, call));
-			const isStored = await statIfThere(layout.text(named.hash));
-			if (isStored && about?.toolCallId === toolCallId) found.push({ hash: named.hash, about });
-		}
-		return found;
-	};
-
-	const read = async (hash: string): Promise<AsyncGenerator<Buffer> | undefined> => {
-		const handle = await openToRead(layout.text(hash));
-		if (handle === undefined) return undefined;
-		const { mtimeMs } = await handle.stat();
-		// On a read-only file system a text can be read, but not marked as used.
-		await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
-		return readingFrom(folder, piecesOf(handle));
-	};
-
-	const clear = async (): Promise<number> => {
-		const texts = (await Promise.all(layout.buckets.map(textsIn))).flat();
-		await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
-		verified.clear();
-		return texts.length;
-	};
-
 	const using = <T>(use: () => Promise<T>) => usingPlace(folder, use);
 	return {
 		location: folder,
 		write: (entries) => using(() => writeEntries(entries, { layout, verified, now })),
 		hashesFrom: async (prefix) =>
 			(await using(() => textsIn(layout.textFolder(prefix)))).filter((hash) => hash.startsWith(prefix)),
-		read: (hash) => using(() => read(hash)),
+		read: (hash) =>
+			using(async () => {
+				const handle = await openToRead(layout.text(hash));
+				if (handle === undefined) return undefined;
+				const { mtimeMs } = await handle.stat();
+				// On a read-only file system a text can be read, but not marked as used.
+				await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
+				return readingFrom(folder, piecesOf(handle));
+			}),
 		distrust: (hash) => verified.delete(hash),
-		aboutsOf: (hash) => using(() => aboutsOf(hash)),
-		find: (toolCallId) => using(() => find(toolCallId)),
+		aboutsOf: (hash) =>
+			using(async () => {
+				const names = (await namesIn(layout.textFolder(hash))).filter((name) => name.startsWith(`${hash}.`));
+				const records = names.filter((name) => readName(name).is === "about");
+				const read = await Promise.all(records.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
+				return read.flatMap((about) => about ?? []);
+			}),
+		find: (toolCallId) =>
+			using(async () => {
+				const call = callKey(toolCallId);
+				const found: Stored[] = [];
+				for (const name of await namesIn(layout.callFolder(call))) {
+					const named = readName(name);
+					if (named.is !== "call" || named.call !== call) continue;
+					const about = await readAboutFile(layout.about(named.hash, call));
+					const isStored = await statIfThere(layout.text(named.hash));
+					if (isStored && about?.toolCallId === toolCallId) found.push({ hash: named.hash, about });
+				}
+				return found;
+			}),
 		async *hashes() {
 			for (const bucket of layout.buckets) yield* await using(() => textsIn(bucket));
 		},
 		holdings: async () => holdingsOf(await using(() => holdingsIn(layout))),
 		claimSweep: () => using(() => claimSweep(layout.sweepMarker, now())),
 		sweep: (time) => using(() => sweepFiles(layout, retention, time)),
-		clear: () => using(clear),
+		clear: () =>
+			using(async () => {
+				const texts = (await Promise.all(layout.buckets.map(textsIn))).flat();
+				await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
+				verified.clear();
+				return texts.length;
+			}),
 		async close() {},
 	};
 }

@@ -69,10 +69,7 @@ export type ArchiveLocation = Readonly<Record<"where" | "namespace", string>>;
 const day = 24 * 3_600_000;
 
 /** With the retention and the redaction of a policy. Throws PalimpsestError as `openArchive` does. */
-export function openArchiveOfPolicy(
-	location: ArchiveLocation,
-	policy: Pick<Policy, "archive">,
-): Promise<Archive | undefined> {
+export function openArchiveOfPolicy(location: ArchiveLocation, policy: Pick<Policy, "archive">) {
 	const { max_age_days, max_bytes, redact, redact_credentials: redactCredentials } = policy.archive;
 	const retention = { maxAgeMs: max_age_days * day, maxBytes: max_bytes };
 	return openArchive({ ...location, retention, redact, redactCredentials });

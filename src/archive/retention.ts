@@ -51,10 +51,7 @@ interface SweepState {
  * machine, after a day by the clock. A time in the future, as after a clock was set back, counts as younger than an
  * hour.
  */
-export function decideSweep(state: SweepState): {
-	readonly expired: readonly Holding[];
-	readonly intent: SweepIntent | undefined;
-} {
+export function decideSweep(state: SweepState) {
 	const { holdings, retention, time } = state;
 	const oldestFirst = holdings.toSorted((a, b) => a.usedAt - b.usedAt);
 	const isSafe = ({ usedAt }: Holding) => time.now - usedAt < safeForMs;
@@ -71,10 +68,7 @@ export function decideSweep(state: SweepState): {
 	return { expired, intent };
 }
 
-function confirmOld(
-	old: readonly Holding[],
-	{ holdings, time: { now, unasked }, intent }: SweepState,
-): { readonly going: readonly Holding[]; readonly intent: SweepIntent | undefined } {
+function confirmOld(old: readonly Holding[], { holdings, time: { now, unasked }, intent }: SweepState) {
 	const isSmall = (some: readonly Holding[]) =>
 		some.length * smallShare <= holdings.length && bytesOf(some) * smallShare <= bytesOf(holdings);
 	if (!unasked || isSmall(old)) return { going: old, intent: undefined };

@@ -11,7 +11,6 @@ import { planHiding, planSummarised } from "./compact-by-summary.ts";
 import {
 	type CompactionResult,
 	type CompactOutcome,
-	type CompactReport,
 	type CompactRequest,
 	type OpenedCompaction,
 	openCompaction,
@@ -108,11 +107,8 @@ async function guardInstead(request: CompactRequest, opened: OpenedCompaction): 
 	return { ...outcome, report: { ...report, notes, ...decision, context_window: contextWindow } };
 }
 
-function decisionOf(
-	{ strategy }: CompactRequest,
-	{ trigger, contextWindow, reserveTokens }: OpenedCompaction,
-	result: CompactionResult,
-): Pick<CompactReport, "strategy" | "trigger" | "result" | "context_window" | "reserve_tokens"> {
+function decisionOf({ strategy }: CompactRequest, opened: OpenedCompaction, result: CompactionResult) {
+	const { trigger, contextWindow, reserveTokens } = opened;
 	return {
 		strategy: strategy.name,
 		trigger,

@@ -1,14 +1,19 @@
 import type { LostIdentifier } from "../compaction/lost-identifiers.ts";
 import type { CompactionStrategy, StrategyDependencies, StrategyLlm } from "../compaction/strategy.ts";
-import { type Measurement, measure, scaleTokens, type TokenScale } from "../conversation/measure.ts";
+import { measure, scaleTokens } from "../conversation/measure.ts";
 import type { Edit } from "../conversation/plan.ts";
-import type { Transcript } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { Summariser, SummaryProgress } from "../summariser/summariser.ts";
 import { calibrate, checkGivenTokens, contextWindowOfCall, type GivenTokens } from "./context-window.ts";
-import { type ChangeReport, type ConversationRequest, type Outcome, openConversation } from "./conversation.ts";
+import {
+	type ChangeReport,
+	type ConversationRequest,
+	type OpenedConversation,
+	type Outcome,
+	openConversation,
+} from "./conversation.ts";
 import { modelOfCall, tokenMeter } from "./count.ts";
 import type { Log } from "./edit-record.ts";
 import { sentMessages } from "./guard.ts";
@@ -22,7 +27,7 @@ export async function openCompaction(request: CompactRequest) {
 	const { transcript, meter, model } = opened;
 	const measurement = measure(transcript, meter, opened.requestOverhead(meter.countTokens));
 	const estimate = calibrate(opened.estimate, { transcript, measurement, inputTokens });
-	const window = await contextWindowOfCall(request.contextWindow, policy, model);
+	const window = await contextWindowOfCall({ contextWindow: request.contextWindow, policy, model });
 	const facts = {
 		...opened,
 		measurement,
@@ -32,25 +37,23 @@ export async function openCompaction(request: CompactRequest) {
 		windowNotes: window?.notes ?? [],
 		reserveTokens: request.reserveTokens ?? policy.guard.reserve_tokens,
 	};
-	return { ...facts, trigger: compactionTrigger(request, facts) };
+	const tokens = scaleTokens(measurement.total, estimate.scale).high;
+	return { ...facts, trigger: compactionTrigger(request, { ...facts, tokens }) };
 }
 
 /** docs/specs/compaction-strategies.md#trigger, docs/specs/robustness.md#message-limit */
 function compactionTrigger(
 	{ force = false, policy }: CompactRequest,
-	counted: {
-		readonly transcript: Transcript;
-		readonly measurement: Measurement;
-		readonly scale: TokenScale;
+	counted: Pick<OpenedConversation, "transcript"> & {
+		readonly tokens: number;
 		readonly contextWindow: number | undefined;
 		readonly reserveTokens: number;
 	},
 ): CompactionTrigger {
-	const { transcript, measurement, scale, contextWindow, reserveTokens } = counted;
+	const { transcript, tokens, contextWindow, reserveTokens } = counted;
 	const { at_messages: most } = policy.compaction;
 	// With neither a window nor a number of messages to decide by, the call itself decides.
 	if (force || (contextWindow === undefined && most === null)) return "forced";
-	const tokens = scaleTokens(measurement.total, scale).high;
 	if (contextWindow !== undefined && tokens + reserveTokens >= contextWindow) return "tokens";
 	return most !== null && sentMessages(transcript) >= most ? "messages" : "not_due";
 }

@@ -25,7 +25,7 @@ export function composeEdits(rounds: {
 	let steps = first.map((record): Step => ({ record, path: pathOf(record, document) }));
 	const trace = traceThrough(steps, document);
 	const origins = messageOrigins(source, between, trace);
-	const changes = new Map<Step, { readonly record: EditRecord; readonly path: Path }[]>();
+	const changes = new Map<Step, Change[]>();
 
 	for (const record of second) {
 		const origin = trace(pathOf(record, between.document));
@@ -38,7 +38,7 @@ export function composeEdits(rounds: {
 		}
 		const { step, rest } = origin;
 		if (rest.length > 0) {
-			changes.set(step, [...(changes.get(step) ?? []), { record, path: rest }]);
+			addToList(changes, step, { record, path: rest });
 		} else if (record.kind === "remove") {
 			steps = steps.filter((one) => one !== step);
 		} else if (record.kind === "replace") {
@@ -81,10 +81,7 @@ function placed(
 	};
 }
 
-function withChanges(
-	record: EditRecord,
-	changes: readonly { readonly record: EditRecord; readonly path: Path }[],
-): EditRecord {
+function withChanges(record: EditRecord, changes: readonly Change[]): EditRecord {
 	if (changes.length === 0) return record;
 	const plan = changes.map((change) => editWithin(change.record, change.path));
 	const after = { ...record.after };
@@ -124,10 +121,12 @@ function messageOrigins(source: ReadConversation, between: ReadConversation, tra
 	});
 }
 
-interface Step {
+interface Change {
 	readonly path: Path;
-	record: EditRecord;
+	readonly record: EditRecord;
 }
+
+type Step = Omit<Change, "record"> & { record: EditRecord };
 
 type Trace = (path: Path) => Origin;
 

@@ -32,7 +32,8 @@ export async function openBudget(
 	},
 ) {
 	const { conversation, policy, contextWindow, reserveTokens } = request;
-	const window = await guardedWindow(contextWindow, policy, modelOfCall(request.model, conversation, policy));
+	const model = modelOfCall(request.model, conversation, policy);
+	const window = await guardedWindow({ contextWindow, policy, model });
 	const guard = { ...policy.guard, reserve_tokens: reserveTokens ?? policy.guard.reserve_tokens };
 	if (guard.enabled && window.tokens !== undefined) {
 		return { policy: { ...policy, guard }, window, budget: requiredBudget(window.tokens, guard) };
@@ -41,22 +42,22 @@ export async function openBudget(
 	return { policy: { ...policy, guard: { ...guard, ladder: [] } }, window, budget };
 }
 
-export async function knownContextWindow(
-	given: number | undefined,
-	policy: Policy,
-	model: string | undefined,
-): Promise<ModelWindow | undefined> {
-	const tokens = given ?? policy.guard.context_window_override ?? undefined;
+interface WindowRequest {
+	readonly contextWindow?: number | undefined;
+	readonly policy: Policy;
+	readonly model: string | undefined;
+}
+
+export async function knownContextWindow(request: WindowRequest): Promise<ModelWindow | undefined> {
+	const { contextWindow, policy, model } = request;
+	const tokens = contextWindow ?? policy.guard.context_window_override ?? undefined;
 	if (tokens !== undefined) return { tokens, notes: [] };
 	return model === undefined ? undefined : contextWindowOfModel(model);
 }
 
-export async function contextWindowOfCall(
-	given: number | undefined,
-	policy: Policy,
-	model: string | undefined,
-): Promise<ModelWindow | undefined> {
-	const known = await knownContextWindow(given, policy, model);
+export async function contextWindowOfCall(request: WindowRequest): Promise<ModelWindow | undefined> {
+	const known = await knownContextWindow(request);
+	const { policy, model } = request;
 	const { unknown_window: assumed } = policy.guard;
 	if (known !== undefined || typeof assumed !== "number") return known;
 	const note = `${unknownWindow(model)}, so ${assumed} tokens are assumed, as guard.unknown_window in the policy says.`;
@@ -64,12 +65,9 @@ export async function contextWindowOfCall(
 }
 
 /** Throws for an unknown window, because a guess could only pretend to fit, unless the guard may leave all as it is. */
-async function guardedWindow(
-	given: number | undefined,
-	policy: Policy,
-	model: string | undefined,
-): Promise<ModelWindow | { readonly tokens: undefined; readonly notes: readonly string[] }> {
-	const window = await contextWindowOfCall(given, policy, model);
+async function guardedWindow(request: WindowRequest) {
+	const { policy, model } = request;
+	const window = await contextWindowOfCall(request);
 	if (window) return window;
 	if (policy.guard.unknown_window === "leave" || !policy.guard.enabled) {
 		const note = `${unknownWindow(model)}, so nothing was taken out, and nobody can tell whether the conversation fits. Give the window in tokens, or set guard.context_window_override in the policy.`;

@@ -234,10 +234,7 @@ interface ThinkingReport {
 }
 
 /** `left` is `undefined` if the policy wanted none removed. */
-function thinkingReport(
-	affected: readonly AffectedThinking[],
-	left: readonly AffectedThinking[] | undefined,
-): ThinkingReport | undefined {
+function thinkingReport(affected: readonly AffectedThinking[], left: readonly AffectedThinking[] | undefined) {
 	if (affected.length === 0) return undefined;
 	const pathsOf = (blocks: readonly AffectedThinking[]) =>
 		blocks.slice(0, mostShown).map(({ block }) => jsonPointer(block.path));

@@ -108,10 +108,7 @@ function toolsOf(body: unknown): unknown {
 }
 
 /** Counts in the policy's encoding, else in the one nearest to the model's, else in o200k_base. */
-export async function tokenMeter(
-	policy: Policy,
-	model: string | undefined,
-): Promise<{ readonly meter: TokenMeter; readonly estimate: TokenEstimate }> {
+export async function tokenMeter(policy: Policy, model: string | undefined) {
 	const estimate = await estimateTokens(model, policy.tokens.encoding ?? undefined);
 	const countTokens = await loadCounter(estimate.encoding);
 	return { meter: sameMeter(estimate.encoding, countTokens, policy), estimate };

@@ -18,7 +18,9 @@ import {
 } from "./find-original.ts";
 
 /** The spellings in the text of a conversation that differ from compact JSON. */
-export type SpellingsOf = (paths: readonly Path[]) => ReadonlyMap<Path, string>;
+export type SpellingsOf = (paths: readonly Path[]) => Spellings;
+
+type Spellings = ReadonlyMap<Path, string>;
 
 export interface ArchivedGroup {
 	readonly ref: string;
@@ -36,13 +38,14 @@ export async function archiveOriginals(what: {
 	const spellings = what.spellingsOf?.(plan.filter(shortensResult).map(({ path }) => path)) ?? new Map<Path, string>();
 	const originals: Original[] = [];
 	const results = byResult(plan, source);
-	const needing = results.filter(({ main, edits }) => needsPlaces(main, edits, source, spellings));
+	const needing = results.filter((result) => needsPlaces(result, source, spellings));
 	const needed = new Set(needing.map(({ main }) => main.takenOut.ref));
 	const readPlaces = placesReader(archive);
 	const asked = new Set(what.spellingsOf ? results.map(({ main }) => main.takenOut.ref) : needed);
 	const finding = Array.from(asked, async (ref) => [ref, await archive.find(placesKey(ref))] as const);
 	const before = new Map(await Promise.all(finding));
-	for (const { main, edits } of results) {
+	for (const one of results) {
+		const { main, edits } = one;
 		const { takenOut, result } = main;
 		const { kind, text, ref } = takenOut;
 		const call = { toolCallId: result?.toolCallId, toolName: result?.toolName };
@@ -58,7 +61,7 @@ export async function archiveOriginals(what: {
 		const places: Places = {
 			record: Number(main.path[source.located.base.length]),
 			tool_call_id: result?.toolCallId,
-			places: placesOf(edits, source, spellings),
+			places: placesOf(one, source, spellings),
 		};
 		const latest = await makeLatest({ places, earlier, refOf: archive.refOf, read: readPlaces });
 		originals.push({ kind: "places", text: JSON.stringify(latest), toolCallId: placesKey(ref) });
@@ -143,23 +146,14 @@ async function makeLatest(what: {
 		: { ...places, order: orderOf(latest) + 1 };
 }
 
-function needsPlaces(
-	main: MainEdit,
-	edits: readonly Edit[],
-	{ document }: ReadConversation,
-	spellings: ReadonlyMap<Path, string>,
-): boolean {
+function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversation, spellings: Spellings): boolean {
 	if (edits.length > 1 || main.takenOut.kind === "media" || edits.some(({ path }) => spellings.has(path))) return true;
 	const before = valueAt(document, main.path);
 	// The text restores a list of one text part.
 	return typeof before !== "string" && !(Array.isArray(before) && before.length === 1);
 }
 
-function placesOf(
-	edits: readonly Edit[],
-	{ document, located }: ReadConversation,
-	spellings: ReadonlyMap<Path, string>,
-): Place[] {
+function placesOf({ edits }: ResultEdits, { document, located }: ReadConversation, spellings: Spellings): Place[] {
 	const depth = located.base.length;
 	const record = Number(edits[0]?.path[depth]);
 	return edits.flatMap((edit): Place[] => {

@@ -1,4 +1,4 @@
-import type { Archive, Listing, OriginalKind } from "../archive/archive.ts";
+import type { Archive, Listing } from "../archive/archive.ts";
 import type { PartRequest, SelectedPart } from "../archive/part.ts";
 import { refPattern } from "../archive/reference.ts";
 import { selectPart } from "../archive/select.ts";
@@ -9,18 +9,7 @@ import type { Policy } from "../policy/schema.ts";
 import { tokenMeter } from "./count.ts";
 import { placeholderReaderOf } from "./find-original.ts";
 
-export interface RecalledListing {
-	readonly ref: string;
-	/** `group`: JSON of a list of messages. `media`: JSON of a part. Others: the text. */
-	readonly kind: OriginalKind;
-	readonly tool_call_id?: string;
-	readonly tool_name?: string;
-	/** UTF-16 code units of the original. */
-	readonly chars: number;
-	/** ISO 8601, UTC. */
-	readonly archived_at: string;
-	readonly redactions: number;
-}
+export type RecalledListing = ReturnType<typeof describeListing>;
 
 export interface NextPart {
 	readonly ref: string;
@@ -136,7 +125,7 @@ function writtenRef(given: string, policy: Policy): string {
 const introducedRef = /(?:r[eé]f\s*=|original:\/\/)\s*([a-z0-9-]*)/giu;
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 
-export function describeListing(listing: Listing): RecalledListing {
+export function describeListing(listing: Listing) {
 	const { ref, kind, toolCallId, toolName, chars, archivedAt, redactions } = listing;
 	return {
 		ref,

@@ -19,10 +19,7 @@ export interface ReplayedPolicy {
 const mostBytes = 1_000_000;
 
 /** Named policies are layers over the configuration; policy files stand alone. Throws as the name or the file requires. */
-export function replayedPolicies(
-	names: string,
-	configured: readonly PolicyLayer[],
-): Promise<readonly ReplayedPolicy[]> {
+export function replayedPolicies(names: string, configured: readonly PolicyLayer[]) {
 	const listed = new Set(names.split(",").map((name) => name.trim()));
 	const parsed = Array.from(listed, (name) => [name, parsePolicyName(name)] as const);
 	return Promise.all(

@@ -41,14 +41,9 @@ export interface ReplaySettings {
 	readonly mostSeries?: number | undefined;
 }
 
-export interface Replay {
-	/** Returns false if the conversation has too few tool turns. Throws as masking does. */
-	readonly add: (one: { readonly file: string; readonly conversation: unknown }) => Promise<boolean>;
-	readonly report: () => ReplayReport;
-	readonly series: () => readonly ReplaySeries[];
-}
+export type Replay = Awaited<ReturnType<typeof startReplay>>;
 
-export async function startReplay(settings: ReplaySettings): Promise<Replay> {
+export async function startReplay(settings: ReplaySettings) {
 	const { policy, policies, rates, minTurns = 0, mostSeries = 0 } = settings;
 	const model = settings.model ?? policy.guard.model ?? undefined;
 	const { meter, estimate } = await tokenMeter(policy, model);
@@ -58,7 +53,8 @@ export async function startReplay(settings: ReplaySettings): Promise<Replay> {
 	let totals: readonly PolicyTotals[] | undefined;
 
 	return {
-		async add({ file, conversation }) {
+		/** Returns false if the conversation has too few tool turns. Throws as masking does. */
+		async add({ file, conversation }: { readonly file: string; readonly conversation: unknown }): Promise<boolean> {
 			const source = readConversation(conversation);
 			if (toolTurns(source.transcript).length < minTurns) return false;
 			const { report, error } = await maskConversation({ conversation, policy });
@@ -91,7 +87,7 @@ export async function startReplay(settings: ReplaySettings): Promise<Replay> {
 			});
 			return true;
 		},
-		report: () => ({
+		report: (): ReplayReport => ({
 			...sumOfFigures(files),
 			policies: (totals ?? []).map((one, index) => figuresOf(policies[index]?.name ?? "", one)),
 			files,
@@ -107,12 +103,10 @@ function withoutShortest(drawn: readonly (readonly ReplaySeries[])[], most: numb
 }
 
 /** In tokens of the model that counts, not of the conversation's own. */
-async function windowTokensOf(
-	source: ReadConversation,
-	{ policy, contextWindow, model: named, factor }: ReplaySettings & { readonly factor: number },
-): Promise<number | undefined> {
+async function windowTokensOf(source: ReadConversation, settings: ReplaySettings & { readonly factor: number }) {
+	const { policy, contextWindow, model: named, factor } = settings;
 	const model = modelOfCall(named ?? modelOfSession(source), source.document, policy);
-	const window = await knownContextWindow(contextWindow, policy, model);
+	const window = await knownContextWindow({ contextWindow, policy, model });
 	if (window === undefined) return undefined;
 	const { scale } = await estimateTokens(model, policy.tokens.encoding ?? undefined);
 	return (window.tokens / scale.factor) * factor;

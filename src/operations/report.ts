@@ -130,7 +130,7 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
 	const { method, scale, notes } = calibrate(estimate, { transcript, measurement, inputTokens });
-	const window = await knownContextWindow(request.contextWindow, policy, model);
+	const window = await knownContextWindow({ contextWindow: request.contextWindow, policy, model });
 	return contextReportOf(
 		{ source, transcript, measurement, meter, scale, contextWindow: window?.tokens, originals },
 		{ model, method, notes: [...(window?.notes ?? []), ...notes], layers, last },

@@ -29,14 +29,8 @@ interface RestoreOptions {
 }
 
 /** To the byte. `name` is that of the text, for errors. Throws PalimpsestError `invalid_json`, and as `restoreConversation`. */
-export async function restoreText({
-	text,
-	name,
-	...options
-}: RestoreOptions & { readonly text: string; readonly name: string }): Promise<{
-	readonly text: string;
-	readonly report: RestoreReport;
-}> {
+export async function restoreText(request: RestoreOptions & { readonly text: string; readonly name: string }) {
+	const { text, name, ...options } = request;
 	const { last, report } = await restoreInRounds(text, async (current) => {
 		const document = readTextDocument(current, name);
 		const restored = await restoreOnce({ ...options, conversation: document.value });
@@ -46,13 +40,8 @@ export async function restoreText({
 }
 
 /** In rounds until nothing more is found. Throws PalimpsestError `not_a_conversation`, `archive_unavailable`. */
-export async function restoreConversation({
-	conversation,
-	...options
-}: RestoreOptions & { readonly conversation: unknown }): Promise<{
-	readonly conversation: unknown;
-	readonly report: RestoreReport;
-}> {
+export async function restoreConversation(request: RestoreOptions & { readonly conversation: unknown }) {
+	const { conversation, ...options } = request;
 	const size = { message: -1, before: noSize, after: noSize };
 	const { last, report } = await restoreInRounds(conversation, async (current) => {
 		const restored = await restoreOnce({ ...options, conversation: current });

@@ -174,11 +174,9 @@ async function truncaterOf(request: TruncateRequest): Promise<Truncater> {
 	};
 }
 
-async function archiveOriginal(
-	request: TruncateRequest,
-	{ text: shorter, report, limit, leastLimit }: Truncated,
-): Promise<TruncateOutcome> {
+async function archiveOriginal(request: TruncateRequest, truncated: Truncated): Promise<TruncateOutcome> {
 	const { text, policy, archive, log } = request;
+	const { text: shorter, report, limit, leastLimit } = truncated;
 	if (leastLimit !== undefined) {
 		const given = limit.kind === "head_tail" ? limit.maxChars : limit.most;
 		throw limitTooSmall({ name: nameOfLimit(limit, request), given, least: leastLimit });
