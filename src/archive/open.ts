@@ -80,10 +80,9 @@ export function archivePlace(where: string): "none" | "memory" | "files" | "fold
 	if (where === "none" || where === "memory" || where === "files") return where;
 	if (/^rediss?:/.test(where)) return "redis";
 	if (path.isAbsolute(where) || /^\.\.?[\\/]/.test(where)) return "folder";
-	throw new PalimpsestError(
-		"invalid_argument",
-		"Expected the archive to be files, memory, none, redis://HOST:PORT, or a folder such as /var/lib/palimpsest or ./archive.",
-	);
+	const message =
+		"Expected the archive to be files, memory, none, redis://HOST:PORT, or a folder such as /var/lib/palimpsest or ./archive.";
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 /** By default in the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest/). */

@@ -54,10 +54,9 @@ export function tidyRef(given: string): string {
 }
 
 export function ambiguous(): PalimpsestError {
-	return new PalimpsestError(
-		"ambiguous_reference",
-		"Two different originals have the same reference, so that it stands for neither. Neither text was given or replaced.",
-	);
+	const message =
+		"Two different originals have the same reference, so that it stands for neither. Neither text was given or replaced.";
+	return new PalimpsestError("ambiguous_reference", message);
 }
 
 const mostShown = 3;
@@ -90,8 +89,7 @@ const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
 /** It becomes the name of a folder and part of keys. Throws PalimpsestError `invalid_argument`. */
 export function checkNamespace(name: string): string {
 	if (allowed.test(name) && !windowsDevices.test(name)) return name;
-	throw new PalimpsestError(
-		"invalid_argument",
-		"Expected the archive's namespace to be 1 to 64 of a-z, 0-9, - and _, with a letter or digit first and last.",
-	);
+	const message =
+		"Expected the archive's namespace to be 1 to 64 of a-z, 0-9, - and _, with a letter or digit first and last.";
+	throw new PalimpsestError("invalid_argument", message);
 }

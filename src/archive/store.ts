@@ -199,10 +199,8 @@ function checkOriginals(originals: readonly Original[]): void {
 	const isComplete = (value: Partial<Original> | null) => typeof value?.text === "string" && isOriginal(value);
 	if (Array.isArray(originals) && originals.every(isComplete)) return;
 	const expected = "Expected a list of originals, each with a string `text` and a known `kind`";
-	throw new PalimpsestError(
-		"invalid_argument",
-		`${expected}, and \`toolCallId\` and \`toolName\` strings or left out.`,
-	);
+	const message = `${expected}, and \`toolCallId\` and \`toolName\` strings or left out.`;
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 const textKinds: ReadonlySet<OriginalKind> = new Set(["result", "text", "arguments"]);

@@ -147,10 +147,8 @@ export async function readInput(file: string, maxBytes: number): Promise<Buffer>
 	for await (const chunk of process.stdin) {
 		length += chunk.length;
 		if (length > maxBytes) {
-			throw new PalimpsestError(
-				"payload_too_large",
-				`Standard input has over ${maxBytes} bytes, which is all that limits.max_file_bytes in the policy allows.`,
-			);
+			const message = `Standard input has over ${maxBytes} bytes, which is all that limits.max_file_bytes in the policy allows.`;
+			throw new PalimpsestError("payload_too_large", message);
 		}
 		chunks.push(chunk);
 	}

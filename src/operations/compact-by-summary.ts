@@ -132,10 +132,8 @@ async function obtainSummary(request: CompactRequest, source: AskedSource, range
 		countTokens: meter.countTokens,
 	});
 	if (checked.kind === "accepted") return { ...answer, text: checked.text };
-	throw new PalimpsestError(
-		"summary_refused",
-		`The summary was not taken, and the conversation was left as it was. ${checked.detail}`,
-	);
+	const message = `The summary was not taken, and the conversation was left as it was. ${checked.detail}`;
+	throw new PalimpsestError("summary_refused", message);
 }
 
 type AskedSource = Extract<SummarySource, { kind: "summariser" | "given" }>;
@@ -194,10 +192,8 @@ function summaryToken(source: ReadConversation, range: PickedRange): string {
 function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	const [, first, last] = grammar.exec(token) ?? [];
 	if (first === undefined || last === undefined) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			"Expected `summary_token` exactly as the request for the summary gave it.",
-		);
+		const message = "Expected `summary_token` exactly as the request for the summary gave it.";
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	const whole = pickRange({ transcript: source.transcript, keepLastMessages: 0, pinTask: false });
 	const within = ({ messages }: { readonly messages: readonly number[] }) =>
@@ -206,10 +202,9 @@ function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	const messages = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
 	const range = { messages, groups, first: messages[0] ?? -1 };
 	if (messages.length > 0 && summaryToken(source, range) === token) return range;
-	throw new PalimpsestError(
-		"stale_edit",
-		"The messages that the summary is of are not in this conversation as they were. Call again without `summary` for a new request.",
-	);
+	const message =
+		"The messages that the summary is of are not in this conversation as they were. Call again without `summary` for a new request.";
+	throw new PalimpsestError("stale_edit", message);
 }
 
 function rangeJson({ document, located, transcript }: ReadConversation, { messages }: PickedRange): string {

@@ -95,10 +95,9 @@ function resultOf(planned: Exclude<PlannedCompaction, { kind: "guard" }>): Compa
 async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
 	const { contextWindow, reserveTokens } = opened;
 	if (contextWindow === undefined) {
-		throw new PalimpsestError(
-			"context_window_unknown",
-			"Nobody can be asked for a summary, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.",
-		);
+		const message =
+			"Nobody can be asked for a summary, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.";
+		throw new PalimpsestError("context_window_unknown", message);
 	}
 	const outcome = await guardConversation({ ...request, contextWindow, reserveTokens });
 	const { report } = outcome;

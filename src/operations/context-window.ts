@@ -101,10 +101,8 @@ function requiredBudget(contextWindow: number, guard: GuardPolicy): number {
 		reserve > 0
 			? "Give a smaller `reserve_tokens` (guard.reserve_tokens in the policy)"
 			: "Set a larger guard.budget_ratio in the policy";
-	throw new PalimpsestError(
-		"no_budget",
-		`Expected a budget of 1 token or more, got ${budget}: ${share}a context window of ${contextWindow} tokens, less a reserve of ${reserve} for the answer. Nothing was changed. ${advice}, or a larger \`context_window\`.`,
-	);
+	const message = `Expected a budget of 1 token or more, got ${budget}: ${share}a context window of ${contextWindow} tokens, less a reserve of ${reserve} for the answer. Nothing was changed. ${advice}, or a larger \`context_window\`.`;
+	throw new PalimpsestError("no_budget", message);
 }
 
 const possible = { low: 0.2, high: 5 } as const;

@@ -160,10 +160,8 @@ export function completePlan(what: {
 	// If edits are refused, no earlier call made one.
 	const affected = affectedThinking(source.transcript, plan, policy.thinking === "refuse" ? madeNow : momentOf);
 	if (policy.thinking === "refuse" && affected.length > 0) {
-		throw new PalimpsestError(
-			"thinking_bound",
-			`${affected.length} reasoning blocks stand behind what would be edited and are bound to it, and the policy says thinking = "refuse". Allow it with thinking = "keep" or "strip_after_edit".`,
-		);
+		const message = `${affected.length} reasoning blocks stand behind what would be edited and are bound to it, and the policy says thinking = "refuse". Allow it with thinking = "keep" or "strip_after_edit".`;
+		throw new PalimpsestError("thinking_bound", message);
 	}
 	const { document, transcript } = source;
 	const strip =

@@ -45,19 +45,16 @@ export function planFollowUp(given: {
 }): FollowUpPlan {
 	const { source, response, locale, meter } = given;
 	if (!source.format.write.appends) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`,
-		);
+		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`;
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	const broken_calls = response.calls.filter((call) => !call.isUsable).length;
 	if (response.finishReason !== "length") return { kind: "none", why: "not_cut", broken_calls };
 	if (broken_calls < response.calls.length) return { kind: "none", why: "has_usable_call", broken_calls };
 	if (hasUnansweredCalls(source.transcript)) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			"Expected with `last_response` the conversation as it was sent in the last call; its last message makes calls that have no results, and a message behind them would leave them without. Pass the conversation without that message.",
-		);
+		const message =
+			"Expected with `last_response` the conversation as it was sent in the last call; its last message makes calls that have no results, and a message behind them would leave them without. Pass the conversation without that message.";
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	const last = source.transcript.messages.at(-1);
 	const isThere = last !== undefined && saysNothingBut(last, response.text);

@@ -57,10 +57,8 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	const select = selectPart(part, { countTokens });
 
 	if (ref === undefined && toolCallId === undefined) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			"Expected `ref`, as it stands in the placeholder, or `tool_call_id`.",
-		);
+		const message = "Expected `ref`, as it stands in the placeholder, or `tool_call_id`.";
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	const named = ref === undefined ? await originalsOf(archive, toolCallId ?? "") : [];
 	if (named.length > 1) {
@@ -100,10 +98,9 @@ async function originalsOf(archive: Archive, toolCallId: string): Promise<Listin
 }
 
 function nothingKept(): PalimpsestError {
-	return new PalimpsestError(
-		"original_not_found",
-		"No original is kept under that. Copy the reference from the placeholder, character by character; what was never archived here, or has expired, cannot be recalled.",
-	);
+	const message =
+		"No original is kept under that. Copy the reference from the placeholder, character by character; what was never archived here, or has expired, cannot be recalled.";
+	return new PalimpsestError("original_not_found", message);
 }
 
 /** Copied by a model, perhaps with text around it. Names in a placeholder come from tools, so only its own field counts. */
@@ -113,10 +110,9 @@ function writtenRef(given: string, policy: Policy): string {
 	if (placeholder?.ref !== undefined && placeholder.isRefCertain) return placeholder.ref;
 	const introduced = new Set(Array.from(given.matchAll(introducedRef), ([, ref = ""]) => ref.toLowerCase()));
 	if (introduced.size > 1) {
-		throw new PalimpsestError(
-			"ambiguous_reference",
-			"Expected one reference; several stand in what was given. Copy the one that is meant, and nothing around it.",
-		);
+		const message =
+			"Expected one reference; several stand in what was given. Copy the one that is meant, and nothing around it.";
+		throw new PalimpsestError("ambiguous_reference", message);
 	}
 	const named = given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/)/isu, "");
 	return wholeRef.exec(named)?.[0] ?? named;

@@ -87,10 +87,8 @@ export function parsePolicyName(text: string): PolicyName {
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	throw new PalimpsestError(
-		"invalid_argument",
-		`Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, optimum:N, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`,
-	);
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, optimum:N, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`;
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 function numberedPolicy(kind: (typeof withNumber)[number], parameters: readonly string[], text: string): PolicyName {

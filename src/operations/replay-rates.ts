@@ -8,10 +8,8 @@ export async function ratesOfModel(model: string): Promise<Rates> {
 	const listed = (await findInCatalogue(model))?.prices;
 	const input = listed?.input_mtok;
 	if (listed === undefined || input === undefined) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`The model catalogue knows no prices for ${JSON.stringify(model.slice(0, 80))}: give --prices READ,WRITE, such as 0.1,1.25.`,
-		);
+		const message = `The model catalogue knows no prices for ${JSON.stringify(model.slice(0, 80))}: give --prices READ,WRITE, such as 0.1,1.25.`;
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	const { cache_read_mtok: read = input, cache_write_mtok: write = input, output_mtok: output = 0 } = listed;
 	return {
@@ -57,10 +55,8 @@ export function parsePrices(text: string, { output }: Prices): Prices {
 	const isUsable = (price: number | undefined): price is number =>
 		price !== undefined && price >= 0 && price <= highest;
 	if (numbers.length !== 2 || !isUsable(cache_read) || !isUsable(cache_write)) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`Expected prices as READ,WRITE, two numbers of 0 or more such as 0.1,1.25; got ${JSON.stringify(text.slice(0, 80))}.`,
-		);
+		const message = `Expected prices as READ,WRITE, two numbers of 0 or more such as 0.1,1.25; got ${JSON.stringify(text.slice(0, 80))}.`;
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	return { input: 1, cache_read, cache_write, output };
 }

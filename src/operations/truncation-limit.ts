@@ -28,10 +28,8 @@ export function limitTooSmall(limit: {
 	readonly least: number;
 }): PalimpsestError {
 	const { name, given, least } = limit;
-	return new PalimpsestError(
-		"invalid_argument",
-		`Expected \`${name}\` to leave room for the note on what is left out: the smallest that works here is ${least}; got ${given}.`,
-	);
+	const message = `Expected \`${name}\` to leave room for the note on what is left out: the smallest that works here is ${least}; got ${given}.`;
+	return new PalimpsestError("invalid_argument", message);
 }
 
 /** A limit in tokens or a focus replaces the policy's `head_tail` by `auto`. Throws PalimpsestError `invalid_argument`. */
