@@ -1,6 +1,6 @@
 import { followUps } from "../compaction/prompt.ts";
 import { sizeOf, type TokenMeter } from "../conversation/measure.ts";
-import { type InsertEdit, noSize, type Size, startSum } from "../conversation/plan.ts";
+import { addSizes, type InsertEdit, noSize, type Size } from "../conversation/plan.ts";
 import { type Message, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
@@ -18,23 +18,20 @@ export interface FollowUpReport {
 export function followUpOf(
 	lastResponse: unknown,
 	{ source, policy, meter }: { readonly source: ReadConversation; readonly policy: Policy; readonly meter: TokenMeter },
-): { readonly edits: readonly InsertEdit[]; readonly size: Size; readonly report: FollowUpReport | undefined } {
-	if (lastResponse === undefined) return { edits: [], size: noSize, report: undefined };
+): Partial<FollowUp> & { readonly edits: readonly InsertEdit[]; readonly size: Size } {
+	if (lastResponse === undefined) return { edits: [], size: noSize };
 	const response = readLastResponse(lastResponse);
-	const planned = planFollowUp({ source, response, locale: policy.locale, meter });
-	const { broken_calls } = planned;
-	if (planned.kind === "none" || !policy.guard.enabled) {
-		const why = planned.kind === "none" ? planned.why : "guard_off";
-		return { edits: [], size: noSize, report: { appended: false, why, broken_calls } };
+	const { edits, report } = planFollowUp({ source, response, locale: policy.locale, meter });
+	if (report.appended && !policy.guard.enabled) {
+		return { edits: [], size: noSize, report: { ...report, appended: false, why: "guard_off" } };
 	}
-	const size = startSum();
-	for (const { after } of planned.edits) size.add(after);
-	return { edits: planned.edits, size: size.total(), report: { appended: true, broken_calls } };
+	return { edits, report, size: edits.map(({ after }) => after).reduce(addSizes, noSize) };
 }
 
-export type FollowUpPlan =
-	| { readonly kind: "none"; readonly why: "not_cut" | "has_usable_call"; readonly broken_calls: number }
-	| { readonly kind: "append"; readonly edits: readonly InsertEdit[]; readonly broken_calls: number };
+interface FollowUp {
+	readonly edits: readonly InsertEdit[];
+	readonly report: FollowUpReport;
+}
 
 /** Appends no reasoning and no calls: a call without a result would make the request invalid. */
 export function planFollowUp(given: {
@@ -42,28 +39,31 @@ export function planFollowUp(given: {
 	readonly response: LastResponse;
 	readonly locale: LocaleName;
 	readonly meter: TokenMeter;
-}): FollowUpPlan {
+}): FollowUp {
 	const { source, response, locale, meter } = given;
 	if (!source.format.write.appends) {
 		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`;
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const broken_calls = response.calls.filter((call) => !call.isUsable).length;
-	if (response.finishReason !== "length") return { kind: "none", why: "not_cut", broken_calls };
-	if (broken_calls < response.calls.length) return { kind: "none", why: "has_usable_call", broken_calls };
+	const notAppended = (why: "not_cut" | "has_usable_call") => ({
+		edits: [],
+		report: { appended: false, why, broken_calls },
+	});
+	if (response.finishReason !== "length") return notAppended("not_cut");
+	if (broken_calls < response.calls.length) return notAppended("has_usable_call");
 	if (hasUnansweredCalls(source.transcript)) {
 		const message =
 			"Expected with `last_response` the conversation as it was sent in the last call; its last message makes calls that have no results, and a message behind them would leave them without. Pass the conversation without that message.";
 		throw new PalimpsestError("invalid_argument", message);
 	}
 	const last = source.transcript.messages.at(-1);
-	const isThere = last !== undefined && saysNothingBut(last, response.text);
-	const isSaid = response.text.trim() !== "" && !isThere;
+	const isSaid = response.text.trim() !== "" && !(last && saysNothingBut(last, response.text));
 	const edits: InsertEdit[] = [];
 	if (isSaid) edits.push(writeAtEnd({ role: "assistant", text: response.text, behind: last?.role, source, meter }));
 	const behind = isSaid ? "assistant" : last?.role;
 	edits.push(writeAtEnd({ role: "user", text: followUps[locale], behind, source, meter }));
-	return { kind: "append", edits, broken_calls };
+	return { edits, report: { appended: true, broken_calls } };
 }
 
 function writeAtEnd(given: {
