@@ -6,7 +6,7 @@ import { measure } from "../../src/conversation/measure.ts";
 import type { Message } from "../../src/conversation/transcript.ts";
 import { verify } from "../../src/conversation/verify.ts";
 import { readConversation, readLastResponse } from "../../src/formats/detect.ts";
-import { planFollowUp } from "../../src/operations/follow-up.ts";
+import { planFollowUp } from "../../src/operations/guard.ts";
 import { type FormatRow, toolsOf } from "../formats/format-row.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { roughCount } from "../support/rough-count.ts";
