@@ -1,4 +1,4 @@
-/** Codes that programs can act on. Each names what has to change for the call to succeed. */
+/** Codes that programs can act on. */
 export type ErrorCode =
 	| "invalid_json" // The text is not JSON.
 	| "not_a_conversation" // JSON, but in none of the formats.
@@ -37,7 +37,7 @@ export function withoutControls(text: string): string {
 	return text.replace(/(?![\n\t])\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "?");
 }
 
-/** Its message says what was expected, what came and what to do. It never quotes conversation text. */
+/** The message names the expected and the actual value and the remedy. It never quotes conversation text. */
 export class PalimpsestError extends Error {
 	override readonly name = "PalimpsestError";
 	readonly code: ErrorCode;

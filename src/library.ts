@@ -88,7 +88,7 @@ export interface TruncateOptions extends CallOptions {
 	readonly maxTokens?: number | undefined;
 	/** By default as the policy says; `auto` in place of `head_tail` with `maxTokens`. */
 	readonly strategy?: TruncationStrategy | undefined;
-	/** What the reader is looking for, in any words; names and identifiers count most. */
+	/** The subject that the reader is looking for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
 }
 

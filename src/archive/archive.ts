@@ -1,6 +1,6 @@
 import type { Ref } from "./reference.ts";
 
-/** Texts of `group`, `media` and `places` are JSON. `places` hold what the text alone could not restore. */
+/** Texts of `group`, `media` and `places` are JSON. `places` hold values that the text alone could not restore. */
 export const originalKinds = ["result", "text", "arguments", "group", "media", "places"] as const;
 
 export type OriginalKind = (typeof originalKinds)[number];

@@ -218,7 +218,7 @@ function isKnown({ hash, about }: Entry, { layout, verified, now }: Writing): bo
 		if ((statSync(layout.about(hash, call), options)?.size ?? 0) === 0) return false;
 		return about.toolCallId === undefined || statSync(layout.call(call, hash), options) !== undefined;
 	} catch {
-		// Writing it tells the reason.
+		// The write that follows reports the reason.
 		return false;
 	}
 }

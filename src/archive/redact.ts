@@ -66,7 +66,7 @@ interface View {
 	readonly before: (index: number) => number;
 }
 
-// A result that is JSON stands in the JSON of its message, and that in the JSON of its places.
+// A JSON result is escaped in the JSON of its message, which is escaped in the JSON of its places.
 const mostLevels = 4;
 const escapes = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
 const controls: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };

@@ -70,7 +70,7 @@ export async function connectRedis(address: RedisAddress) {
 		// Commands of one turn are sent together.
 		const answers = Promise.all(commands.map((command) => current.sendCommand<Reply>([...command])));
 		return unlessLate(answers, commandTimeoutMs, () => {
-			// Nobody waits for the answers any more, and their texts would add up.
+			// Unread answers would add up in memory.
 			if (client === current) client = undefined;
 			current.destroy();
 			return new Error("no answer in time");

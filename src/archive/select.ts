@@ -273,7 +273,7 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 				else leftFrom ??= segment;
 			} else if (!isFull && after > 0) {
 				after -= 1;
-				// A line that does not fit here only stands around a match; `leftFrom` is the next match itself.
+				// A line around a match may be missing; `leftFrom` is only ever a match.
 				show(segment, writeAround(segment));
 			} else if (!isFull) {
 				before.push(segment);

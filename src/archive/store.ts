@@ -32,7 +32,7 @@ export function createArchive(parts: {
 		sweptAt = at;
 		const time = { now: at, unasked: { uptime: uptime(), machine: hostname() } };
 		const sweepOnce = async () => ((await driver.claimSweep()) ? driver.sweep(time) : undefined);
-		// Nobody waits for it, and the next sweep does what this one could not.
+		// A failed sweep is repeated by the next one.
 		sweeping = sweepOnce().catch(() => undefined);
 	};
 
@@ -69,7 +69,7 @@ export function createArchive(parts: {
 
 	const bestListing = async (hash: string, chars: number, bytes: number): Promise<Listing> => {
 		const abouts = await driver.aboutsOf(hash);
-		// A record of a tool call tells more than one of a truncated text. Of several, the oldest counts.
+		// A record of a tool call says more than one of a truncated text. Of several, the oldest counts.
 		const [first] = abouts.toSorted(
 			(a, b) => Number(a.toolCallId === undefined) - Number(b.toolCallId === undefined) || a.archivedAt - b.archivedAt,
 		);

@@ -55,7 +55,7 @@ function decodeWhole(bytes: Buffer): string {
 	return text + bytes.toString("utf8", start);
 }
 
-/** Where an incomplete sequence begins, else the length. */
+/** The start of an incomplete sequence at the end, else the length. */
 function endOfWholeSequences(bytes: Buffer): number {
 	for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
 		const byte = bytes[bytes.length - back] as number;

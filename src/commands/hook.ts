@@ -6,7 +6,7 @@ import { ownCommandLine } from "../hosts/own-command.ts";
 import type { HookShell } from "../hosts/shorten-result.ts";
 import { isOwnResult, readToolEvent } from "../hosts/tool-event.ts";
 
-// A host waits for its hooks after every tool call: this file loads only what a small result needs.
+// A host waits for its hooks after every tool call, so this file loads only the code for a small result.
 
 const hostHooks = {
 	"claude-code": { eventName: "PostToolUse", answer: answerClaudeCode },

@@ -26,7 +26,7 @@ export interface HttpServeOptions {
 	readonly concurrentCalls?: number;
 	readonly callSeconds?: number;
 	readonly sessionsPerPrincipal?: number;
-	/** Where the metrics are: `HOST:PORT`, or true for `/metrics` of the server's own address; absent: nowhere. */
+	/** Address of the metrics: `HOST:PORT`, or true for `/metrics` of the server; absent: none. */
 	readonly metrics?: string | true;
 	readonly shutdownSeconds?: number;
 	readonly threads?: number;

@@ -69,7 +69,7 @@ function ownFolder(): string[] {
 	return folder === path.parse(folder).root ? [] : [folder];
 }
 
-/** A user who asks for authentication must not get a server without any. */
+/** A user who requests authentication must not get a server without any. */
 function refuseHttpOptions(options: HttpServeOptions): void {
 	const { publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics } = options;
 	const given = [publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics];

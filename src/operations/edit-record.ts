@@ -8,7 +8,7 @@ import type { LogLevel } from "../policy/names.ts";
 /** An edit as plain JSON. Paths refer to the input. */
 export interface EditRecord {
 	readonly kind: "replace" | "remove" | "insert";
-	/** JSON Pointer (RFC 6901) of the value that is replaced or removed, or in front of which a value is inserted. */
+	/** JSON Pointer (RFC 6901) of the value that is replaced or removed, or before which a value is inserted. */
 	readonly path: string;
 	readonly reason: EditReason;
 	readonly message?: number;

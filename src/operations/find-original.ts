@@ -282,7 +282,7 @@ export interface Places {
 }
 
 export interface Place {
-	/** Its record, counted from that of the result. */
+	/** Number of records after that of the result. */
 	readonly offset: number;
 	readonly path: string;
 	/** The new value. */

@@ -118,7 +118,7 @@ interface LargeResult {
 	readonly stale: boolean;
 }
 
-/** What fills the window, and what each preset would free and cost. Throws PalimpsestError `invalid_argument`. */
+/** The content of the window, and the effect of each preset. Throws PalimpsestError `invalid_argument`. */
 export async function reportContext(request: ContextReportRequest): Promise<ContextReport> {
 	const { conversation, layers, originals = "archived", reserveTokens } = request;
 	const inputTokens = checkGivenTokens(request);
@@ -170,7 +170,7 @@ export function contextReportOf(
 }
 
 const mostResults = 10;
-/** A string that stands in more results than this does not show which of them was used. */
+/** A string in more results than this does not show which of them was used. */
 const mostHolders = 3;
 
 function biggestResults(results: readonly CountedResult[], { transcript, scale }: CountedConversation): LargeResult[] {

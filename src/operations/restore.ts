@@ -28,7 +28,7 @@ interface RestoreOptions {
 	readonly byCallId?: boolean | undefined;
 }
 
-/** To the byte. `name` is that of the text, for errors. Throws PalimpsestError `invalid_json`, and as `restoreConversation`. */
+/** Restores a text to the byte. Errors mention `name`. Throws PalimpsestError `invalid_json`, and as `restoreConversation`. */
 export async function restoreText(request: RestoreOptions & { readonly text: string; readonly name: string }) {
 	const { text, name, ...options } = request;
 	const { last, report } = await restoreInRounds(text, async (current) => {

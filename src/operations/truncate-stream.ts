@@ -45,7 +45,7 @@ interface StreamRequest {
 export interface AnsweredCall {
 	readonly id: string | undefined;
 	readonly name: string | undefined;
-	/** Its arguments: they tell what the agent is looking for. */
+	/** Its arguments, which show the subject of the search. */
 	readonly input: unknown;
 }
 

@@ -286,7 +286,7 @@ export function truncateJsonContent(
 	const { content } = object;
 	if (typeof content !== "string" || object[flag] === true) return whole;
 
-	// The flag takes room too; a spelling with escapes may take more, so that less is kept until it is shorter.
+	// The flag takes room too; a spelling with escapes may take more, so less text is kept until the result is shorter.
 	for (let maxChars = limits.maxChars; maxChars >= 0; maxChars = Math.floor(maxChars * 0.98) - 40) {
 		const cut = truncateHeadTail(content, { ...limits, maxChars }, () => refOf(text));
 		if (!cut.truncated) return whole;

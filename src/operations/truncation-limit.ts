@@ -11,7 +11,7 @@ export interface CutOptions {
 	/** The same in tokens, with the notices. */
 	readonly maxTokens?: number | undefined;
 	readonly strategy?: TruncatePolicy["strategy"] | undefined;
-	/** What the reader is looking for, in any words; names and identifiers count most. */
+	/** The subject that the reader is looking for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
 	readonly limitName?: string | undefined;
 }
