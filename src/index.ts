@@ -11,6 +11,7 @@ export type { Splice } from "./json-text/edit.ts";
 export { applyEdits, type InverseEdits, invertEdits, type PortableEdit } from "./json-text/edit.ts";
 export {
 	type CallOptions,
+	type CompactionOptions,
 	type CompactOptions,
 	type CountOptions,
 	compact,
@@ -24,7 +25,6 @@ export {
 	type TruncateOptions,
 	truncate,
 } from "./library.ts";
-export type { CompactionOptions } from "./operations/compact.ts";
 export type { CallerRequest, CompactOutcome, CompactReport } from "./operations/compaction-request.ts";
 export type { Outcome } from "./operations/conversation.ts";
 export type { TextCount } from "./operations/count.ts";

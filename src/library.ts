@@ -1,102 +1,101 @@
 import type { Archive } from "./archive/archive.ts";
 import { type ArchiveOptions, openArchive as open } from "./archive/open.ts";
+import type { CompactionStrategy } from "./compaction/strategy.ts";
 import { isPlainJson, NotJsonError, requireJson } from "./conversation/json.ts";
 import { PalimpsestError, spelledFor } from "./errors.ts";
-import { type CompactionOptions, compactConversation, compactionOfOptions } from "./operations/compact.ts";
-import type { CompactOutcome } from "./operations/compaction-request.ts";
+import { compactConversation } from "./operations/compact.ts";
+import {
+	type CompactOutcome,
+	type CompactRequest,
+	type SummarySource,
+	strategyOfCall,
+} from "./operations/compaction-request.ts";
 import type { Outcome } from "./operations/conversation.ts";
 import { countText, type TextCount } from "./operations/count.ts";
 import type { Log } from "./operations/edit-record.ts";
 import { type GuardWithCompactionReport, guardWithCompaction } from "./operations/guard-with-compaction.ts";
 import { type MaskReport, type MaskRequest, maskConversation } from "./operations/mask.ts";
-import { type RestoreReport, restoreWhole } from "./operations/restore.ts";
+import { type RestoreReport, restoreConversation } from "./operations/restore.ts";
 import { type TruncateReport, truncateText } from "./operations/truncate.ts";
 import { checkPolicyLayer } from "./policy/check.ts";
 import { wrongArgument } from "./policy/errors.ts";
 import { resolvePolicy } from "./policy/layers.ts";
-import { truncationStrategies } from "./policy/names.ts";
+import { type BuiltInStrategy, truncationStrategies } from "./policy/names.ts";
 import { checkOptions, choice, type OptionSchemas, optionsSchema, optionTypes, wholeNumber } from "./policy/options.ts";
-import type { PolicyLayer } from "./policy/schema.ts";
+import type { Policy, PolicyLayer } from "./policy/schema.ts";
+import type { Summariser, SummaryProgress } from "./summariser/summariser.ts";
 import { type EncodingName, encodingNames } from "./tokens/encodings.ts";
 import type { TruncationStrategy } from "./truncation/draft.ts";
 
-/** The options of every library call. */
 export interface CallOptions {
-	/** Fields of the policy that differ from its preset's: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */
+	/** Differences from the preset: `{ preset: "context-guard", guard: { reserve_tokens: 4096 } }`. */
 	readonly policy?: PolicyLayer | undefined;
-	/** Keeps what is taken out, opened by `openArchive`; placeholders then name it. Without one nothing is kept. */
+	/** Opened by `openArchive`. Without it, originals are lost. */
 	readonly archive?: Archive | undefined;
-	/** Takes the log events of the call; without it nothing is logged. */
 	readonly log?: Log | undefined;
 }
 
-/** The options of `guard`. */
+export interface CompactionOptions {
+	/** By name, or an object of your own; by default the policy's. */
+	readonly strategy?: BuiltInStrategy | CompactionStrategy | undefined;
+	/** `createOpenAiCompatible` makes one. */
+	readonly summariser?: Summariser | undefined;
+	/** Ends calls of models; the conversation stays as it was. */
+	readonly signal?: AbortSignal | undefined;
+	/** Receives each step of a model call and each retry. */
+	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
+}
+
 export interface GuardOptions extends CallOptions, CompactionOptions {
-	/** Model whose context window and token encoding count; by default the request body's own `model`. */
+	/** By default the `model` of the request body. */
 	readonly model?: string | undefined;
-	/** Context window in tokens, in place of the model's own. */
+	/** In tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
-	/** Tokens of the window left free for the answer; by default the policy's. */
+	/** Tokens left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number | undefined;
-	/** Tool schemas that are sent along, where the conversation does not hold them itself. Counted, never changed. */
+	/** Only if the conversation holds none itself. Counted, never changed. */
 	readonly tools?: unknown;
-	/**
-	 * The usage that the provider reported with the conversation's last answer, whole or as `{ input_tokens }`, to
-	 * calibrate the counts by; see `docs/tokens.md`.
-	 */
+	/** The provider's usage with the last answer, or `{ input_tokens }`, to calibrate counts by (docs/tokens.md). */
 	readonly usage?: unknown;
-	/**
-	 * The provider's answer to the conversation's last call, whole. Where it was cut off with no usable call, the answer so
-	 * far and a request for a more concise one are appended.
-	 */
+	/** The provider's answer to the last call. If it was cut off, a request for a more concise one is appended. */
 	readonly lastResponse?: unknown;
 }
 
-/** The options of `compact`. */
 export interface CompactOptions extends Omit<GuardOptions, "lastResponse"> {
-	/** Compact also where it is not due. Without a window and the policy's `at_messages`, it always is. */
+	/** Compact also if it is not due. Without a window and the policy's `at_messages`, it always is. */
 	readonly force?: boolean | undefined;
-	/** The caller's own summary; it is put in whether or not compaction is due. */
+	/** Your own summary, which is used whether or not compaction is due. */
 	readonly summary?: string | undefined;
-	/** The token of the request that the summary answers; without it the summary replaces the present range. */
+	/** The token of the request for the summary; without it the summary replaces the present range. */
 	readonly summaryToken?: string | undefined;
 }
 
-/** The options of `restore`. */
 export interface RestoreOptions extends Pick<CallOptions, "policy"> {
-	/**
-	 * Also look up placeholders without a reference by the id of their call, where the archive keeps one original of it. By
-	 * default they stay, since another conversation may have used the same id; `report.restored_by_call_id` counts them.
-	 */
+	/** Also restore placeholders without a reference, by the id of their call, which other conversations may have used. */
 	readonly byCallId?: boolean | undefined;
 }
 
-/** The options of `count`. */
 export interface CountOptions extends Pick<CallOptions, "policy"> {
-	/** Model whose tokenizer counts; without one, numbers are in o200k_base. */
+	/** By default, numbers are in o200k_base. */
 	readonly model?: string | undefined;
-	/** Encoding to count in, whatever the model. */
 	readonly encoding?: EncodingName | undefined;
 }
 
-/** The options of `truncate`. */
 export interface TruncateOptions extends CallOptions {
-	/** Characters (UTF-16 code units) up to which the text is left whole; by default the policy's. */
+	/** UTF-16 code units up to which the text stays as it is; by default the policy's. */
 	readonly maxChars?: number | undefined;
-	/** Tokens up to which it is left whole, and of the result at most, notices included. */
+	/** The same in tokens, with the notices. */
 	readonly maxTokens?: number | undefined;
-	/** How it is cut; by default as the policy says, and with `maxTokens` by `auto` where that says `head_tail`. */
+	/** By default as the policy says; `auto` in place of `head_tail` with `maxTokens`. */
 	readonly strategy?: TruncationStrategy | undefined;
-	/** What the reader looks for, in any words; names and identifiers count most. */
+	/** The subject that the reader is looking for, in any words; names and identifiers count most. */
 	readonly focus?: string | undefined;
 }
 
 /**
- * Masks the old tool results of a conversation: a list of messages, or any object that holds `messages`, in a format of
- * `docs/formats.md`. The input is never changed; parts without edits are shared with it.
- *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument` for unusable options and for values
- * that JSON can't hold.
+ * Masks the old tool results of a conversation: messages, or an object that holds them, in a format of docs/formats.md.
+ * The input is never changed; parts without edits are shared with it.
+ * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument`.
  */
 export function mask<Conversation>(
 	conversation: Conversation,
@@ -108,10 +107,8 @@ export function mask<Conversation>(
 }
 
 /**
- * Brings a conversation within its model's context window; `report.fits` says whether it is (`null` where no window is known
- * and the policy says to leave the conversation alone then).
- *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `context_window_unknown`, `no_budget`, `invalid_argument`.
+ * Fits a conversation into its model's context window; `report.fits` is `null` if no window is known.
+ * @throws PalimpsestError as `mask` does; `context_window_unknown`, `no_budget`.
  */
 export function guard<Conversation>(
 	conversation: Conversation,
@@ -119,18 +116,15 @@ export function guard<Conversation>(
 ): Promise<Outcome<GuardWithCompactionReport> & { readonly conversation: Conversation }> {
 	return call({ name: "guard", options, given: conversation }, async (shared) => {
 		const { lastResponse } = options;
-		const compaction = async () => compactionOfOptions(options, shared.policy);
+		const compaction = () => compactionOf(options, shared.policy);
 		return guardWithCompaction({ conversation, ...windowOptions(options), lastResponse, ...shared, compaction });
 	});
 }
 
 /**
- * Compacts a conversation by a strategy of the policy's or one of your own. Where a summary is needed and there is neither
- * a `summariser` nor a `summary`, the outcome holds a `request` for one: answer it by a second call with `summary` and
- * `summaryToken`.
- *
- * @throws PalimpsestError `not_a_conversation`, `invalid_policy`, `invalid_argument`, `summary_refused`, `stale_edit`,
- * `strategy_failed`; SummariserError where the model could not be asked. The conversation is never half done.
+ * Compacts a conversation. If a summary is needed and there is no `summariser` and no `summary`, the outcome holds a
+ * `request` for one: answer it by a second call with `summary` and `summaryToken`.
+ * @throws PalimpsestError as `mask` does; `summary_refused`, `stale_edit`, `strategy_failed`; SummariserError.
  */
 export function compact<Conversation>(
 	conversation: Conversation,
@@ -139,9 +133,22 @@ export function compact<Conversation>(
 	return call({ name: "compact", options, given: conversation }, async (shared) => {
 		// A caller with a summary was asked for one, or has decided already.
 		const force = options.force === true || options.summary !== undefined;
-		const how = compactionOfOptions(options, shared.policy);
+		const how = await compactionOf(options, shared.policy);
 		return compactConversation({ conversation, ...windowOptions(options), force, ...shared, ...how });
 	});
+}
+
+async function compactionOf(
+	{ strategy: named, summary, summaryToken: token, summariser }: CompactOptions,
+	policy: Policy,
+): Promise<Pick<CompactRequest, "strategy" | "answer">> {
+	const way = policy.compaction.answered_by.find((one) => one === "caller" || one === "none");
+	let answer: SummarySource = summariser ? { kind: "summariser", summariser } : { kind: way ?? "caller" };
+	if (summary !== undefined) answer = { kind: "given", summary, token };
+	else if (token !== undefined) {
+		throw new PalimpsestError("invalid_argument", "Expected a summary's token only together with the summary.");
+	}
+	return { answer, strategy: await strategyOfCall({ named, policy, answer }) };
 }
 
 function windowOptions(options: CompactOptions) {
@@ -151,12 +158,9 @@ function windowOptions(options: CompactOptions) {
 }
 
 /**
- * Puts the originals of an archive back in the place of placeholders and cut results: `restore(mask(x))` is `x`. The report
- * names everything that stays cut or masked: missing, ambiguous, or without a reference (see `byCallId`). Dropped groups
- * stay dropped; `report.dropped_groups` of the guarding names where each can be read.
- *
- * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`, `invalid_policy`, `invalid_argument` for values that
- * JSON can't hold.
+ * Restores the originals of placeholders and truncated results: `restore(mask(x))` is `x`. The report names everything
+ * that stays. Dropped groups stay dropped; `report.dropped_groups` of `guard` names them.
+ * @throws PalimpsestError as `mask` does; `archive_unavailable`.
  */
 export function restore<Conversation>(
 	conversation: Conversation,
@@ -167,13 +171,12 @@ export function restore<Conversation>(
 		if (!optionTypes.archive.safeParse(archive).success) {
 			throw wrongArgument("the archive of `restore`", `${optionTypes.archive.description}`, archive);
 		}
-		return restoreWhole({ conversation, archive, policy, byCallId: options.byCallId });
+		return restoreConversation({ conversation, archive, policy, byCallId: options.byCallId });
 	});
 }
 
 /**
- * Cuts one large text: to its head and tail, or by a strategy to what matters in it.
- *
+ * Truncates one large text to its head and tail, or by a strategy to the parts that matter.
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
 export function truncate(
@@ -187,8 +190,7 @@ export function truncate(
 }
 
 /**
- * Counts the tokens of a text, or estimates them where the model's tokenizer is not public.
- *
+ * Counts the tokens of a text, or estimates them if the model's tokenizer is not public.
  * @throws PalimpsestError `invalid_policy`, `invalid_argument`.
  */
 export function count(text: string, options: CountOptions = {}): Promise<TextCount> {
@@ -199,11 +201,9 @@ export function count(text: string, options: CountOptions = {}): Promise<TextCou
 }
 
 /**
- * Opens an archive; `undefined` for `none`, where nothing is kept and no placeholder may promise anything. Touches no
- * file and waits for no server: the first call tells when the place cannot be used.
- *
- * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client or secretlint's rules are
- * asked for and not installed.
+ * Opens an archive; `undefined` for `none`. Touches no file and waits for no server before the first call.
+ * @throws PalimpsestError `invalid_argument`; `archive_unavailable` if the Redis client or secretlint's rules are not
+ * installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
 	checkOptions(options, "openArchive", optionSchemas.openArchive);
@@ -211,8 +211,6 @@ export async function openArchive(options: ArchiveOptions = {}): Promise<Archive
 }
 
 const { anything, archive, callback, flag, signal, strategy, string, strings, summariser, tools } = optionTypes;
-
-/** The options of every call. The policy has a check of its own. */
 const callSchemas: OptionSchemas<CallOptions> = { policy: anything, archive, log: callback };
 const windowSchemas: OptionSchemas<Omit<GuardOptions, "lastResponse">> = {
 	...callSchemas,
@@ -252,12 +250,11 @@ const optionSchemas = {
 	}),
 };
 
-/** The value of a call, with the conversation in the caller's type. */
 type Answer<Value, Given> = Value extends { readonly conversation: unknown }
 	? Value & { readonly conversation: Given }
 	: Value;
 
-/** Checks the options of a call and runs it. Errors are typed and name the options as the library does. */
+/** Errors are typed and name the options as the library does. */
 async function call<Value, Given>(
 	what: { readonly name: keyof typeof optionSchemas; readonly options: CallOptions; readonly given: Given },
 	work: (shared: Pick<MaskRequest, "policy" | "archive" | "log">) => Promise<Value>,
@@ -287,7 +284,7 @@ async function call<Value, Given>(
 	}
 }
 
-/** A callback whose errors name it, so that they do not look like defects of ours. */
+/** Errors of a callback name it, so that they do not look like defects of ours. */
 function withoutThrowing<Given>(name: string, callback: (given: Given) => void): (given: Given) => void {
 	return (given) => {
 		try {

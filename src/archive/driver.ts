@@ -1,53 +1,46 @@
+import { parseJsonObject } from "../conversation/json.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ArchiveStats, type Listing, originalKinds, type Sweep } from "./archive.ts";
 import type { SweepTime } from "./retention.ts";
 
-/** The record that is stored beside a text, one for each tool call that had this text. */
+/** The record beside a text, one for each tool call with this text. */
 export type About = Omit<Listing, "ref">;
 
-/** A stored text, by the SHA-256 (hex) of its bytes, and the record beside it. */
 export interface Stored {
 	readonly hash: string;
 	readonly about: About;
 }
 
-/** A text to store; its bytes come in pieces, from the start at each call. */
+/** `pieces` begins from the start at each call. */
 export interface Entry extends Stored {
 	readonly pieces: () => Iterable<Buffer>;
 }
 
-/** The number of originals, the bytes of their texts, and the time of the oldest last use. */
 type Holdings = Pick<ArchiveStats, "originals" | "bytes" | "oldestUse">;
 
-/**
- * The place where an archive stores its texts: one namespace of one folder, Redis or memory. A driver knows hashes and
- * bytes; the archive adds references, text and redaction. Every function fails with PalimpsestError
- * `archive_unavailable` where the place cannot be used.
- */
+/** One namespace of a place, by hashes and bytes. Every function throws PalimpsestError `archive_unavailable`. */
 export interface Driver {
 	readonly location: string;
-	/** Stores all entries or throws. An entry that is stored already is marked as used, and replaced if it is damaged. */
+	/** Stores all entries or throws. A stored entry is marked as used, and replaced if it is damaged. */
 	readonly write: (entries: readonly Entry[]) => Promise<void>;
-	/** The hashes that begin with these hex digits. */
 	readonly hashesFrom: (prefix: string) => Promise<readonly string[]>;
-	/** Reads the bytes under a hash and marks them as used; `undefined` if nothing is stored. Read the stream to its end. */
+	/** Marks the bytes as used; `undefined` if nothing is stored. Read the stream to its end. */
 	readonly read: (hash: string) => Promise<AsyncIterable<Buffer> | undefined>;
-	/** Tells the driver that the bytes under a hash are damaged, so that the next `write` replaces them. */
+	/** Says that the stored bytes are damaged, so that the next `write` replaces them. */
 	readonly distrust: (hash: string) => void;
-	/** The records beside a text. The list may be empty, since a crash can lose a record and keep the text. */
+	/** May be empty, since a crash can lose a record and keep the text. */
 	readonly aboutsOf: (hash: string) => Promise<readonly About[]>;
 	readonly find: (toolCallId: string) => Promise<readonly Stored[]>;
 	readonly hashes: () => AsyncIterable<string>;
 	readonly holdings: () => Promise<Holdings>;
-	/** Whether nobody has swept in the last hour. After the answer `true`, the caller is the one that sweeps. */
+	/** Whether nobody has swept in the last hour. After `true`, the caller has to sweep. */
 	readonly claimSweep: () => Promise<boolean>;
-	/** Applies the retention as `decideSweep` says, and keeps its intent for the next sweep. */
+	/** Applies the retention, and stores the intent for the next sweep. */
 	readonly sweep: (time: SweepTime) => Promise<Sweep>;
 	readonly clear: () => Promise<number>;
 	readonly close: () => Promise<void>;
 }
 
-/** Adds up the texts of a place. */
 export function holdingsOf(all: readonly { readonly bytes: number; readonly usedAt: number }[]): Holdings {
 	let [bytes, oldest] = [0, Number.POSITIVE_INFINITY];
 	for (const one of all) {
@@ -59,22 +52,20 @@ export function holdingsOf(all: readonly { readonly bytes: number; readonly used
 
 const mostRemembered = 100_000;
 
-/** Adds a hash of a text that this process knows to be stored. A full set is emptied; each text is then checked once more. */
+/** A full set is emptied; each text is then checked once more. */
 export function rememberHash(hashes: Set<string>, hash: string): void {
 	if (hashes.size >= mostRemembered) hashes.clear();
 	hashes.add(hash);
 }
 
-/** The record beside a text, as JSON. */
 export function writeAbout({ kind, toolCallId, toolName, chars, bytes, archivedAt, redactions }: About): string {
 	const names = { tool_call_id: toolCallId, tool_name: toolName };
 	return JSON.stringify({ kind, ...names, chars, bytes, archived_at: archivedAt, redactions });
 }
 
-/** Reads a record; `undefined` where it is damaged. */
 export function readAbout(json: string): About | undefined {
 	// Not a zod schema: loading one takes a hook that archives one text longer than all its other work.
-	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = parsed(json);
+	const { kind, tool_call_id, tool_name, chars, bytes, archived_at, redactions } = parseJsonObject(json) ?? {};
 	const about = {
 		kind,
 		toolCallId: tool_call_id,
@@ -88,18 +79,9 @@ export function readAbout(json: string): About | undefined {
 	return isOriginal(about) && numbers.every((number) => Number.isFinite(number)) ? (about as About) : undefined;
 }
 
-/** Whether an object has a known kind, and texts or nothing for the tool call. */
 export function isOriginal({ kind, toolCallId, toolName }: { readonly [Key in keyof About]?: unknown }): boolean {
 	const isTextOrAbsent = (value: unknown) => value === undefined || typeof value === "string";
 	return (originalKinds as readonly unknown[]).includes(kind) && isTextOrAbsent(toolCallId) && isTextOrAbsent(toolName);
-}
-
-function parsed(json: string): Readonly<Record<string, unknown>> {
-	try {
-		return JSON.parse(json) ?? {};
-	} catch {
-		return {};
-	}
 }
 
 const elsewhere = "Choose another folder";
@@ -121,7 +103,7 @@ const reasons: Readonly<Record<string, string>> = {
 	ENFILE: tooManyFiles,
 };
 
-/** Runs something that uses a place. Any failure becomes `archive_unavailable`; `what` names a place that is no archive. */
+/** Any failure becomes `archive_unavailable`; `what` names a place that is no archive. */
 export async function usingPlace<T>(location: string, use: () => Promise<T>, what = "The archive in"): Promise<T> {
 	try {
 		return await use();

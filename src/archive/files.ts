@@ -31,13 +31,10 @@ import { ambiguous, callKey, hexDigitsOfRef } from "./reference.ts";
 import { decideSweep, type Holding, readIntent, type SweepTime, safeForMs, sweepOf } from "./retention.ts";
 
 const atATime = 8;
-/** Marks of use are not renewed within this time, in ms. A sweep leaves alone texts that are sixty times as old. */
+/** A sweep spares texts that are sixty times as old. */
 const renewAfterMs = 60_000;
 
-/**
- * Stores in files under a folder, one of plain text for each original, named by its SHA-256. Several processes may use
- * the same folder at once.
- */
+/** Each original is a file of plain text, named by its SHA-256. Several processes may use the folder at once. */
 export function createFilesDriver(options: {
 	readonly folder: string;
 	readonly namespace: string;
@@ -48,59 +45,55 @@ export function createFilesDriver(options: {
 	const layout = layoutOf(path.join(folder, namespace));
 	const verified = new Set<string>();
 
-	const aboutsOf = async (hash: string): Promise<About[]> => {
-		const names = (await namesIn(layout.textFolder(hash))).filter((name) => name.startsWith(`${hash}.`));
-		const records = names.filter((name) => readName(name).is === "about");
-		const read = await Promise.all(records.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
-		return read.flatMap((about) => about ?? []);
-	};
-
-	const find = async (toolCallId: string): Promise<Stored[]> => {
-		const call = callKey(toolCallId);
-		const found: Stored[] = [];
-		for (const name of await namesIn(layout.callFolder(call))) {
-			const named = readName(name);
-			if (named.is !== "call" || named.call !== call) continue;
-			const about = await readAboutFile(layout.about(named.hash, call));
-			const isStored = await statIfThere(layout.text(named.hash));
-			if (isStored && about?.toolCallId === toolCallId) found.push({ hash: named.hash, about });
-		}
-		return found;
-	};
-
-	const read = async (hash: string): Promise<AsyncGenerator<Buffer> | undefined> => {
-		const handle = await openToRead(layout.text(hash));
-		if (handle === undefined) return undefined;
-		const { mtimeMs } = await handle.stat();
-		// On a read-only file system a text can be read, but not marked as used.
-		await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
-		return readingFrom(folder, piecesOf(handle));
-	};
-
-	const clear = async (): Promise<number> => {
-		const texts = (await Promise.all(layout.buckets.map(textsIn))).flat();
-		await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
-		verified.clear();
-		return texts.length;
-	};
-
 	const using = <T>(use: () => Promise<T>) => usingPlace(folder, use);
 	return {
 		location: folder,
 		write: (entries) => using(() => writeEntries(entries, { layout, verified, now })),
 		hashesFrom: async (prefix) =>
 			(await using(() => textsIn(layout.textFolder(prefix)))).filter((hash) => hash.startsWith(prefix)),
-		read: (hash) => using(() => read(hash)),
+		read: (hash) =>
+			using(async () => {
+				const handle = await openToRead(layout.text(hash));
+				if (handle === undefined) return undefined;
+				const { mtimeMs } = await handle.stat();
+				// On a read-only file system a text can be read, but not marked as used.
+				await markUsed(layout.text(hash), mtimeMs, now()).catch(() => {});
+				return readingFrom(folder, piecesOf(handle));
+			}),
 		distrust: (hash) => verified.delete(hash),
-		aboutsOf: (hash) => using(() => aboutsOf(hash)),
-		find: (toolCallId) => using(() => find(toolCallId)),
+		aboutsOf: (hash) =>
+			using(async () => {
+				const names = (await namesIn(layout.textFolder(hash))).filter((name) => name.startsWith(`${hash}.`));
+				const records = names.filter((name) => readName(name).is === "about");
+				const read = await Promise.all(records.map((name) => readAboutFile(path.join(layout.textFolder(hash), name))));
+				return read.flatMap((about) => about ?? []);
+			}),
+		find: (toolCallId) =>
+			using(async () => {
+				const call = callKey(toolCallId);
+				const found: Stored[] = [];
+				for (const name of await namesIn(layout.callFolder(call))) {
+					const named = readName(name);
+					if (named.is !== "call" || named.call !== call) continue;
+					const about = await readAboutFile(layout.about(named.hash, call));
+					const isStored = await statIfThere(layout.text(named.hash));
+					if (isStored && about?.toolCallId === toolCallId) found.push({ hash: named.hash, about });
+				}
+				return found;
+			}),
 		async *hashes() {
 			for (const bucket of layout.buckets) yield* await using(() => textsIn(bucket));
 		},
 		holdings: async () => holdingsOf(await using(() => holdingsIn(layout))),
 		claimSweep: () => using(() => claimSweep(layout.sweepMarker, now())),
 		sweep: (time) => using(() => sweepFiles(layout, retention, time)),
-		clear: () => using(clear),
+		clear: () =>
+			using(async () => {
+				const texts = (await Promise.all(layout.buckets.map(textsIn))).flat();
+				await rm(layout.folder, { recursive: true, force: true, maxRetries: 5 });
+				verified.clear();
+				return texts.length;
+			}),
 		async close() {},
 	};
 }
@@ -109,7 +102,6 @@ async function textsIn(bucket: string): Promise<string[]> {
 	return (await namesIn(bucket)).filter((name) => readName(name).is === "text");
 }
 
-/** Turns a failure while reading into `archive_unavailable`. */
 async function* readingFrom(folder: string, pieces: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
 	try {
 		for (;;) {
@@ -160,7 +152,6 @@ const twoDigits = Array.from({ length: 256 }, (_, number) => number.toString(16)
 type Named =
 	| { readonly is: "text"; readonly hash: string }
 	| { readonly is: "about" | "call"; readonly hash: string; readonly call: string }
-	/** A text that a sweep has set aside and will remove. */
 	| { readonly is: "set-aside"; readonly hash: string }
 	| { readonly is: "temporary" | "other" };
 
@@ -189,12 +180,12 @@ async function readAboutFile(file: string): Promise<About | undefined> {
 
 interface Writing {
 	readonly layout: Layout;
-	/** Texts that this process has found whole, so that it need not read them again. */
+	/** Texts that this process found complete, so that it need not read them again. */
 	readonly verified: Set<string>;
 	readonly now: () => number;
 }
 
-/** Writes texts, then their records, then the names by which calls find them: each is found only when it is whole. */
+/** Texts first, then records, then the names by which calls find them: each is found only if it is complete. */
 async function writeEntries(given: readonly Entry[], writing: Writing): Promise<void> {
 	const { layout, verified, now } = writing;
 	const entries = given.filter((entry) => !isKnown(entry, writing));
@@ -216,10 +207,7 @@ async function writeEntries(given: readonly Entry[], writing: Writing): Promise<
 	for (const hash of written) rememberHash(verified, hash);
 }
 
-/**
- * Whether an entry that this process found whole before is still there, with its record and its name. Each turn of an
- * agent brings every earlier text again, so this asks the file system without waiting.
- */
+/** Each turn of an agent archives every earlier text again, so this asks the file system synchronously. */
 function isKnown({ hash, about }: Entry, { layout, verified, now }: Writing): boolean {
 	if (!verified.has(hash)) return false;
 	const options = { throwIfNoEntry: false } as const;
@@ -230,7 +218,7 @@ function isKnown({ hash, about }: Entry, { layout, verified, now }: Writing): bo
 		if ((statSync(layout.about(hash, call), options)?.size ?? 0) === 0) return false;
 		return about.toolCallId === undefined || statSync(layout.call(call, hash), options) !== undefined;
 	} catch {
-		// Writing it tells the reason.
+		// The write that follows reports the reason.
 		return false;
 	}
 }
@@ -250,7 +238,6 @@ async function isStored({ hash, about }: Entry, { layout, verified, now }: Writi
 	return markUsed(file, found.mtimeMs, now());
 }
 
-/** Renews the time of a file's last use; false where it is gone. */
 async function markUsed(file: string, usedAt: number, now: number): Promise<boolean> {
 	if (isFresh(usedAt, now)) return true;
 	const marked = utimes(file, new Date(now), new Date(now)).then(() => true);
@@ -269,7 +256,7 @@ async function refuseCollisions(folder: string, written: ReadonlySet<string>, la
 	throw ambiguous();
 }
 
-/** Writes the record and the name of an entry. Those of a new text are renewed, or a sweep would take them for leftovers. */
+/** The files of a new text are renewed, or a sweep would take them for leftovers. */
 async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now }: Writing): Promise<void> {
 	const call = callKey(about.toolCallId);
 	const file = layout.about(hash, call);
@@ -287,7 +274,7 @@ async function writeRecord({ hash, about }: Entry, isNew: boolean, { layout, now
 
 // ---- Sweeping ----
 
-/** Does not make the folder of a namespace in which nothing was stored yet. */
+/** Does not create the folder of an unused namespace. */
 async function claimSweep(marker: string, now: number): Promise<boolean> {
 	if ((await namesIn(path.dirname(marker))).length === 0) return false;
 	const sweptAt = (await statIfThere(marker))?.mtimeMs ?? Number.NEGATIVE_INFINITY;
@@ -307,7 +294,6 @@ async function holdingsIn(layout: Layout): Promise<Holding[]> {
 	return holdings;
 }
 
-/** Applies the retention, and removes the files that crashes left. */
 async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime): Promise<Sweep> {
 	const holdings = await holdingsIn(layout);
 	const before = await readFile(layout.sweepIntent, "utf8").catch(() => undefined);
@@ -330,10 +316,7 @@ async function sweepFiles(layout: Layout, retention: Retention, time: SweepTime)
 	return sweepOf(holdings, removed);
 }
 
-/**
- * Sets a text aside, and then removes it unless it was used since the sweep looked at it. Such a text goes back: somebody
- * was told that it is kept.
- */
+/** Renames a text, then removes it unless it was used since the sweep looked at it. */
 async function removeUnlessUsed(text: string, unusedSince: number): Promise<boolean> {
 	const aside = `${text}.${randomUUID()}.swept`;
 	// Another sweep at the same time may have taken it already.
@@ -348,7 +331,6 @@ async function removeUnlessUsed(text: string, unusedSince: number): Promise<bool
 	return true;
 }
 
-/** Removes an unfinished file, or the record or name of a text that is gone. */
 async function removeLeftover(file: string, kept: ReadonlySet<string>, now: number): Promise<void> {
 	const named = readName(path.basename(file));
 	const isRecord = named.is === "about" || named.is === "call";

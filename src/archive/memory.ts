@@ -3,10 +3,8 @@ import { type About, type Driver, holdingsOf, type Stored } from "./driver.ts";
 import { ambiguous, hexDigitsOfRef } from "./reference.ts";
 import { decideSweep, type SweepIntent, sweepOf } from "./retention.ts";
 
-/** Stores in the memory of this process, until it ends. */
 export function createMemoryDriver(options: { readonly retention: Retention; readonly now: () => number }): Driver {
 	const { retention, now } = options;
-	/** The keys of `abouts` are tool call ids. */
 	type Slot = { readonly bytes: Buffer; readonly abouts: Map<string | undefined, About>; usedAt: number };
 	const slots = new Map<string, Slot>();
 	// A ref names 15 of the 64 digits of a hash. This map finds the whole hash without a walk over all of them.

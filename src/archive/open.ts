@@ -6,29 +6,24 @@ import { type Archive, defaultRetention, type Retention } from "./archive.ts";
 import type { Driver } from "./driver.ts";
 import { checkNamespace } from "./reference.ts";
 
-/** Which archive to open. */
 export interface ArchiveOptions {
-	/** As `archivePlace` takes it; by default `files`. */
 	readonly where?: string | undefined;
 	/** 1 to 64 of a-z, 0-9, `-` and `_`. */
 	readonly namespace?: string | undefined;
 	readonly retention?: Retention | undefined;
-	/** Regular expressions (RE2's syntax) for parts that must not be stored. */
 	readonly redact?: readonly string[] | undefined;
-	/** Whether credentials of well-known shapes are not stored either. Needs secretlint's recommended rules. */
+	/** Needs secretlint's recommended rules. */
 	readonly redactCredentials?: boolean | undefined;
-	/** The clock, in ms since 1970. */
+	/** In ms since 1970. */
 	readonly now?: (() => number) | undefined;
-	/** How long this machine has run, in ms. */
+	/** In ms; a change of the clock does not affect it. */
 	readonly uptime?: (() => number) | undefined;
 }
 
 /**
- * Opens an archive; `undefined` for `none`. Touches no file and waits for no server: the first call tells when the place
- * cannot be used.
- *
- * @throws PalimpsestError `invalid_argument`; `archive_unavailable` where the Redis client or secretlint's rules are
- * asked for and not installed.
+ * Opens an archive; `undefined` for `none`. Touches no file and waits for no server before the first call.
+ * @throws PalimpsestError `invalid_argument`; `archive_unavailable` if the Redis client or secretlint's rules are
+ * needed and not installed.
  */
 export async function openArchive(options: ArchiveOptions = {}): Promise<Archive | undefined> {
 	const { redact = [], redactCredentials = false, now = Date.now, uptime } = options;
@@ -69,45 +64,28 @@ function checkRetention(retention: unknown): void {
 	throw new PalimpsestError("invalid_argument", expected);
 }
 
-/** The place of an archive, as `archivePlace` takes it, and its namespace. */
 export type ArchiveLocation = Readonly<Record<"where" | "namespace", string>>;
 
 const day = 24 * 3_600_000;
 
-/**
- * Opens an archive with the retention and the redaction of a policy; `undefined` for `none`.
- *
- * @throws PalimpsestError as `openArchive`; `invalid_argument` for a pattern of `archive.redact` that is none.
- */
-export function openArchiveOfPolicy(
-	location: ArchiveLocation,
-	policy: Pick<Policy, "archive">,
-): Promise<Archive | undefined> {
+/** With the retention and the redaction of a policy. Throws PalimpsestError as `openArchive` does. */
+export function openArchiveOfPolicy(location: ArchiveLocation, policy: Pick<Policy, "archive">) {
 	const { max_age_days, max_bytes, redact, redact_credentials: redactCredentials } = policy.archive;
 	const retention = { maxAgeMs: max_age_days * day, maxBytes: max_bytes };
 	return openArchive({ ...location, retention, redact, redactCredentials });
 }
 
-/**
- * The place that a name stands for: `files` (under the user's state folder), `memory`, `none`, an address that begins
- * with `redis:` or `rediss:`, or the path of a folder, absolute or beginning with `./` or `../`.
- *
- * @throws PalimpsestError `invalid_argument` for any other name.
- */
+/** Addresses begin with `redis:` or `rediss:`; a folder's path is absolute or begins with `./` or `../`. */
 export function archivePlace(where: string): "none" | "memory" | "files" | "folder" | "redis" {
 	if (where === "none" || where === "memory" || where === "files") return where;
 	if (/^rediss?:/.test(where)) return "redis";
 	if (path.isAbsolute(where) || /^\.\.?[\\/]/.test(where)) return "folder";
-	throw new PalimpsestError(
-		"invalid_argument",
-		"Expected the archive to be files, memory, none, redis://HOST:PORT, or a folder such as /var/lib/palimpsest or ./archive.",
-	);
+	const message =
+		"Expected the archive to be files, memory, none, redis://HOST:PORT, or a folder such as /var/lib/palimpsest or ./archive.";
+	throw new PalimpsestError("invalid_argument", message);
 }
 
-/**
- * The folder of archives where none is named, in the user's state folder as each system has it
- * (https://specifications.freedesktop.org/basedir-spec/latest/; a relative path in its variable does not count).
- */
+/** By default in the user's state folder (https://specifications.freedesktop.org/basedir-spec/latest/). */
 export function archiveFolderOf({
 	platform,
 	environment,

@@ -1,51 +1,48 @@
 import type { RE2JS } from "re2js";
 import { PalimpsestError } from "../errors.ts";
+import { requireWholeNumber } from "../policy/errors.ts";
 import { compilePattern } from "./pattern.ts";
 
-/** A request for a part of an original. One with nothing but `maxTokens` asks for all of it. */
+/** A request with nothing but `maxTokens` is for all of the original. */
 export interface PartRequest {
-	/** Lines from 1 on, both ends included: `120-180`, `120-` or `120`. */
+	/** From 1 on, both ends included: `120-180`, `120-` or `120`. */
 	readonly lines?: string | undefined;
-	/** Characters (UTF-16 code units) from 0 on, the end excluded: `8000-12000` or `8000-`. For lines too long to show. */
+	/** UTF-16 code units from 0 on, the end excluded: `8000-12000` or `8000-`. For lines too long to show. */
 	readonly chars?: string | undefined;
-	/** The lines that a regular expression (RE2's syntax) matches; within `lines` or `chars` where given. */
+	/** RE2's syntax; searches within `lines` or `chars` if given. */
 	readonly grep?: string | undefined;
-	/** Lines to show before and after each match, 0 to 100; 2 unless given. */
+	/** Lines before and after each match, 0 to 100; default 2. */
 	readonly context?: number | undefined;
-	/** The first so many lines. */
 	readonly head?: number | undefined;
-	/** The last so many lines. */
 	readonly tail?: number | undefined;
-	/** The most tokens to answer with; 2 000 unless given, 10 at the least. */
+	/** At least 10; default 2 000. */
 	readonly maxTokens?: number | undefined;
 }
 
-/** A part of an original that fits into a number of tokens, and its place in the whole. */
 export interface SelectedPart {
 	/** For `grep`, lines as grep shows them: `12:` before a match, `12-` before its surroundings, `--` between groups. */
 	readonly text: string;
 	readonly tokens: number;
-	/** Lines and characters (UTF-16 code units) of the whole original. Text after the last `\n` is a line. */
+	/** UTF-16 code units. Text after the last `\n` is a line. */
 	readonly total: { readonly lines: number; readonly chars: number };
-	/** The place of the text: lines from 1 on with both ends, characters from 0 on without the end; null if it is empty. */
+	/** Lines from 1 on with both ends, characters from 0 on without the end; null if the text is empty. */
 	readonly shown: {
 		readonly lines: { readonly first: number; readonly last: number };
 		readonly chars: { readonly start: number; readonly end: number };
 	} | null;
-	/** For `grep`: lines that match, as far as was searched, and those shown; null otherwise. */
+	/** For `grep`: matching lines, as far as was searched, and those shown; null otherwise. */
 	readonly matches: { readonly found: number; readonly shown: number } | null;
-	/** Characters that were asked for and are not shown; for `grep` 0, where `matches` tells. */
+	/** Requested characters that are not shown; 0 for `grep`. */
 	readonly leftOutChars: number;
-	/** The request for the rest; null where all that was asked for is shown. */
+	/** Null if everything requested is shown. */
 	readonly next: PartRequest | null;
 }
 
-/** A checked range of an original. Lines from 1 on with both ends, characters from 0 on without the end. */
+/** Lines from 1 on with both ends, characters from 0 on without the end. */
 export type Range =
 	| { readonly kind: "lines"; readonly first: number; readonly last: number }
 	| { readonly kind: "chars"; readonly start: number; readonly end: number };
 
-/** A checked request for the lines that match. */
 export interface GrepPart {
 	readonly kind: "grep";
 	readonly source: string;
@@ -57,14 +54,9 @@ export interface GrepPart {
 type Part = Range | { readonly kind: "tail"; readonly count: number } | GrepPart;
 
 const mostContext = 100;
-/** Fewer tokens might not hold one character, and then asking for the rest would never end. */
+/** Fewer tokens might not hold one character, and then requests for the rest would never end. */
 const leastMaxTokens = 10;
 
-/**
- * Checks a request.
- *
- * @throws PalimpsestError `invalid_argument`.
- */
 export function parsePart(request: PartRequest): { readonly part: Part; readonly maxTokens: number } {
 	const { lines, chars, grep, context, head, tail, maxTokens = 2000 } = request;
 	const all = lines === undefined && chars === undefined ? { grep, head, tail } : { lines, chars, head, tail };
@@ -73,15 +65,18 @@ export function parsePart(request: PartRequest): { readonly part: Part; readonly
 		throw invalid(`Expected one way to choose a part; got ${ways.map(([name]) => name).join(" and ")}.`);
 	}
 	if (context !== undefined && grep === undefined) throw invalid("Expected `context` only together with `grep`.");
-	return { maxTokens: requireWhole("max_tokens", maxTokens, leastMaxTokens), part: partOf(request) };
+	requireWholeNumber("max_tokens", maxTokens, { least: leastMaxTokens });
+	return { maxTokens, part: partOf(request) };
 }
 
 function partOf({ lines, chars, grep, context = 2, head, tail }: PartRequest): Part {
-	if (tail !== undefined) return { kind: "tail", count: requireWhole("tail", tail, 1) };
-	if (head !== undefined) return { kind: "lines", first: 1, last: requireWhole("head", head, 1) };
+	requireWholeNumber("tail", tail, { least: 1 });
+	requireWholeNumber("head", head, { least: 1 });
+	if (tail !== undefined) return { kind: "tail", count: tail };
+	if (head !== undefined) return { kind: "lines", first: 1, last: head };
 	const within = chars === undefined ? parseLines(lines ?? "1-") : parseChars(chars);
 	if (grep === undefined) return within;
-	requireWhole("context", context, 0, mostContext);
+	requireWholeNumber("context", context, { least: 0, most: mostContext });
 	return { kind: "grep", source: grep, pattern: compilePattern(grep), context, within };
 }
 
@@ -101,17 +96,6 @@ function parseChars(given: string): Range {
 	throw invalid("Expected `chars` to be such as 8000-12000 or 8000-: from 0 on, the end not included.");
 }
 
-function requireWhole(name: string, value: number, least: number, most = Number.MAX_SAFE_INTEGER): number {
-	if (Number.isSafeInteger(value) && value >= least && value <= most) return value;
-	const range = most === Number.MAX_SAFE_INTEGER ? `${least} or more` : `${least} to ${most}`;
-	throw invalid(`Expected \`${name}\` to be a whole number, ${range}; got ${String(value).slice(0, 40)}.`);
-}
-
-/**
- * Refuses a part that begins after the end of its text.
- *
- * @throws PalimpsestError `invalid_argument`.
- */
 export function requireWithin(part: Part, total: SelectedPart["total"]): void {
 	if (part.kind === "tail") return;
 	const range = part.kind === "grep" ? part.within : part;
@@ -127,7 +111,6 @@ function invalid(message: string): PalimpsestError {
 	return new PalimpsestError("invalid_argument", message);
 }
 
-/** A range of lines as a request names it: `120-180`, `120-` or `120`. */
 export function rangeText(first: number, last: number): string {
 	if (last === Number.POSITIVE_INFINITY) return `${first}-`;
 	return first === last ? `${first}` : `${first}-${last}`;

@@ -6,11 +6,7 @@ const longestPattern = 1000;
 // Matching takes up to some 20 ns for each character and each instruction of the program.
 const largestProgram = 500;
 
-/**
- * Compiles a regular expression in RE2's syntax, which matches in time proportional to the text whatever the pattern.
- *
- * @throws PalimpsestError `invalid_argument` for one that is too long, too large once compiled, or not RE2's syntax.
- */
+/** Compiles RE2's syntax. Throws PalimpsestError `invalid_argument` if it is too long, too large or invalid. */
 export function compilePattern(pattern: string, flags = 0): RE2JS {
 	if (pattern === "" || pattern.length > longestPattern) {
 		throw invalid(`Expected a regular expression of 1 to ${longestPattern} characters; got ${pattern.length}.`);
@@ -34,11 +30,7 @@ function invalid(message: string, cause?: unknown): PalimpsestError {
 	return new PalimpsestError("invalid_argument", message, { cause });
 }
 
-/**
- * Finds the matches of patterns in RE2's syntax, in time proportional to the text. `^` and `$` match at each line.
- *
- * @throws PalimpsestError `invalid_argument` for a pattern that is none.
- */
+/** `^` and `$` match at each line. */
 export function findPatterns(patterns: readonly string[]): FindRanges {
 	const compiled = patterns.map((pattern) => compilePattern(pattern, RE2JS.MULTILINE));
 	return (text) => compiled.flatMap((pattern) => matchesOf(pattern, text));

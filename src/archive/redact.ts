@@ -1,25 +1,16 @@
 import { PalimpsestError } from "../errors.ts";
 
-/** Replaces a part of a kept text that must not be stored. */
 export const redactionMark = "[redacted before archiving]";
 
-/**
- * Replaces the parts of a text that must not be stored, and counts these places. A pure function of the text: the reference
- * depends on it.
- */
+/** A pure function of the text, because the reference depends on it. */
 export type Redact = (text: string) => { readonly text: string; readonly redactions: number };
 
-/** A half-open range of characters (UTF-16 code units). */
+/** UTF-16 code units, half-open. */
 export type Range = readonly [start: number, end: number];
 
-/** Finds parts that must not be stored, in any order; ranges may overlap. */
 export type FindRanges = (text: string) => readonly Range[];
 
-/**
- * Replaces everything that any of the finders finds. Each finder gets the text as it is, and again with the escapes of JSON
- * undone, so that a secret in a text is also found in the JSON of a message that holds the text. Ranges that overlap are
- * one place.
- */
+/** Finders also get the text with the escapes of JSON undone, to find a secret in the JSON around a text. */
 export function createRedact(finders: readonly FindRanges[]): Redact {
 	if (finders.length === 0) return (text) => ({ text, redactions: 0 });
 	return rememberRecent((text) => {
@@ -30,7 +21,6 @@ export function createRedact(finders: readonly FindRanges[]): Redact {
 	});
 }
 
-/** The ranges that hold at least one character, in order; those that overlap become one. */
 function merged(ranges: readonly Range[]): Range[] {
 	const apart: Range[] = [];
 	for (const [start, end] of ranges.toSorted((a, b) => a[0] - b[0] || a[1] - b[1])) {
@@ -47,7 +37,6 @@ function replace(text: string, ranges: readonly Range[]): ReturnType<Redact> {
 	return { text: kept.join(redactionMark), redactions: ranges.length };
 }
 
-/** Characters of texts whose redaction is remembered. */
 const mostRemembered = 1 << 24;
 
 /** A text is redacted when it is named, when it is stored, and in each call that masks it again. */
@@ -71,13 +60,13 @@ function rememberRecent(redact: Redact): Redact {
 
 // ---- Escapes of JSON ----
 
-/** A text with escapes undone. `before` turns an index into it into an index into the first text. */
+/** `before` maps an index of this text to the original text. */
 interface View {
 	readonly text: string;
 	readonly before: (index: number) => number;
 }
 
-// A result that is JSON stands in the JSON of its message, and that in the JSON of its places.
+// A JSON result is escaped in the JSON of its message, which is escaped in the JSON of its places.
 const mostLevels = 4;
 const escapes = /\\(?:u[0-9a-fA-F]{4}|["\\/bfnrt])/g;
 const controls: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t" };
@@ -113,7 +102,6 @@ function characterOf(escaped: string): string {
 	return controls[escaped] ?? escaped;
 }
 
-/** How many of the rising numbers are at most the given one. */
 function countUpTo(rising: readonly number[], most: number): number {
 	let [low, high] = [0, rising.length];
 	while (low < high) {
@@ -126,13 +114,11 @@ function countUpTo(rising: readonly number[], most: number): number {
 
 // ---- Credentials ----
 
-/** The part of a rule of secretlint that is used here (https://github.com/secretlint/secretlint). */
 interface Rule {
 	readonly meta: { readonly id: string };
 	create(context: object, options: object): { file?(source: object): unknown };
 }
 
-/** Loads secretlint's recommended rules, which are not installed everywhere. */
 export type LoadRules = () => Promise<{ readonly creator: { readonly rules: readonly Rule[] } }>;
 
 // Windows bound the time of rules that take the square of some repetitions: 1.4 ms for a window in the mean of 43 000 of
@@ -142,10 +128,9 @@ const windowChars = 32_768;
 const overlapChars = 12_288;
 
 /**
- * Finds credentials of well-known shapes by secretlint's recommended rules. The rules are not called by `@secretlint/core`:
- * it answers by promises, but a reference has to be known while planning; and its profiler keeps every performance mark.
- *
- * @throws PalimpsestError `archive_unavailable` where the rules are not installed; while finding, where a rule fails.
+ * Finds credentials by secretlint's recommended rules. The rules are not called by `@secretlint/core`: it answers by
+ * promises, but planning needs the reference at once; and its profiler keeps every performance mark.
+ * @throws PalimpsestError `archive_unavailable` if the rules are not installed; while finding, if a rule fails.
  */
 export async function findCredentials(
 	load: LoadRules = () => import("@secretlint/secretlint-rule-preset-recommend"),
@@ -189,7 +174,7 @@ export async function findCredentials(
 	};
 }
 
-/** The starts of the windows. Each window overlaps the next one, so that one of them holds every credential whole. */
+/** Each window overlaps the next one, so that one of them holds every credential whole. */
 function* windowsOf(text: string): Generator<number> {
 	for (let start = 0; start === 0 || start + overlapChars < text.length; start += windowChars - overlapChars) {
 		yield start;

@@ -1,27 +1,13 @@
 import { PalimpsestError } from "../errors.ts";
 
 export type Command = readonly (string | Buffer)[];
-/** An answer of Redis: texts come as bytes. */
 export type Reply = number | Buffer | null | readonly Reply[];
 
-/** A connection that comes back by itself. */
-export interface RedisConnection {
-	/** The address without user and password. */
-	readonly location: string;
-	/**
-	 * Sends commands in one round trip; answers in their order.
-	 *
-	 * @throws PalimpsestError `archive_unavailable` where Redis is not there, refuses, or does not answer in time. Some of
-	 * the commands may have been carried out.
-	 */
-	readonly send: (commands: readonly Command[]) => Promise<readonly Reply[]>;
-	readonly close: () => Promise<void>;
-}
+export type RedisConnection = Awaited<ReturnType<typeof connectRedis>>;
 
-/** Loads the client, which is not installed everywhere. */
 type LoadClient = () => Promise<typeof import("@redis/client")>;
 
-/** The times to wait for a connection and for answers do not count the time in which this process computes. */
+/** The timeouts do not count the time in which this process computes. */
 export interface RedisAddress {
 	readonly url: string;
 	readonly connectTimeoutMs?: number | undefined;
@@ -31,13 +17,8 @@ export interface RedisAddress {
 
 const longestPause = 1000;
 
-/**
- * Prepares a connection; the first `send` opens it.
- *
- * @throws PalimpsestError `invalid_argument` for an address that is none; `archive_unavailable` where the client is not
- * installed.
- */
-export async function connectRedis(address: RedisAddress): Promise<RedisConnection> {
+/** The first `send` connects. Throws PalimpsestError `invalid_argument`; `archive_unavailable` without the client. */
+export async function connectRedis(address: RedisAddress) {
 	const { url, connectTimeoutMs = 2000, commandTimeoutMs = 10_000, load = () => import("@redis/client") } = address;
 	const location = locationOf(url);
 	const redis = await load().catch((cause) => {
@@ -65,50 +46,41 @@ export async function connectRedis(address: RedisAddress): Promise<RedisConnecti
 	};
 	let client: ReturnType<typeof begin> | undefined;
 
-	const whenReady = async (): Promise<ReturnType<typeof begin>> => {
-		client ??= begin();
-		const current = client;
-		if (current.isReady) return current;
-		return new Promise((resolve, reject) => {
-			const finish = (act: () => void) => {
-				endWait();
-				current.off("ready", onReady).off("error", onError);
-				act();
-			};
-			const onReady = () => finish(() => resolve(current));
-			const refuse = (error: unknown) => finish(() => reject(error));
+	const whenReady = async (current: ReturnType<typeof begin>): Promise<void> => {
+		if (current.isReady) return;
+		let [onReady, onError] = [() => {}, (_error: unknown) => {}];
+		const ready = new Promise<void>((resolve, reject) => {
+			onReady = resolve;
 			// The client's own time-out also runs while this process computes. The client tries again by itself.
-			const onError = (error: unknown) => {
-				if (!(error instanceof redis.ConnectionTimeoutError)) refuse(error);
+			onError = (error) => {
+				if (!(error instanceof redis.ConnectionTimeoutError)) reject(error);
 			};
-			const endWait = awakeTimeout(connectTimeoutMs, () => refuse(new Error("no connection in time")));
 			current.on("ready", onReady).on("error", onError);
 		});
+		const tooLate = () => new Error("no connection in time");
+		await unlessLate(ready, connectTimeoutMs, tooLate).finally(() =>
+			current.off("ready", onReady).off("error", onError),
+		);
 	};
 
 	const answersTo = async (commands: readonly Command[]): Promise<readonly Reply[]> => {
-		const current = await whenReady();
-		let endWait = (): void => {};
-		const late = new Promise<never>((_, reject) => {
-			endWait = awakeTimeout(commandTimeoutMs, () => {
-				reject(new Error("no answer in time"));
-				// Nobody waits for the answers any more, and their texts would add up.
-				if (client === current) client = undefined;
-				current.destroy();
-			});
-		});
+		client ??= begin();
+		const current = client;
+		await whenReady(current);
 		// Commands of one turn are sent together.
-		const answers = Promise.allSettled(commands.map((command) => current.sendCommand<Reply>([...command])));
-		const settled = await Promise.race([answers, late]).finally(endWait);
-		return settled.map((one) => {
-			if (one.status === "rejected") throw one.reason;
-			return one.value;
+		const answers = Promise.all(commands.map((command) => current.sendCommand<Reply>([...command])));
+		return unlessLate(answers, commandTimeoutMs, () => {
+			// Unread answers would add up in memory.
+			if (client === current) client = undefined;
+			current.destroy();
+			return new Error("no answer in time");
 		});
 	};
 
 	return {
 		location,
-		send: (commands) =>
+		/** One round trip, replies in order. After an error, some of the commands may have been carried out. */
+		send: (commands: readonly Command[]) =>
 			answersTo(commands).catch((error) => {
 				throw refused(location, error);
 			}),
@@ -153,23 +125,23 @@ function refused(location: string, cause: unknown): PalimpsestError {
 
 const looks = 10;
 
-/**
- * Calls back once after a time, in ms, in which this process could have read an answer. While a process computes, an
- * answer that has come waits to be read, and a timer that is due runs before it. Returns a function that ends the wait.
- */
-function awakeTimeout(milliseconds: number, act: () => void): () => void {
+/** While a process computes, replies wait, and a timer that is due runs before them. */
+async function unlessLate<T>(work: Promise<T>, milliseconds: number, tooLate: () => Error): Promise<T> {
 	let left = looks;
+	let timer: NodeJS.Timeout | undefined;
 	let last: NodeJS.Immediate | undefined;
-	// An interval is called once after the process was busy, for however long.
-	const timer = setInterval(() => {
-		left -= 1;
-		if (left > 0) return;
-		clearInterval(timer);
-		// An answer that has come by now is read before.
-		last = setImmediate(act);
-	}, milliseconds / looks);
-	return () => {
+	const late = new Promise<never>((_, reject) => {
+		// An interval is called once after the process was busy, for however long.
+		timer = setInterval(() => {
+			left -= 1;
+			if (left > 0) return;
+			clearInterval(timer);
+			// An answer that has come by now is read before.
+			last = setImmediate(() => reject(tooLate()));
+		}, milliseconds / looks);
+	});
+	return Promise.race([work, late]).finally(() => {
 		clearInterval(timer);
 		clearImmediate(last);
-	};
+	});
 }

@@ -14,18 +14,10 @@ import {
 
 const pieceBytes = 1 << 20;
 const longestExpiryMs = 10 * 365 * 24 * 3_600_000;
-/** For how long the intent of a sweep is kept, in ms. */
 const intentForMs = String(30 * secondThoughtsMs);
-/** Keys or members in one round trip. */
 const page = 1000;
 
-/**
- * Stores in Redis, for several machines. Every key expires by its own time to live, which use renews. That time is twice
- * the retention's age, since Redis goes by its clock alone: sweeps apply the age, where a jump of the clock removes little,
- * and the size, which no time to live can keep.
- *
- * @throws PalimpsestError as `connectRedis` does.
- */
+/** Keys live for twice the retention's age, renewed by use, since Redis goes by its clock; sweeps apply the retention. */
 export async function createRedisDriver(
 	options: RedisAddress & { readonly namespace: string; readonly retention: Retention; readonly now: () => number },
 ): Promise<Driver> {
@@ -61,7 +53,6 @@ export async function createRedisDriver(
 		["GET", keys.ref(hash)],
 	];
 
-	/** Returns the entries whose text has gone since this process sent it. */
 	const writeOnce = async (entries: readonly Entry[]): Promise<Entry[]> => {
 		const commands: Command[] = [];
 		const checks: ((replies: readonly Reply[]) => void)[] = [];
@@ -182,7 +173,7 @@ async function* piecesOf(connection: RedisConnection, key: string): AsyncGenerat
 	}
 }
 
-/** The keys that match a pattern, in pages. A key that is written meanwhile may be missing or come twice. */
+/** In pages. A key that is written meanwhile may be missing or come twice. */
 async function* scanKeys(connection: RedisConnection, pattern: string): AsyncGenerator<readonly string[]> {
 	let cursor = "0";
 	do {
@@ -200,7 +191,6 @@ function* pagesOf<T>(items: readonly T[]): Generator<readonly T[]> {
 
 // ---- Sweeping ----
 
-/** The texts whose keys have not expired. */
 async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Holding[]> {
 	const [members] = await connection.send([["ZRANGE", keys.used, "0", "-1", "WITHSCORES"]]);
 	const flat = textsOf(members);
@@ -215,10 +205,7 @@ async function holdingsIn(connection: RedisConnection, keys: Keys): Promise<Hold
 	return holdings;
 }
 
-/**
- * Removes a text with all its keys, unless it was used after the sweep looked at it: Redis runs the commands of other
- * processes between two commands of ours, but none within a script.
- */
+/** Redis runs the commands of other processes between two of ours, but none within a script. */
 const removeUnlessUsed = `
 local used = redis.call('ZSCORE', KEYS[1], ARGV[1])
 if used and tonumber(used) ~= tonumber(ARGV[2]) then return 0 end
@@ -226,10 +213,8 @@ redis.call('ZREM', KEYS[1], ARGV[1])
 redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
 return 1`;
 
-/** Removes a hash from a set, unless its text was stored again meanwhile. */
 const forgetIfGone = "if redis.call('EXISTS', KEYS[2]) == 0 then redis.call('ZREM', KEYS[1], ARGV[1]) end return 0";
 
-/** Applies the retention. */
 async function sweepRedis(
 	connection: RedisConnection,
 	keys: Keys,
@@ -257,7 +242,6 @@ async function sweepRedis(
 	return sweepOf(holdings, removed);
 }
 
-/** Removes hashes from sets whose texts are gone. */
 async function tidy(connection: RedisConnection, keys: Keys, sets: readonly string[]): Promise<void> {
 	const members = await connection.send(sets.map((set): Command => ["ZRANGE", set, "0", "-1"]));
 	const pairs = sets.flatMap((set, at) => textsOf(members[at]).map((hash) => ({ set, hash })));

@@ -3,11 +3,10 @@ import { distance } from "fastest-levenshtein";
 import { PalimpsestError } from "../errors.ts";
 
 /**
- * A short name for an original, such as `ku193re960gi257do532`. Placeholders hold it, and a model asks by it.
- *
- * It is four times a syllable and three digits, and carries the first 60 bits of the SHA-256 of the stored text, times
- * 43: a number that is no multiple of 43 was altered. In o200k_base and in cl100k_base each syllable between digits is
- * one token, and so are three digits. That makes 8 tokens, always the same ones, where 16 hex digits take 9 to 15.
+ * A short name for an original, such as `ku193re960gi257do532`: four times a syllable and three digits. It carries the
+ * first 60 bits of the SHA-256 of the stored text, times 43: a number that is no multiple of 43 was altered. In
+ * o200k_base and in cl100k_base each syllable between digits is one token, and so are three digits: always 8 tokens,
+ * where 16 hex digits take 9 to 15.
  */
 export type Ref = string;
 
@@ -19,14 +18,11 @@ const groupSize = syllables.length * 1000;
 // A prime: no change of one character, and no swap of two neighbouring digits, makes another multiple.
 const check = 43n;
 
-/** Hex digits of the SHA-256 in a ref. */
 export const hexDigitsOfRef = 15;
 export const refLength = groups * 5;
-/** The form of a ref, for a regular expression. */
 export const refPattern = `(?:[${consonants}][${vowels}]\\d{3}){${groups}}`;
 const exactly = new RegExp(`^${refPattern}$`);
 
-/** The ref of a stored text, from the SHA-256 (hex) of its bytes. */
 export function refOfHash(hash: string): Ref {
 	let number = BigInt(`0x${hash.slice(0, hexDigitsOfRef)}`) * check;
 	let ref = "";
@@ -38,7 +34,7 @@ export function refOfHash(hash: string): Ref {
 	return ref;
 }
 
-/** The first hex digits of the SHA-256 that a ref stands for; `undefined` where it is no ref, or was altered. */
+/** `undefined` if it is no ref, or was altered. */
 export function hashPrefixOfRef(ref: Ref): string | undefined {
 	if (!exactly.test(ref)) return undefined;
 	let number = 0n;
@@ -51,18 +47,16 @@ export function hashPrefixOfRef(ref: Ref): string | undefined {
 	return prefix.length === hexDigitsOfRef ? prefix : undefined;
 }
 
-/** A ref from the way that people and models write it: with capitals, spaces, hyphens or quotes around it. */
+/** Undoes capitals, spaces, hyphens and quotes. */
 export function tidyRef(given: string): string {
 	const start = given.slice(0, 4 * refLength);
 	return start.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 }
 
-/** The error for two texts under one ref. */
 export function ambiguous(): PalimpsestError {
-	return new PalimpsestError(
-		"ambiguous_reference",
-		"Two different originals have the same reference, so that it stands for neither. Neither text was given or replaced.",
-	);
+	const message =
+		"Two different originals have the same reference, so that it stands for neither. Neither text was given or replaced.";
+	return new PalimpsestError("ambiguous_reference", message);
 }
 
 const mostShown = 3;
@@ -70,7 +64,6 @@ const shortestPiece = 5;
 // A ref has 20 characters: two of them are not this near to each other by chance.
 const mostEdits = 5;
 
-/** Collects the refs nearest to one that was altered or shortened. */
 export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => void; readonly nearest: () => Ref[] } {
 	let best: { readonly ref: Ref; readonly edits: number }[] = [];
 	const isShort = wanted.length >= shortestPiece && wanted.length < refLength;
@@ -84,7 +77,7 @@ export function nearRefs(wanted: string): { readonly consider: (ref: Ref) => voi
 	};
 }
 
-/** The name of a tool call in the names of files and keys, which may not hold every character of an id. */
+/** For the names of files and keys, which may not hold every character of an id. */
 export function callKey(toolCallId: string | undefined): string {
 	if (toolCallId === undefined) return "none";
 	return createHash("sha256").update(JSON.stringify(toolCallId)).digest("hex").slice(0, 16);
@@ -93,15 +86,10 @@ export function callKey(toolCallId: string | undefined): string {
 const allowed = /^[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?$/;
 const windowsDevices = /^(?:con|prn|aux|nul|com\d|lpt\d)$/;
 
-/**
- * Checks the name of a namespace, which becomes the name of a folder and part of keys.
- *
- * @throws PalimpsestError `invalid_argument`.
- */
+/** It becomes the name of a folder and part of keys. Throws PalimpsestError `invalid_argument`. */
 export function checkNamespace(name: string): string {
 	if (allowed.test(name) && !windowsDevices.test(name)) return name;
-	throw new PalimpsestError(
-		"invalid_argument",
-		"Expected the archive's namespace to be 1 to 64 of a-z, 0-9, - and _, with a letter or digit first and last.",
-	);
+	const message =
+		"Expected the archive's namespace to be 1 to 64 of a-z, 0-9, - and _, with a letter or digit first and last.";
+	throw new PalimpsestError("invalid_argument", message);
 }

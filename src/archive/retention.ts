@@ -1,39 +1,39 @@
+import { parseJsonObject } from "../conversation/json.ts";
 import type { Retention, Sweep } from "./archive.ts";
 
-/** A stored text, as retention sees it. */
 export interface Holding {
 	readonly hash: string;
 	readonly bytes: number;
-	/** When it was last written or used, in ms since 1970. */
+	/** Last written or used, in ms since 1970. */
 	readonly usedAt: number;
 }
 
-/** A text that was written or used within this time, in ms, is safe from every sweep. */
+/** Texts that were written or used within this time, in ms, are safe from every sweep. */
 export const safeForMs = 3_600_000;
-/** The wait of an automatic sweep before it removes a large share, in ms. */
+/** An automatic sweep waits this long before it removes a large share, in ms. */
 export const secondThoughtsMs = 24 * safeForMs;
-/** An automatic sweep may remove one in so many texts and bytes at once. */
+/** One in this many texts and bytes. */
 const smallShare = 10;
 
-/** When a sweep runs, in ms since 1970. `unasked` is set for an automatic sweep, which has nothing but the clock to go by. */
+/** `unasked` is set for an automatic sweep, which has nothing but the clock to go by. */
 export interface SweepTime {
 	readonly now: number;
 	readonly unasked?: MachineTime | undefined;
 }
 
-/** Time that no change of the clock touches. */
+/** A change of the clock does not affect it. */
 interface MachineTime {
-	/** For how long the machine has run, in ms. */
+	/** In ms. */
 	readonly uptime: number;
-	/** The machine's name: times of two machines cannot be compared. */
+	/** Times of two machines cannot be compared. */
 	readonly machine: string;
 }
 
-/** The decision of an automatic sweep that waits for a later sweep to agree, kept beside the archive. */
+/** An automatic sweep that waits for a later sweep to agree. */
 export interface SweepIntent extends MachineTime {
-	/** When it was made, in ms since 1970. */
+	/** In ms since 1970. */
 	readonly at: number;
-	/** Time of the last use of the newest text that the sweep would delete, in ms since 1970. */
+	/** Last use of the newest text that it would delete, in ms since 1970. */
 	readonly newest: number;
 }
 
@@ -45,16 +45,13 @@ interface SweepState {
 }
 
 /**
- * Decides what a sweep deletes, those unused for longest first. Texts that are too old are deleted at once if a user asked
- * for the sweep, or if they are a tenth of the archive or less. A larger share may be due to a wrong clock: it is deleted
- * only if a later sweep agrees, after the machine has run for another day, or, on a restarted or another machine, after a
- * day by the clock. Texts over the size limit are always deleted, those unused for longest first. A time in the future, as
- * after a clock was set back, counts as younger than an hour.
+ * Decides what a sweep deletes, the oldest last use first. Texts that are too old are deleted at once if a user
+ * requested the sweep, or if they are a tenth of the archive or less. A larger share may be due to a wrong clock: it is
+ * deleted only if a later sweep agrees, after the machine has run for another day, or, on a restarted or another
+ * machine, after a day by the clock. A time in the future, as after a clock was set back, counts as younger than an
+ * hour.
  */
-export function decideSweep(state: SweepState): {
-	readonly expired: readonly Holding[];
-	readonly intent: SweepIntent | undefined;
-} {
+export function decideSweep(state: SweepState) {
 	const { holdings, retention, time } = state;
 	const oldestFirst = holdings.toSorted((a, b) => a.usedAt - b.usedAt);
 	const isSafe = ({ usedAt }: Holding) => time.now - usedAt < safeForMs;
@@ -71,11 +68,7 @@ export function decideSweep(state: SweepState): {
 	return { expired, intent };
 }
 
-/** Those of the old texts that may go now, and the intent to remove the others later. */
-function confirmOld(
-	old: readonly Holding[],
-	{ holdings, time: { now, unasked }, intent }: SweepState,
-): { readonly going: readonly Holding[]; readonly intent: SweepIntent | undefined } {
+function confirmOld(old: readonly Holding[], { holdings, time: { now, unasked }, intent }: SweepState) {
 	const isSmall = (some: readonly Holding[]) =>
 		some.length * smallShare <= holdings.length && bytesOf(some) * smallShare <= bytesOf(holdings);
 	if (!unasked || isSmall(old)) return { going: old, intent: undefined };
@@ -92,18 +85,12 @@ function hasWaited(intent: SweepIntent, now: number, { uptime, machine }: Machin
 	return (hasRunOn ? uptime - intent.uptime : now - intent.at) >= secondThoughtsMs;
 }
 
-/** Reads the intent of an earlier sweep; `undefined` for any other text. */
 export function readIntent(text: string | undefined): SweepIntent | undefined {
-	try {
-		const { at, newest, uptime, machine } = JSON.parse(text ?? "null") as SweepIntent;
-		const areTimes = [at, newest, uptime].every((time) => Number.isFinite(time));
-		return areTimes && typeof machine === "string" ? { at, newest, uptime, machine } : undefined;
-	} catch {
-		return undefined;
-	}
+	const { at, newest, uptime, machine } = (parseJsonObject(text ?? "") ?? {}) as Partial<SweepIntent>;
+	const areTimes = [at, newest, uptime].every((time) => Number.isFinite(time));
+	return areTimes && typeof machine === "string" ? ({ at, newest, uptime, machine } as SweepIntent) : undefined;
 }
 
-/** The result of a sweep, from the texts before it and those that it removed. */
 export function sweepOf(holdings: readonly Holding[], removed: readonly Holding[]): Sweep {
 	const removedBytes = bytesOf(removed);
 	const kept = holdings.length - removed.length;

@@ -10,17 +10,14 @@ import {
 	type SelectedPart,
 } from "./part.ts";
 import { onCharacter } from "./text-bytes.ts";
-import { createTokenBudget, longestToken } from "./token-budget.ts";
 
-/** A search that takes longer than this, in ms, answers with what it has found. */
+/** In ms. A longer search answers with its matches so far. */
 const searchTimeMs = 10_000;
 
 /**
- * Prepares to select a part of a text that comes in pieces. The text is read to its end, so that the answer can tell how
- * much it leaves out, but it is never held whole. `elapsed` is a clock that does not go back, in ms.
- *
- * @throws PalimpsestError `invalid_argument` for a request that cannot be met; while selecting, for a range that begins
- * after the end of the text.
+ * Prepares to select a part of a text that comes in pieces. It is read to its end, to tell how much is omitted, but
+ * never held whole. `elapsed` is a monotonic clock, in ms.
+ * @throws PalimpsestError `invalid_argument`; while selecting, for a range that begins after the end of the text.
  */
 export function selectPart(
 	request: PartRequest,
@@ -44,7 +41,7 @@ export function selectPart(
 	};
 }
 
-/** A way of selecting: it sees every segment, then returns its selection. */
+/** Sees every segment, then returns its selection. */
 interface Taker {
 	readonly visit: (segment: Segment) => void;
 	readonly finish: (total: SelectedPart["total"]) => Omit<SelectedPart, "tokens" | "total">;
@@ -53,29 +50,25 @@ interface Taker {
 interface Limits {
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
-	/** Whether the time for searching is over. */
 	readonly isOver: () => boolean;
 }
 
 /** A line of a text, or a piece of a very long one. Lines end with `\n`; a `\r` before it is part of the line. */
 interface Segment {
-	/** From 1 on. */
 	readonly line: number;
-	/** Its place in the text, in UTF-16 code units, with the line's end. */
+	/** UTF-16 code units of the text, with the line's end. */
 	readonly start: number;
 	readonly end: number;
 	/** Without the line's end. */
 	readonly text: string;
-	/** Whether the line's end follows, and not more of the line or the end of the text. */
 	readonly endsLine: boolean;
-	/** Whether its line began in an earlier segment. */
 	readonly continues: boolean;
 }
 
-/** Longest segment, in UTF-16 code units: the work on one must not hold up everything else. */
+/** The work on one segment must not block everything else. */
 const longestSegment = 1 << 16;
 
-/** Shows every segment of a text to `visit`, in order, and lets other work run in between. */
+/** Lets other work run in between. */
 async function scanLines(pieces: AsyncIterable<string>, visit: Taker["visit"]): Promise<SelectedPart["total"]> {
 	let [line, start, unpaused] = [1, 0, 0];
 	let [continues, pending] = [false, ""];
@@ -116,7 +109,6 @@ async function scanLines(pieces: AsyncIterable<string>, visit: Taker["visit"]): 
 	return { lines: continues ? line : line - 1, chars: start };
 }
 
-/** The part of a segment that is in a range; `undefined` where none is. */
 function clip(segment: Segment, range: Range): Segment | undefined {
 	if (range.kind === "lines") {
 		return segment.line >= range.first && segment.line <= range.last ? segment : undefined;
@@ -139,49 +131,34 @@ function wholeOf(segment: Segment): string {
 	return segment.endsLine ? `${segment.text}\n` : segment.text;
 }
 
-/**
- * Takes a range from its beginning: whole lines, or the beginning of the first line where that alone is too long; of
- * characters, as many as fit.
- */
+/** Whole lines, or the beginning of the first if that alone is too long; of characters, as many as fit. */
 function takeRange(part: Range, { maxTokens, countTokens }: Limits): Taker {
-	const budget = createTokenBudget({ maxTokens, countTokens, grows: "forwards" });
-	const texts: string[] = [];
-	let asked: { readonly start: number; end: number } | undefined;
-	let firstShown: Segment | undefined;
-	/** The first segment that is not shown whole. */
-	let stopped: Segment | undefined;
-
-	const show = (segment: Segment, text: string): void => {
-		if (text === "") return;
-		texts.push(text);
-		firstShown ??= segment;
-	};
-
+	let first: Segment | undefined;
+	let [asked, askedEnd] = ["", 0];
 	return {
 		visit(given) {
 			const segment = clip(given, part);
 			if (segment === undefined) return;
-			asked ??= { start: segment.start, end: 0 };
-			asked.end = segment.end;
-			if (stopped !== undefined) return;
-			const whole = wholeOf(segment);
-			if (budget.take(whole)) return show(segment, whole);
-			stopped = segment;
-			if (part.kind === "chars" || firstShown === undefined) show(segment, budget.takeSome(whole));
+			first ??= segment;
+			askedEnd = segment.end;
+			// More characters than the budget has tokens for can never be shown.
+			if (asked.length <= maxTokens * longestToken) asked += wholeOf(segment);
 		},
 		finish() {
-			const taken = texts.join("");
-			const text = budget.fitWhole(taken);
-			const start = firstShown?.start ?? asked?.start ?? 0;
+			const { start, line } = first ?? { start: 0, line: 0 };
+			const fitting = (text: string) => createTokenBudget({ maxTokens, countTokens, grows: "forwards" }).takeSome(text);
+			const some = fitting(asked);
+			const lineEnd = some.lastIndexOf("\n") + 1;
+			const isCutLine = part.kind === "lines" && lineEnd > 0 && start + some.length < askedEnd;
+			const text = isCutLine ? fitting(some.slice(0, lineEnd)) : some;
 			const end = start + text.length;
-			const leftOutChars = (asked?.end ?? 0) - end;
-			const lines = firstShown && { first: firstShown.line, last: firstShown.line + linesIn(text) - 1 };
-			const shown = lines === undefined || text === "" ? null : { lines, chars: { start, end } };
-			const goesOnWithLine = text.length === taken.length && stopped?.start === end && !stopped.continues;
+			const next = line + linesIn(text);
 			const rest =
-				part.kind === "lines" && goesOnWithLine
-					? { lines: rangeText(stopped?.line ?? 0, part.last) }
-					: { chars: `${end}-${asked?.end}` };
+				part.kind === "lines" && text.endsWith("\n")
+					? { lines: rangeText(next, part.last) }
+					: { chars: `${end}-${askedEnd}` };
+			const shown = text === "" ? null : { lines: { first: line, last: next - 1 }, chars: { start, end } };
+			const leftOutChars = askedEnd === 0 ? 0 : askedEnd - end;
 			return { text, shown, matches: null, leftOutChars, next: leftOutChars === 0 ? null : rest };
 		},
 	};
@@ -191,51 +168,32 @@ function linesIn(text: string): number {
 	return text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
 }
 
-/** Takes the last lines: whole ones from the end, or the end of the last where that alone is too long. */
+/** Takes whole lines from the end, or the end of the last if that alone is too long. */
 function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
-	// Only segments that may be shown are held, but the start of every line that is asked for.
-	const held: Segment[] = [];
+	const mostChars = maxTokens * longestToken;
 	const lineStarts: number[] = [];
-	let heldChars = 0;
-	let letGo = 0;
-
+	let held = "";
 	return {
 		visit(segment) {
 			if (!segment.continues) lineStarts.push(segment.start);
-			held.push(segment);
-			heldChars += segment.end - segment.start;
-			// More characters than the budget has tokens for can never be shown.
-			for (let oldest = held[letGo]; oldest; oldest = held[letGo]) {
-				const left = heldChars - (oldest.end - oldest.start);
-				if (left <= maxTokens * longestToken) break;
-				heldChars = left;
-				letGo += 1;
-			}
-			if (letGo > 1000 && letGo > held.length / 2) {
-				held.splice(0, letGo);
-				letGo = 0;
-			}
 			if (lineStarts.length > 2 * count + 1000) lineStarts.splice(0, lineStarts.length - count);
+			held += wholeOf(segment);
+			// More characters than the budget has tokens for can never be shown.
+			if (held.length > 2 * mostChars) held = held.slice(onCharacter(held, held.length - mostChars));
 		},
 		finish(total) {
-			const firstLine = Math.max(1, total.lines - count + 1);
 			const askedStart = lineStarts[Math.max(0, lineStarts.length - count)] ?? 0;
-			const asked = held.slice(letGo).filter((segment) => segment.line >= firstLine);
-			const budget = createTokenBudget({ maxTokens, countTokens, grows: "backwards" });
-			const texts: string[] = [];
-			for (const segment of asked.toReversed()) {
-				const whole = wholeOf(segment);
-				const taken = budget.take(whole) ? whole : texts.length === 0 ? budget.takeSome(whole) : "";
-				texts.unshift(taken);
-				if (taken.length < whole.length) break;
-			}
-			const text = budget.fitWhole(texts.join(""));
+			const asked = held.slice(Math.max(0, held.length - (total.chars - askedStart)));
+			const some = createTokenBudget({ maxTokens, countTokens, grows: "backwards" }).takeSome(asked);
+			const beginsLine = (start: number) => start === askedStart || held.at(start - total.chars - 1) === "\n";
+			const lineStart = beginsLine(total.chars - some.length) ? 0 : some.indexOf("\n") + 1;
+			const text = lineStart < some.length ? some.slice(lineStart) : some;
 			const start = total.chars - text.length;
+			const first = total.lines - linesIn(text) + 1;
+			const before = beginsLine(start)
+				? { lines: rangeText(Math.max(1, total.lines - count + 1), first - 1) }
+				: { chars: `${askedStart}-${start}` };
 			const leftOutChars = start - askedStart;
-			const shownFrom = asked.find((segment) => segment.end > start);
-			const first = shownFrom?.line ?? total.lines;
-			const isWithinLine = shownFrom === undefined || shownFrom.continues || start > shownFrom.start;
-			const before = isWithinLine ? { chars: `${askedStart}-${start}` } : { lines: rangeText(firstLine, first - 1) };
 			const place = { lines: { first, last: total.lines }, chars: { start, end: total.chars } };
 			const next = leftOutChars === 0 ? null : before;
 			return { text, shown: text === "" ? null : place, matches: null, leftOutChars, next };
@@ -243,14 +201,11 @@ function takeTail(count: number, { maxTokens, countTokens }: Limits): Taker {
 	};
 }
 
-/** A line longer than this is shown only around its match. */
+/** A longer line is shown only around its match. */
 const longestShown = 400;
 const aroundMatch = 160;
 
-/**
- * Takes the lines that match, with the lines around them, as grep shows them. A match across the pieces of a line of
- * more than 65 536 characters is not seen. Stops searching when `isOver` says so.
- */
+/** As grep shows them. A match across the segments of a very long line is not found. */
 function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits): Taker {
 	const { within } = part;
 	const budget = createTokenBudget({ maxTokens, countTokens, grows: "forwards" });
@@ -258,12 +213,11 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 	const before: Segment[] = [];
 	let shown: { first: Segment; last: Segment } | undefined;
 	let [found, shownMatches, after, searched] = [0, 0, 0, 0];
-	/** The first match that is left out, or the place where the search ended. */
+	/** The first match that is omitted, or the place where the search ended. */
 	let leftFrom: Segment | undefined;
-	/** A match that is shown in part, because it alone is over the budget. */
+	/** A match that alone is over the budget. */
 	let cut: Segment | undefined;
 	let isFull = false;
-	/** The end of the range, in characters. */
 	let end = 0;
 
 	const show = (segment: Segment, text: string): boolean => {
@@ -319,7 +273,7 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 				else leftFrom ??= segment;
 			} else if (!isFull && after > 0) {
 				after -= 1;
-				// A line that does not fit here only stands around a match; `leftFrom` is the next match itself.
+				// A line around a match may be missing; `leftFrom` is only ever a match.
 				show(segment, writeAround(segment));
 			} else if (!isFull) {
 				before.push(segment);
@@ -338,13 +292,12 @@ function takeMatches(part: GrepPart, { maxTokens, countTokens, isOver }: Limits)
 	};
 }
 
-/** A line around a match, as `12-text`; the beginning of a long one. */
 function writeAround(segment: Segment): string {
 	if (!isLong(segment)) return `${segment.line}-${segment.text}`;
 	return `${segment.line}-${excerpt(segment, 0, aroundMatch)}`;
 }
 
-/** A line that matches, as `12:text`; of a long one the text around its first match, and the place of that. */
+/** Of a long line the text around its first match, with its place. */
 function writeMatch(segment: Segment, part: GrepPart): string {
 	if (!isLong(segment)) return `${segment.line}:${segment.text}`;
 	const matcher = part.pattern.matcher(segment.text);
@@ -362,4 +315,62 @@ function excerpt(segment: Segment, from: number, to: number): string {
 	const end = Math.min(segment.text.length, to);
 	const text = segment.text.slice(start, end).toWellFormed();
 	return `[chars ${segment.start + start}-${segment.start + end}] ${text}`;
+}
+
+// ---- Budget ----
+
+/** More characters than any token has: the longest of o200k_base are 128 spaces. */
+const longestToken = 128;
+
+/** A token may span the place where two texts meet. Text that is this many characters away hardly changes it. */
+const neighbourhood = 1000;
+
+/** A budget for joined texts, each counted with its neighbourhood only; `fitWhole` counts the result once more. */
+function createTokenBudget(options: {
+	readonly maxTokens: number;
+	readonly countTokens: CountTokens;
+	readonly grows: "forwards" | "backwards";
+}) {
+	const { maxTokens, countTokens, grows } = options;
+	let left = maxTokens;
+	let neighbour = "";
+	const joined = (text: string) => (grows === "forwards" ? neighbour + text : text + neighbour);
+	const cost = (text: string) => countTokens(joined(text)) - countTokens(neighbour);
+	const partOf = (text: string, length: number): string => {
+		if (grows === "forwards") return text.slice(0, onCharacter(text, length));
+		return text.slice(onCharacter(text, text.length - length, 1));
+	};
+
+	const take = (text: string): boolean => {
+		// Text that cannot fit is not counted.
+		if (text.length > left * longestToken) return false;
+		const tokens = cost(text);
+		if (tokens > left) return false;
+		left -= tokens;
+		neighbour = grows === "forwards" ? joined(text).slice(-neighbourhood) : joined(text).slice(0, neighbourhood);
+		return true;
+	};
+
+	const takeSome = (text: string): string => {
+		let best = "";
+		let fits = 0;
+		let tooLong = Math.min(text.length, left * longestToken) + 1;
+		let next = Math.min(left * 4, tooLong - 1);
+		// Grows, then halves the step: a text much longer than the budget is never counted whole.
+		while (tooLong - fits > 1) {
+			const part = partOf(text, next);
+			if (cost(part) <= left) {
+				best = part;
+				fits = next;
+			} else {
+				tooLong = next;
+			}
+			next = Math.max(fits + 1, Math.min(fits * 2, Math.floor((fits + tooLong) / 2)));
+		}
+		return best !== "" && take(best) ? best : "";
+	};
+
+	const fitWhole = (text: string): string =>
+		countTokens(text) <= maxTokens ? text : createTokenBudget(options).takeSome(text);
+	return { take, takeSome, fitWhole };
 }

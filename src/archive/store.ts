@@ -1,20 +1,19 @@
-import { createHash } from "node:crypto";
-import { hostname, uptime as secondsOfUptime } from "node:os";
+import { createHash, randomUUID } from "node:crypto";
+import { constants, readSync } from "node:fs";
+import { rm } from "node:fs/promises";
+import { hostname, uptime as secondsOfUptime, tmpdir } from "node:os";
+import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
+import { openNew } from "../files/disk.ts";
 import { wrongArgument } from "../policy/errors.ts";
-import type { Archive, Listing, Original, OriginalKind } from "./archive.ts";
-import { type About, type Driver, type Entry, isOriginal } from "./driver.ts";
+import type { Archive, Listing, Original, OriginalKind, OriginalWriter } from "./archive.ts";
+import { type About, type Driver, type Entry, isOriginal, usingPlace } from "./driver.ts";
 import type { Redact } from "./redact.ts";
-import { ambiguous, hashPrefixOfRef, nearRefs, refOfHash, tidyRef } from "./reference.ts";
+import { ambiguous, hashPrefixOfRef, nearRefs, type Ref, refOfHash, tidyRef } from "./reference.ts";
 import { safeForMs } from "./retention.ts";
-import { holdPieces, spoolPieces } from "./spool.ts";
-import { decodeText, encodeText } from "./text-bytes.ts";
+import { decodeText, encodeText, firstBytes } from "./text-bytes.ts";
 
-/**
- * Makes an archive on top of a driver. References, text, redaction and checks are the same for every place. `redacts` says
- * whether `redact` may change a text; `now` is in ms since 1970; `uptime` is how long this machine has run, in ms, which a
- * change of the clock does not change.
- */
+/** `redacts` says whether `redact` may change a text; `uptime` is that of the machine, in ms. */
 export function createArchive(parts: {
 	readonly namespace: string;
 	readonly driver: Driver;
@@ -33,7 +32,7 @@ export function createArchive(parts: {
 		sweptAt = at;
 		const time = { now: at, unasked: { uptime: uptime(), machine: hostname() } };
 		const sweepOnce = async () => ((await driver.claimSweep()) ? driver.sweep(time) : undefined);
-		// Nobody waits for it, and the next sweep does what this one could not.
+		// A failed sweep is repeated by the next one.
 		sweeping = sweepOnce().catch(() => undefined);
 	};
 
@@ -70,7 +69,7 @@ export function createArchive(parts: {
 
 	const bestListing = async (hash: string, chars: number, bytes: number): Promise<Listing> => {
 		const abouts = await driver.aboutsOf(hash);
-		// A record of a tool call tells more than one of a truncated text. Of several, the oldest counts.
+		// A record of a tool call says more than one of a truncated text. Of several, the oldest counts.
 		const [first] = abouts.toSorted(
 			(a, b) => Number(a.toolCallId === undefined) - Number(b.toolCallId === undefined) || a.archivedAt - b.archivedAt,
 		);
@@ -196,24 +195,17 @@ function requireString(value: unknown, name: string): void {
 	if (typeof value !== "string") throw wrongArgument(name, "a string", value);
 }
 
-/** Refuses anything but a list of originals: stored, it could not be read again. */
 function checkOriginals(originals: readonly Original[]): void {
 	const isComplete = (value: Partial<Original> | null) => typeof value?.text === "string" && isOriginal(value);
 	if (Array.isArray(originals) && originals.every(isComplete)) return;
 	const expected = "Expected a list of originals, each with a string `text` and a known `kind`";
-	throw new PalimpsestError(
-		"invalid_argument",
-		`${expected}, and \`toolCallId\` and \`toolName\` strings or left out.`,
-	);
+	const message = `${expected}, and \`toolCallId\` and \`toolName\` strings or left out.`;
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 const textKinds: ReadonlySet<OriginalKind> = new Set(["result", "text", "arguments"]);
 
-/**
- * The same archive, but its `put` refuses placeholders, with the error `internal`: a placeholder that is stored as an
- * original means that the original is lost. Kinds that are JSON are not checked, since a dropped message may hold
- * placeholders, and a list in JSON may look like a template in brackets.
- */
+/** The same archive, but `put` refuses placeholders, whose originals would be lost. Kinds that are JSON may hold them. */
 export function refusePlaceholders(archive: Archive, isPlaceholder: (text: string) => boolean): Archive {
 	return {
 		...archive,
@@ -225,5 +217,93 @@ export function refusePlaceholders(archive: Archive, isPlaceholder: (text: strin
 			}
 			return archive.put(originals);
 		},
+	};
+}
+
+// ---- Originals in pieces ----
+
+const pieceBytes = 1 << 20;
+
+/** Collects an original in a temporary file, which loses its name at once if possible, so that it is gone after a crash. */
+async function spoolPieces(
+	maxBytes: number,
+	keep: (spooled: Omit<Entry, "about">, size: { readonly chars: number; readonly bytes: number }) => Promise<Ref>,
+): Promise<OriginalWriter> {
+	const file = path.join(tmpdir(), `.palimpsest-${randomUUID()}.tmp`);
+	const handle = await usingTemporary(() => openNew(file, constants.O_RDWR));
+	// Windows cannot remove an open file.
+	await rm(file).catch(() => {});
+	const digest = createHash("sha256");
+	let [bytes, chars] = [0, 0];
+	let isWhole = true;
+	// Half a character at the end of a piece waits for its other half.
+	let rest = "";
+
+	const append = async (text: string): Promise<void> => {
+		for (const piece of encodeText(text)) {
+			digest.update(piece);
+			await usingTemporary(() => handle.writeFile(piece));
+			bytes += piece.length;
+		}
+		chars += text.length;
+	};
+	const discard = async (): Promise<void> => {
+		await handle.close();
+		await rm(file, { force: true });
+	};
+	return {
+		async write(given) {
+			if (!isWhole) return;
+			const piece = rest + given;
+			rest = /[\uD800-\uDBFF]$/.exec(piece)?.[0] ?? "";
+			const ready = piece.slice(0, piece.length - rest.length);
+			const first = firstBytes(ready, maxBytes - bytes);
+			isWhole = first.text.length === ready.length;
+			if (!isWhole) rest = "";
+			await append(first.text);
+		},
+		async end() {
+			try {
+				if (bytes + 3 * rest.length > maxBytes) isWhole = false;
+				else await append(rest);
+				const pieces = () => piecesOf(handle.fd, bytes);
+				return { ref: await keep({ hash: digest.digest("hex"), pieces }, { chars, bytes }), bytes, isWhole };
+			} finally {
+				await discard();
+			}
+		},
+		discard,
+	};
+}
+
+/** The folder for temporary files is not that of the archive. */
+function usingTemporary<T>(use: () => Promise<T>): Promise<T> {
+	return usingPlace(tmpdir(), use, "The folder for temporary files (TMPDIR)");
+}
+
+function* piecesOf(fd: number, bytes: number): Generator<Buffer> {
+	for (let start = 0; start < bytes; ) {
+		const piece = Buffer.allocUnsafe(Math.min(pieceBytes, bytes - start));
+		const read = readSync(fd, piece, 0, piece.length, start);
+		if (read === 0) return;
+		yield piece.subarray(0, read);
+		start += read;
+	}
+}
+
+function holdPieces(maxBytes: number, keep: (text: string) => Promise<Ref>): OriginalWriter {
+	let text = "";
+	let bytes = 0;
+	let isWhole = true;
+	return {
+		async write(piece) {
+			if (!isWhole) return;
+			const first = firstBytes(piece, maxBytes - bytes);
+			text += first.text;
+			bytes += first.bytes;
+			isWhole = first.text.length === piece.length;
+		},
+		end: async () => ({ ref: await keep(text), bytes, isWhole }),
+		async discard() {},
 	};
 }

@@ -1,15 +1,10 @@
 import { isUtf8 } from "node:buffer";
 
-/**
- * Texts as bytes and back, without loss. A text without lone surrogates becomes UTF-8. A lone surrogate becomes the
- * three bytes that the scheme of UTF-8 gives its number and that UTF-8 forbids (WTF-8,
- * https://simonsapin.github.io/wtf-8/). So no two texts have the same bytes, and the text around it stays readable.
- */
+/** Lone surrogates become bytes that UTF-8 forbids (WTF-8, https://simonsapin.github.io/wtf-8/), so nothing is lost. */
 
-/** Characters encoded at a time, so that a large text is never held twice. */
+/** Encoded at a time, so that a large text is never held twice. */
 const pieceLength = 1 << 20;
 
-/** The bytes of a text, piece by piece. */
 export function* encodeText(text: string): Generator<Buffer> {
 	for (let start = 0; start < text.length; ) {
 		const end = onCharacter(text, start + pieceLength);
@@ -18,7 +13,7 @@ export function* encodeText(text: string): Generator<Buffer> {
 	}
 }
 
-/** The given index, or the one beside it if the given one is within a surrogate pair; at most the text's length. */
+/** The index, or the one beside it if it is within a surrogate pair; at most the text's length. */
 export function onCharacter(text: string, index: number, aside: -1 | 1 = -1): number {
 	const [before, after] = [text.charCodeAt(index - 1), text.charCodeAt(index)];
 	const splits = (before & 0xfc00) === 0xd800 && (after & 0xfc00) === 0xdc00;
@@ -35,7 +30,6 @@ function encodePiece(piece: string): Buffer {
 	return Buffer.concat(parts);
 }
 
-/** The text of bytes that come in pieces. Other bytes than those of `encodeText` decode to U+FFFD somewhere. */
 export async function* decodeText(pieces: AsyncIterable<Buffer> | Iterable<Buffer>): AsyncGenerator<string> {
 	let rest: Buffer = Buffer.alloc(0);
 	for await (const piece of pieces) {
@@ -61,7 +55,7 @@ function decodeWhole(bytes: Buffer): string {
 	return text + bytes.toString("utf8", start);
 }
 
-/** Where the last sequence that is not whole begins; the length where all are. */
+/** The start of an incomplete sequence at the end, else the length. */
 function endOfWholeSequences(bytes: Buffer): number {
 	for (let back = 1; back <= Math.min(3, bytes.length); back += 1) {
 		const byte = bytes[bytes.length - back] as number;
@@ -72,7 +66,7 @@ function endOfWholeSequences(bytes: Buffer): number {
 	return bytes.length;
 }
 
-/** The beginning of a text, of at most so many bytes, without half a character. */
+/** Without half a character. */
 export function firstBytes(text: string, most: number): { readonly text: string; readonly bytes: number } {
 	const all = Buffer.byteLength(text, "utf8");
 	if (all <= most) return { text, bytes: all };

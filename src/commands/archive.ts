@@ -1,5 +1,6 @@
 import type { Archive, Listing } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
+import { describeListing } from "../operations/recall.ts";
 import { type ArchiveCommandOptions, commandConfig, printJson, say, withOwnArchive, writeOut } from "./input-output.ts";
 
 /** `palimpsest archive stats`, `sweep`, `export` and `clear`. */
@@ -16,19 +17,17 @@ const commands = {
 		printJson({ namespace, location, originals, bytes, oldest_use }, 2);
 	},
 
-	/** Applies the retention now. */
 	async sweep(archive: Archive) {
 		const { removed, removedBytes, kept, keptBytes } = await archive.sweep();
 		printJson({ removed, removed_bytes: removedBytes, kept, kept_bytes: keptBytes }, 2);
 	},
 
-	/** Prints every original as a line of JSON, and says how many cannot be read. */
 	async export(archive: Archive) {
 		let unreadable = 0;
 		for await (const listing of archive.list()) {
 			const text = await readText(archive, listing);
 			if (text === undefined) unreadable += 1;
-			else await writeOut(`${JSON.stringify({ ...described(listing), text })}\n`);
+			else await writeOut(`${JSON.stringify({ ...describeListing(listing), text })}\n`);
 		}
 		if (unreadable === 0) return;
 		say(`${unreadable} could not be read: they went meanwhile or are damaged`);
@@ -39,11 +38,6 @@ const commands = {
 		printJson({ removed: await archive.clear() }, 2);
 	},
 };
-
-function described({ ref, kind, toolCallId, toolName, chars, archivedAt, redactions }: Listing) {
-	const archived_at = new Date(archivedAt).toISOString();
-	return { ref, kind, tool_call_id: toolCallId, tool_name: toolName, chars, archived_at, redactions };
-}
 
 async function readText(archive: Archive, { ref }: Listing): Promise<string | undefined> {
 	try {

@@ -2,8 +2,7 @@ import { type CompactionSource, createCompactionSource } from "../config/compact
 import type { Config } from "../config/config.ts";
 import { PalimpsestError } from "../errors.ts";
 import { compactConversation } from "../operations/compact.ts";
-import { strategyOfCall } from "../operations/compact-by-strategy.ts";
-import type { SummarySource } from "../operations/compaction-request.ts";
+import { type SummarySource, strategyOfCall } from "../operations/compaction-request.ts";
 import type { BuiltInStrategy } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import {
@@ -19,7 +18,6 @@ import {
 } from "./input-output.ts";
 import { refuseUsage } from "./usage.ts";
 
-/** The options of `palimpsest compact`. */
 export interface CompactCommandOptions extends EditOptions, WindowOptions {
 	readonly strategy?: BuiltInStrategy;
 	readonly force?: boolean;
@@ -28,7 +26,7 @@ export interface CompactCommandOptions extends EditOptions, WindowOptions {
 	readonly summaryToken?: string;
 }
 
-/** `palimpsest compact FILE`: prints the conversation with old results hidden, or a summary in the place of old messages. */
+/** `palimpsest compact FILE` */
 export async function compact(file: string, options: CompactCommandOptions): Promise<void> {
 	const { request, strategy, summary, summaryToken, model, contextWindow, reserveTokens } = options;
 	if (summaryToken !== undefined && summary === undefined) {
@@ -60,7 +58,7 @@ export async function compact(file: string, options: CompactCommandOptions): Pro
 	}
 }
 
-/** The source of a summary for which no model is asked; `undefined` where one is. */
+/** `undefined` if a model is asked. */
 async function readSummary(
 	{ request, summary, summaryToken: token }: CompactCommandOptions,
 	policy: Policy,
@@ -81,9 +79,8 @@ function refuse(message: string): never {
 }
 
 /**
- * Prepares the compaction of a command. `open` decides on the strategy and who is asked for a summary, by default the
- * endpoint that the environment names, and reads and loads nothing before; `close` closes the connections to it. `open`
- * throws PalimpsestError `invalid_policy` where the endpoint or an external strategy cannot be used.
+ * `open` finds the strategy and who writes a summary, by default the endpoint of the environment; it loads nothing
+ * before.
  */
 export function commandCompaction({ policy, file }: Config) {
 	let source: CompactionSource | undefined;

@@ -2,7 +2,7 @@ import { countText } from "../operations/count.ts";
 import type { EncodingName } from "../tokens/encodings.ts";
 import { type CommonOptions, commandConfig, printJson, readInput, say } from "./input-output.ts";
 
-/** `palimpsest count FILE`: prints the tokens of a text; with `--json`, also the method and the band. */
+/** `palimpsest count FILE` */
 export async function count(
 	file: string,
 	options: CommonOptions & { readonly model?: string; readonly encoding?: EncodingName; readonly json?: boolean },

@@ -14,18 +14,14 @@ import { loadCounter } from "../tokens/counter.ts";
 import { version } from "../version.ts";
 import { type ArchiveCommandOptions, commandConfig, printJson, show } from "./input-output.ts";
 
-/** The result of one check. */
 export interface Finding {
-	/** What was checked, such as `archive`. */
 	readonly name: string;
 	readonly state: "ok" | "warning" | "failed";
-	/** In a sentence. */
 	readonly found: string;
-	/** What to do about it; absent where nothing has to be done. */
 	readonly advice?: string;
 }
 
-/** `palimpsest doctor`: checks everything that has to work, and says what to do about what does not. */
+/** `palimpsest doctor` */
 export async function doctor(
 	options: ArchiveCommandOptions & { readonly json?: boolean; readonly http?: string },
 ): Promise<void> {
@@ -51,7 +47,7 @@ function findingLine({ name, state, found, advice }: Finding): string {
 	return `${marks[state]}  ${name.padEnd(9)}  ${lines.join(`\n${indent}`)}\n`;
 }
 
-/** The oldest major version of Node.js that the package says it runs on. */
+/** As `engines` in package.json says. */
 const oldest = 20;
 
 export function checkNode(version: string): Finding {
@@ -74,7 +70,7 @@ async function checkPolicy(options: ArchiveCommandOptions): Promise<{ finding: F
 
 const probe = { text: "Written by palimpsest doctor, and thrown away again.", kind: "result" } as const;
 
-/** Whether the archive keeps an original and gives it back: tried in a namespace of its own, which is emptied again. */
+/** Writes and reads in a namespace of its own. */
 async function checkArchive(options: ArchiveCommandOptions, policy: Policy): Promise<Finding> {
 	const name = "archive";
 	let advice: { readonly advice?: string } = { advice: "Correct --archive or PALIMPSEST_ARCHIVE." };
@@ -118,7 +114,6 @@ async function checkTokenizer(): Promise<Finding> {
 	return { name, state: "failed", found: "o200k_base cannot be read", advice: "Install palimpsest-mcp again." };
 }
 
-/** Whether the address of `palimpsest serve --http` is free. */
 async function checkPort(address: string | true): Promise<Finding> {
 	const { host, port } = parseAddress(address);
 	const place = `${host}:${port}`;
@@ -140,7 +135,6 @@ async function checkPort(address: string | true): Promise<Finding> {
 	}
 }
 
-/** Which hosts are on this machine, and which of them know the server. */
 async function checkHosts(): Promise<Finding> {
 	const name = "hosts";
 	const where = { platform: process.platform, environment: process.env, homeFolder: homedir() };

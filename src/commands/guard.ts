@@ -11,10 +11,7 @@ import {
 } from "./input-output.ts";
 import { exitCodes } from "./usage.ts";
 
-/**
- * `palimpsest guard FILE`: prints the conversation brought within the context window, and says whether it fits. Ends with 3
- * where it does not. `lastResponse` is a file with the provider's answer to the conversation's last call.
- */
+/** `palimpsest guard FILE`. The exit code is 3 if the result does not fit. */
 export async function guard(
 	file: string,
 	options: EditOptions & WindowOptions & { readonly lastResponse?: string },

@@ -12,14 +12,14 @@ interface HookInstallOptions {
 	readonly locale?: string;
 }
 
-/** `palimpsest hook install HOST`: enters the hook in the host's settings and prints the change. */
+/** `palimpsest hook install HOST` */
 export async function installHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
 	const target = findTarget(host, options);
 	const change = (text = "") => (target.kind === "file" ? target.text : enterHook(text, target.entry));
 	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "installed" });
 }
 
-/** `palimpsest hook uninstall HOST`: takes the hook out again and prints the change. */
+/** `palimpsest hook uninstall HOST` */
 export async function uninstallHook(host: InstallHost, options: HookInstallOptions): Promise<void> {
 	const target = findTarget(host, options);
 	const change = (text: string | undefined) => {
@@ -30,7 +30,7 @@ export async function uninstallHook(host: InstallHost, options: HookInstallOptio
 	await changeFiles({ files: [target.file], change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
-/** `palimpsest hook opencode`: prints the plugin file. */
+/** `palimpsest hook opencode` */
 export function printOpencodePlugin({ maxChars = usualHookChars, locale }: HookInstallOptions): void {
 	process.stdout.write(opencodePlugin({ command: ownCommand(), mostChars: maxChars, locale: checkLocale(locale) }));
 }

@@ -6,9 +6,8 @@ import { ownCommandLine } from "../hosts/own-command.ts";
 import type { HookShell } from "../hosts/shorten-result.ts";
 import { isOwnResult, readToolEvent } from "../hosts/tool-event.ts";
 
-// A host waits for its hooks after every tool call: this file loads only what a small result needs.
+// A host waits for its hooks after every tool call, so this file loads only the code for a small result.
 
-/** The hosts whose hooks are commands. */
 const hostHooks = {
 	"claude-code": { eventName: "PostToolUse", answer: answerClaudeCode },
 	"gemini-cli": { eventName: "AfterTool", answer: answerGeminiCli },
@@ -16,24 +15,18 @@ const hostHooks = {
 
 type HookHost = keyof typeof hostHooks;
 
-/** Characters up to which a tool's result is left whole by default: some 4 000 tokens. */
+/** Some 4 000 tokens. */
 export const usualHookChars = 16_000;
 
-/** After this time the result passes unchanged, in ms. */
+/** After this time the result passes unchanged. */
 const timeLimitMs = 8_000;
-
-/** Bytes of an event that is read at most. */
 const mostEventBytes = 64 * 1024 * 1024;
-
 const optionNames = ["max-chars", "policy", "archive", "namespace", "locale", "host", "saved-in"] as const;
 
-/** The options of a hook, unchecked: a mistake in a host's settings must not fail the host. */
+/** Unchecked: a mistake in a host's settings must not fail the host. */
 type HookOptions = Readonly<Partial<Record<(typeof optionNames)[number], string | boolean>>>;
 
-/**
- * Answers a command line that calls a hook, before anything else is loaded; returns `false` for any other. A host shows
- * errors of usage to the model, so no option fails a hook.
- */
+/** Returns `false` for any other command line. A host shows errors of usage to the model, so no option fails a hook. */
 export async function answerHookCall(parameters: readonly string[]): Promise<boolean> {
 	const [command, name = "", ...args] = parameters;
 	if (command !== "hook" || args.includes("--help") || args.includes("-h")) return false;
@@ -46,11 +39,7 @@ export async function answerHookCall(parameters: readonly string[]): Promise<boo
 	return true;
 }
 
-/**
- * `palimpsest hook claude-code`, `hook gemini-cli`: reads an event on standard input and answers with the shortened result.
- * `hook shorten` does so with a text, and prints nothing where it stays. After any error the result passes unchanged: no
- * answer, one line on standard error, exit code 0.
- */
+/** After any error the result passes unchanged: no answer, one line on standard error, exit code 0. */
 async function answerHook(name: HookHost | "shorten", values: HookOptions, unknown: string | undefined): Promise<void> {
 	// Without an answer, Gemini CLI takes standard error for one.
 	const nothing = name === "gemini-cli" ? "{}\n" : "";
@@ -78,7 +67,7 @@ async function answerHook(name: HookHost | "shorten", values: HookOptions, unkno
 	process.stdout.write(answer ?? nothing);
 }
 
-/** The shortened text, or the answer to an event; `undefined` where the result stays. Loads policy and archive if needed. */
+/** `undefined` if the result stays. Loads policy and archive only if needed. */
 async function shortened(what: {
 	readonly name: HookHost | "shorten";
 	readonly input: string;

@@ -17,50 +17,37 @@ import { type LogLevel, logLevels } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import type { SummaryProgress } from "../summariser/summariser.ts";
 
-/** The options that every command takes. */
 export interface CommonOptions {
-	/** Path of the policy file. */
 	readonly policy?: string;
-	/** `key=value` settings, in order. */
+	/** `key=value`, in order. */
 	readonly set?: readonly string[];
 }
 
-/** The options of every command that keeps originals or reads them. */
 export interface ArchiveCommandOptions extends CommonOptions {
-	/** `files`, `memory`, `none`, `redis://…` or a folder. */
 	readonly archive?: string;
 	readonly namespace?: string;
 }
 
-/** The options of the commands that edit a conversation. */
 export interface EditOptions extends ArchiveCommandOptions {
 	readonly respondWith: "messages" | "edits" | "report";
 }
 
-/** The options of the commands that look at the context window. Numbers are tokens. */
+/** Numbers are tokens. */
 export interface WindowOptions {
 	readonly model?: string;
 	readonly contextWindow?: number;
 	readonly reserveTokens?: number;
 }
 
-/** Where the configuration of a command is looked for. */
 export function configSources({ policy: policyFile, set: settings }: CommonOptions): ConfigSources {
 	return { policyFile, settings, environment: process.env, workingDirectory: process.cwd() };
 }
 
-/** The configuration of a command. */
 export function commandConfig(options: CommonOptions): Promise<Config> {
 	return loadConfig(configSources(options));
 }
 
-/**
- * Reads a conversation, has it edited with the archive open, and prints the outcome. Edits are applied to the text that
- * was read, so that number spelling, key order, escapes and white space stay byte for byte. `work` returns
- * `undefined` where there is nothing to print.
- *
- * @throws PalimpsestError as reading does, and the error of an outcome that would have broken a promise.
- */
+/** Edits the text that was read, so that spelling, key order and white space stay. `work` may return nothing to print. */
 export async function editConversation<Edited extends Outcome<unknown> | undefined>(
 	{ file, options, policy }: { readonly file: string; readonly options: EditOptions; readonly policy: Policy },
 	work: (call: MaskRequest) => Promise<Edited>,
@@ -79,7 +66,7 @@ export async function editConversation<Edited extends Outcome<unknown> | undefin
 	return outcome;
 }
 
-/** Characters that are gathered before they are written: each write is a call of the system. */
+/** Each write is a system call. */
 const writtenAtOnce = 1 << 16;
 
 async function writePieces(pieces: Iterable<string>): Promise<void> {
@@ -93,7 +80,7 @@ async function writePieces(pieces: Iterable<string>): Promise<void> {
 	await writeOut(waiting);
 }
 
-/** Calls `work` with the archive that a command names, or without one for `none`, and closes it. */
+/** `archive` is `undefined` for `none`. */
 export async function withArchive<T>(
 	options: ArchiveCommandOptions,
 	policy: Policy,
@@ -107,11 +94,7 @@ export async function withArchive<T>(
 	}
 }
 
-/**
- * The same for a command that reads the archive.
- *
- * @throws PalimpsestError `invalid_argument` where nothing is kept.
- */
+/** Throws PalimpsestError `invalid_argument` for `none`. */
 export function withOwnArchive<T>(
 	options: ArchiveCommandOptions,
 	policy: Policy,
@@ -124,14 +107,9 @@ export function withOwnArchive<T>(
 	});
 }
 
-/** Bytes of a file that is read at once. */
 const readAtOnce = 8 * 1024 * 1024;
 
-/**
- * The bytes of a file, or of standard input where the name is `-`, piece by piece, whatever their number.
- *
- * @throws PalimpsestError `unreadable_file`.
- */
+/** A file, or standard input for `-`, of any size. Throws PalimpsestError `unreadable_file`. */
 export async function* outputPieces(file: string): AsyncGenerator<Buffer> {
 	if (file === "-") {
 		for await (const piece of process.stdin) yield piece;
@@ -145,11 +123,7 @@ export async function* outputPieces(file: string): AsyncGenerator<Buffer> {
 
 const largeInput = 16_000_000;
 
-/**
- * Reads a JSON document, or the records of a recorded session, from a file or, for `-`, from standard input.
- *
- * @throws PalimpsestError `unreadable_file`, `payload_too_large`, `invalid_json`.
- */
+/** JSON or the records of a session. Throws PalimpsestError `invalid_json`, and as `readInput` does. */
 export async function readDocument(file: string, maxBytes: number): Promise<TextDocument> {
 	const bytes = await readInput(file, maxBytes);
 	if (bytes.length > largeInput) {
@@ -165,11 +139,7 @@ export function inputName(file: string): string {
 	return file === "-" ? "standard input" : file;
 }
 
-/**
- * Reads a file, or standard input where the name is `-`.
- *
- * @throws PalimpsestError `unreadable_file`; `payload_too_large` past `maxBytes`.
- */
+/** A file, or standard input for `-`. Throws PalimpsestError `unreadable_file`, `payload_too_large`. */
 export async function readInput(file: string, maxBytes: number): Promise<Buffer> {
 	if (file !== "-") return readRegularFile(file, maxBytes);
 	const chunks: Buffer[] = [];
@@ -177,17 +147,14 @@ export async function readInput(file: string, maxBytes: number): Promise<Buffer>
 	for await (const chunk of process.stdin) {
 		length += chunk.length;
 		if (length > maxBytes) {
-			throw new PalimpsestError(
-				"payload_too_large",
-				`Standard input has over ${maxBytes} bytes, which is all that limits.max_file_bytes in the policy allows.`,
-			);
+			const message = `Standard input has over ${maxBytes} bytes, which is all that limits.max_file_bytes in the policy allows.`;
+			throw new PalimpsestError("payload_too_large", message);
 		}
 		chunks.push(chunk);
 	}
 	return Buffer.concat(chunks);
 }
 
-/** Reports the steps and retries of a model call on standard error. */
 export function sayProgress(progress: SummaryProgress): void {
 	if (progress.kind === "retry") {
 		const { attempt, max_retries, delay, code } = progress;
@@ -195,10 +162,7 @@ export function sayProgress(progress: SummaryProgress): void {
 	} else if (progress.phase !== "waiting") say(progress.phase.replaceAll("_", " "));
 }
 
-/**
- * Writes JSON for programs on standard output, without indentation if it is nested too deep for that. Escapes control
- * characters that JSON allows and that a terminal would act on.
- */
+/** Without indentation if the value is nested too deeply. Escapes control characters that a terminal would act on. */
 export function printJson(value: unknown, indent?: number): void {
 	let json: string;
 	try {
@@ -214,27 +178,25 @@ export function printJson(value: unknown, indent?: number): void {
 	process.stdout.write(`${escaped}\n`);
 }
 
-/** Writes a line for people on standard error, since standard output belongs to the answer. */
+/** A line for people, on standard error. */
 export function say(line: string): void {
 	complain(`palimpsest: ${onOneLine(line)}`);
 }
 
-/** Writes lines for people on standard error, without control characters that would act on the terminal. */
+/** Lines for people on standard error, without control characters. */
 export function complain(lines: string): void {
 	process.stderr.write(`${withoutControls(lines)}\n`);
 }
 
-/** Writes lines for people on standard output; see `complain`. */
+/** Lines for people on standard output, without control characters. */
 export function show(lines: string): void {
 	process.stdout.write(withoutControls(lines));
 }
 
-/** A name, such as a file's, for one line of a table. */
 export function shownName(name: string): string {
 	return withoutControls(name.replace(/[\n\t]/g, "?"));
 }
 
-/** A log on standard error, from a level on. */
 export function logToStderr(level: () => LogLevel): Log {
 	return (event) => {
 		if (logLevels.indexOf(event.level) < logLevels.indexOf(level())) return;
@@ -242,7 +204,6 @@ export function logToStderr(level: () => LogLevel): Log {
 	};
 }
 
-/** A message with a list, one item a line, as one line. */
 function onOneLine(message: string): string {
 	return message
 		.replace(/:\n- /g, ": ")
@@ -251,7 +212,7 @@ function onOneLine(message: string): string {
 		.replace(/\s*\n\s*/g, " ");
 }
 
-/** Writes to standard output and waits while its reader is slower, so that nothing piles up in memory. */
+/** Waits while the reader is slower, so that output does not pile up in memory. */
 export async function writeOut(piece: string | Uint8Array): Promise<void> {
 	if (process.stdout.write(piece)) return;
 	await new Promise<void>((resolve) => process.stdout.once("drain", resolve));

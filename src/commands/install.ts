@@ -19,7 +19,7 @@ interface InstallOptions {
 	readonly local?: boolean;
 }
 
-/** `palimpsest install [HOST]`: enters the server in a host's configuration, or lists the hosts. */
+/** `palimpsest install [HOST]`; without a host, lists the hosts. */
 export async function install(name: string | undefined, options: InstallOptions): Promise<void> {
 	if (name === undefined) return list(options);
 	const { preset = "balanced", locale } = options;
@@ -40,7 +40,7 @@ export async function install(name: string | undefined, options: InstallOptions)
 	if (isNew && !options.dryRun) say(host.afterwards);
 }
 
-/** `palimpsest uninstall HOST`: takes the server out again. */
+/** `palimpsest uninstall HOST` */
 export async function uninstall(name: string, options: InstallOptions): Promise<void> {
 	const host = findHost(name);
 	const files = configurationFiles(host, options);
@@ -52,15 +52,11 @@ export async function uninstall(name: string, options: InstallOptions): Promise<
 	await changeFiles({ files, change, dryRun: options.dryRun, done: "uninstalled" });
 }
 
-/**
- * Prints the changes of a user's files, then makes them unless that is a dry run. Returns whether there are any. Where one
- * file cannot be changed, none is.
- */
+/** Prints the changes, then makes them unless `dryRun`; none if one file fails. Returns whether there are any. */
 export async function changeFiles(what: {
 	readonly files: readonly string[];
 	readonly change: (text: string | undefined) => string | undefined;
 	readonly dryRun: boolean | undefined;
-	/** Said of each file that was changed, such as "installed". */
 	readonly done: string;
 }): Promise<boolean> {
 	const { files, dryRun, done } = what;
@@ -79,7 +75,6 @@ export async function changeFiles(what: {
 	return planned.some(({ change: { before, after } }) => before !== after);
 }
 
-/** The lines that change, with `-` and `+` before them and up to three lines around. */
 export function lineDifference(before = "", after = ""): string {
 	// A missing line break at the end of the file, or one of Windows, is no change that a reader cares about.
 	const [old = "", changed = ""] = [before, after].map((text) => text.replace(/(?<!\n)$/, "\n").replace(/^\n$/, ""));
@@ -108,12 +103,7 @@ function configurationFiles(host: Host, options: InstallOptions): readonly strin
 	return refuseUsage(`${host.title} has no configuration for one project. Leave out --project`);
 }
 
-/**
- * The archive as a host names it. A host starts a server in a folder of its choice, so a relative path is made absolute,
- * except for a project, which others have in another place.
- *
- * @throws PalimpsestError `invalid_argument` for an archive that no server would take.
- */
+/** A host starts a server in a folder of its choice, so a relative path is made absolute, except for a project. */
 function archiveFor(where: string, { project }: InstallOptions): string {
 	return archivePlace(where) === "folder" && !project ? path.resolve(where) : where;
 }

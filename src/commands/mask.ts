@@ -1,7 +1,7 @@
 import { maskConversation } from "../operations/mask.ts";
 import { commandConfig, type EditOptions, editConversation, say } from "./input-output.ts";
 
-/** `palimpsest mask FILE`: prints the conversation with old tool results masked. */
+/** `palimpsest mask FILE` */
 export async function mask(file: string, options: EditOptions): Promise<void> {
 	const { policy } = await commandConfig(options);
 	const { report } = await editConversation({ file, options, policy }, maskConversation);

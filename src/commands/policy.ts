@@ -7,13 +7,13 @@ import { policyReference } from "../policy/reference.ts";
 import { type CommonOptions, commandConfig, printJson, say } from "./input-output.ts";
 import { refuseUnknown } from "./usage.ts";
 
-/** `palimpsest policy show`: the policy in force and the file it came from. */
+/** `palimpsest policy show` */
 export async function showPolicy(options: CommonOptions): Promise<void> {
 	const { policy, file } = await commandConfig(options);
 	printJson({ policy, file }, 2);
 }
 
-/** `palimpsest policy presets [NAME]`: every preset in a line, or one in full. */
+/** `palimpsest policy presets [NAME]` */
 export function showPresets(name: string | undefined): void {
 	if (name === undefined) {
 		const width = Math.max(...presetNames.map((one) => one.length));
@@ -26,19 +26,19 @@ export function showPresets(name: string | undefined): void {
 	printJson({ name, description, source, policy: resolvePolicy([{ preset }]) }, 2);
 }
 
-/** `palimpsest policy schema`: the JSON Schema of a policy. */
+/** `palimpsest policy schema` */
 export function showPolicySchema(): void {
 	printJson(policyJsonSchema(), 2);
 }
 
-/** `palimpsest policy check [FILE]`: whether a policy file, or the whole configuration, is valid. */
+/** `palimpsest policy check [FILE]` */
 export async function checkPolicy(file: string | undefined, options: CommonOptions): Promise<void> {
 	if (file !== undefined) resolvePolicy([await readPolicyFile(file)]);
 	else await commandConfig(options);
 	say(`${file ?? "the configuration"} is valid`);
 }
 
-/** `palimpsest policy reference`: the text of docs/policy.md. */
+/** `palimpsest policy reference` */
 export function showPolicyReference(): void {
 	process.stdout.write(policyReference());
 }

@@ -27,7 +27,7 @@ Examples:
 Where FILE stands, - is standard input. JSON goes to standard output, words for people to standard error.
 Exit codes: 0 done, 1 refused input or something not found, 2 usage, 3 guard: it does not fit, 70 a defect of ours.`;
 
-/** The command line: every command with its options. The file of a command is loaded when it is called. */
+/** The command line. The file of a command is loaded when it is called. */
 export function createProgram(): Command {
 	const program = new Command("palimpsest")
 		.description("Keeps the context of tool-calling agents small without breaking it.")
@@ -52,12 +52,10 @@ export function createProgram(): Command {
 
 const policyFile = "policy file; by default palimpsest.toml here, else in the configuration folder";
 
-/** Adds a command that takes a policy. */
 function addCommand(parent: Command, signature: string, description: string): Command {
 	return withPolicy(parent.command(signature).description(description));
 }
 
-/** Adds a command that takes a policy and an archive. */
 function addArchiving(parent: Command, signature: string, description: string): Command {
 	return withArchive(addCommand(parent, signature, description));
 }
@@ -153,7 +151,6 @@ function addConversationCommands(program: Command): void {
 		.action(async (file, options) => (await import("./compact.ts")).compact(file, options));
 }
 
-/** The commands that shorten outputs: in a pipe, and around a command. */
 function addOutputCommands(program: Command): void {
 	const maxChars = (description: string) =>
 		new Option("--max-chars <count>", description).argParser(wholeNumber).conflicts("maxTokens");
@@ -332,10 +329,7 @@ function addPolicyCommands(program: Command): void {
 	);
 }
 
-/**
- * Adds `help [command...]`, also to the commands that have commands of their own. Commander's own answers an unknown name
- * with the help of the command above it and no error.
- */
+/** Commander's own `help` answers an unknown name with the help of the command above it and no error. */
 function addHelpCommands(program: Command): void {
 	for (const command of [program, ...program.commands.filter(({ commands }) => commands.length > 0)]) {
 		command.helpCommand(false);
@@ -358,7 +352,6 @@ function wholeNumber(text: string): number {
 	return numberFrom(text, { least: 0 });
 }
 
-/** For a window or a limit: 0 leaves room for nothing. */
 function aboveZero(text: string): number {
 	return numberFrom(text, { least: 1 });
 }

@@ -19,10 +19,7 @@ interface RecallOptions extends ArchiveCommandOptions, PartRequest {
 	readonly json?: boolean;
 }
 
-/**
- * `palimpsest recall REF`: prints an archived original, or a part of it; on standard error, a line about it and how to ask
- * for the rest.
- */
+/** `palimpsest recall REF` */
 export async function recall(ref: string | undefined, options: RecallOptions): Promise<void> {
 	const { toolCallId, lines, chars, grep, context, head, tail, maxTokens, all = false, json } = options;
 	if ((ref === undefined) === (toolCallId === undefined)) {

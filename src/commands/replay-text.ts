@@ -1,11 +1,11 @@
 import type { Rates } from "../operations/replay-rates.ts";
+import { alignColumns, endOf, whole } from "../operations/report-text.ts";
 import type { MaskingFigures, PolicyFigures, ReplayReport } from "../replaying/report.ts";
 import { shownName } from "./input-output.ts";
 
-/** Files up to which each has its table without being asked for. */
+/** Up to this many files, each has its own table. */
 const fewFiles = 3;
 
-/** A report for people: a title, a table over all files, the meaning of its columns, and tables of single files. */
 export function replayText(
 	{ policies, files }: ReplayReport,
 	{ rates, eachFile }: { readonly rates: Rates; readonly eachFile: boolean },
@@ -36,12 +36,11 @@ function legend({ unit, prices }: Rates): string {
 
 type Unit = Rates["unit"];
 
-/** Each with two lines of heading. */
 const columns: readonly {
 	readonly heading: readonly [string, string];
 	readonly cell: (figures: PolicyFigures, unit: Unit) => string;
 }[] = [
-	{ heading: ["", "policy"], cell: ({ policy }) => shortened(policy) },
+	{ heading: ["", "policy"], cell: ({ policy }) => endOf(policy, longestName) },
 	{ heading: ["", "billed"], cell: ({ billed }, unit) => (unit === "us_dollars" ? dollars(billed) : whole(billed)) },
 	{ heading: ["", "× raw"], cell: ({ ratio_to_raw }) => ratio(ratio_to_raw) },
 	{ heading: ["", "worst"], cell: ({ worst_ratio_to_raw }) => ratio(worst_ratio_to_raw) },
@@ -58,18 +57,18 @@ const columns: readonly {
 	{ heading: ["+ in", "digests"], cell: ({ recall_in_digests }) => share(recall_in_digests.identifiers) },
 ];
 
-/** The costs and the recall of each policy as a table of at most 120 columns, for numbers of up to nine digits. */
+/** At most 120 columns, for numbers of up to nine digits. */
 export function policiesTable(policies: readonly PolicyFigures[], unit: Unit): string {
-	return alignColumns([
+	return table([
 		columns.map(({ heading }) => heading[0]),
 		columns.map(({ heading }) => heading[1]),
 		...policies.map((figures) => columns.map(({ cell }) => cell(figures, unit))),
 	]);
 }
 
-/** The offline figures (docs/specs/observation-masking.md#offline-figures) as a table: a line for each file. */
+/** docs/specs/observation-masking.md#offline-figures, a line for each file. */
 export function maskingTable(rows: readonly ({ readonly file: string } & MaskingFigures)[]): string {
-	return alignColumns([
+	return table([
 		["file", "masked", "tool characters", "tokens"],
 		...rows.map((row) => [
 			shownName(row.file),
@@ -80,17 +79,10 @@ export function maskingTable(rows: readonly ({ readonly file: string } & Masking
 	]);
 }
 
-/** Rows of cells as lines, the first column to the left, the others to the right. */
-function alignColumns(rows: readonly (readonly string[])[]): string {
-	const widths = rows[0]?.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0))) ?? [];
-	const lines = rows.map((row) => {
-		const cells = row.map((cell, index) => {
-			const width = widths[index] ?? 0;
-			return index === 0 ? cell.padEnd(width) : cell.padStart(width);
-		});
-		return `${cells.join("  ").trimEnd()}\n`;
-	});
-	return lines.join("");
+function table(rows: readonly (readonly string[])[]): string {
+	return alignColumns(rows)
+		.map((line) => `${line.trimEnd()}\n`)
+		.join("");
 }
 
 const none = "–";
@@ -103,19 +95,9 @@ function share(value: number | null): string {
 	return value === null || value === 0 ? none : value.toFixed(3);
 }
 
-/** A whole number, with a space before each three digits. */
-function whole(value: number): string {
-	return String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, " ");
-}
-
 function dollars(value: number): string {
 	const decimals = value >= 100 ? 0 : value >= 1 ? 2 : 4;
 	return `$${value.toFixed(decimals)}`;
 }
 
 const longestName = 18;
-
-/** The end of a path says most. */
-function shortened(name: string): string {
-	return name.length <= longestName ? name : `…${name.slice(1 - longestName)}`;
-}

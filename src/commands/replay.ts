@@ -11,7 +11,6 @@ import { type CommonOptions, commandConfig, printJson, readDocument, say, show, 
 import { maskingTable, replayText } from "./replay-text.ts";
 import { writePage } from "./report.ts";
 
-/** The options of `palimpsest replay`. */
 interface ReplayOptions extends CommonOptions {
 	readonly policies?: string;
 	readonly prices?: string;
@@ -24,12 +23,11 @@ interface ReplayOptions extends CommonOptions {
 	readonly windowTurns?: number;
 }
 
-/** Conversations that are drawn over time in a page; the tables have all. */
+/** For the plots of a page; its tables have all conversations. */
 const mostDrawn = 50;
-
 const defaultPolicies = "raw,window:8,stride:10,break_even:8,balanced,optimum:8";
 
-/** `palimpsest replay FILE…`: prints what each of some policies would have cost and lost in recorded conversations. */
+/** `palimpsest replay FILE…` */
 export async function replay(names: readonly string[], options: ReplayOptions): Promise<void> {
 	const { policies, prices, model, contextWindow, minTurns, files: eachFile = false, html, json } = options;
 	const { policy: configured, layers } = await commandConfig(options);
@@ -75,7 +73,7 @@ async function chooseRates({ prices, model }: ReplayOptions, policy: Policy): Pr
 	return model === undefined ? ratesOfPrices(policy.prices) : ratesOfModel(model);
 }
 
-/** Replays the files; returns in words which were left out, `undefined` where none were. */
+/** Returns a sentence on the files that were skipped, if any. */
 async function addAll(replay: Replay, files: readonly FoundFile[], policy: Policy): Promise<string | undefined> {
 	const leftOut = { unreadable: 0, short: 0 };
 	const progress = startProgress(process.stderr, files.length);
@@ -108,7 +106,6 @@ async function addFile(replay: Replay, { file, isNamed }: FoundFile, policy: Pol
 
 const unreadableCodes = ["invalid_json", "not_a_conversation", "payload_too_large", "unreadable_file"];
 
-/** Names the file in an error, since there may be many. */
 function inFile(file: string): (error: unknown) => never {
 	return (error) => {
 		if (!(error instanceof PalimpsestError)) throw error;
@@ -122,13 +119,7 @@ interface FoundFile {
 	readonly isNamed: boolean;
 }
 
-/**
- * The files behind the arguments, in order: those that are named, and of a folder every `.json` and `.jsonl` file in it
- * and below, by name, except the results that our tools write beside a session. Links to folders are followed, but no
- * folder is read twice. Files are not opened.
- *
- * @throws PalimpsestError `unreadable_file` for a folder that cannot be listed.
- */
+/** Named files, and all .json and .jsonl files below named folders, except our results. No folder is read twice. */
 export async function findConversations(names: readonly string[]): Promise<readonly FoundFile[]> {
 	const lists = await Promise.all(
 		names.map(async (name): Promise<readonly FoundFile[]> => {
@@ -146,7 +137,7 @@ async function isFolder(name: string): Promise<boolean> {
 	return about?.isDirectory() ?? false;
 }
 
-/** All files. Linked folders come last, so that a folder is found under its own path rather than a link. */
+/** Linked folders come last, so that a folder is found under its own path rather than a link. */
 async function filesBelow(top: string): Promise<string[]> {
 	const files: string[] = [];
 	const seen = new Set<string>();
@@ -175,13 +166,9 @@ async function list(folder: string): Promise<Dirent[]> {
 }
 
 const barWidth = 24;
-
 const eraseLine = "\r\u001b[2K";
 
-/**
- * Starts a progress line over `total` files; on anything but a terminal it draws nothing. `tell` draws how many are done
- * and the name of the next, `end` erases it.
- */
+/** A progress line over `total` files; draws nothing unless the stream is a terminal. */
 export function startProgress(
 	stream: {
 		readonly isTTY?: boolean | undefined;

@@ -12,7 +12,7 @@ import {
 	writeOut,
 } from "./input-output.ts";
 
-/** `palimpsest report FILE`: prints what fills the context window, and what each preset would free and cost. */
+/** `palimpsest report FILE` */
 export async function report(
 	file: string,
 	options: CommonOptions & WindowOptions & { readonly json?: boolean; readonly html?: string },
@@ -34,11 +34,7 @@ export async function report(
 const columnsOfFiles = 100;
 const mostColumns = 140;
 
-/**
- * The style of a report on a stream: in a terminal of its width, up to 140 columns, with bars of Unicode blocks;
- * elsewhere, and where `NO_COLOR` asks for plain output (https://no-color.org) or the terminal is `dumb`, in ASCII, and
- * 100 columns wide where there is no terminal.
- */
+/** ASCII for `NO_COLOR` (https://no-color.org), in a `dumb` terminal and without a terminal. */
 export function styleOfStream(
 	{ isTTY, columns }: { readonly isTTY?: boolean | undefined; readonly columns?: number | undefined },
 	{ NO_COLOR, TERM }: Readonly<Record<string, string | undefined>>,
@@ -51,11 +47,7 @@ export function styleOfStream(
 	};
 }
 
-/**
- * Writes a page to a file, which it replaces.
- *
- * @throws PalimpsestError `unwritable_file`.
- */
+/** Replaces the file. Throws PalimpsestError `unwritable_file`. */
 export async function writePage(file: string, text: string): Promise<void> {
 	try {
 		await writeNewFile({ file, text, overwrite: true });

@@ -10,14 +10,9 @@ import {
 } from "./input-output.ts";
 import { exitCodes } from "./usage.ts";
 
-/** Names shown of those that could not be restored. */
 const mostNamed = 10;
 
-/**
- * `palimpsest restore FILE`: prints the conversation with every archived original back in its place. `byCallId` looks up
- * placeholders without a reference by the id of their call. Where something stays cut, masked or summarised, the rest is
- * printed all the same, standard error names it, and the exit code is 1.
- */
+/** `palimpsest restore FILE`. If a text stays cut, masked or summarised, the exit code is 1. */
 export async function restore(
 	file: string,
 	options: ArchiveCommandOptions & { readonly byCallId?: boolean },

@@ -7,20 +7,16 @@ import { constants, tmpdir } from "node:os";
 import path from "node:path";
 import { PassThrough, type Readable } from "node:stream";
 import { ownCommandLine } from "../hosts/own-command.ts";
-import { endingNotice, longestShortNotice, type RunEnding } from "../operations/shorten-held.ts";
-import { shortenStream } from "../operations/truncate-stream.ts";
+
+import { endingNotice, longestShortNotice, type RunEnding, shortenStream } from "../operations/truncate-stream.ts";
 import { type ExcerptLimit, limitCheck, limitTooSmall } from "../operations/truncation-limit.ts";
 import type { Policy } from "../policy/schema.ts";
 import { type ArchiveCommandOptions, commandConfig, say, withArchive } from "./input-output.ts";
 import type { LimitOptions } from "./truncate.ts";
 
-/** Tokens of an output that is shown whole, where no limit is given. */
 const usualTokens = 4_000;
 
-/**
- * `palimpsest run -- COMMAND`: runs a command and prints its output, both kinds in order, within the limit; the exit code
- * is the command's own.
- */
+/** `palimpsest run -- COMMAND`; the exit code is the command's own. */
 export async function run(
 	command: string,
 	parameters: readonly string[],
@@ -68,15 +64,9 @@ async function requireRoomForNotice(limit: ExcerptLimit, policy: Policy): Promis
 }
 
 const passedOn = ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2"] as const;
-
-/** How long we wait for the output of processes that the command left behind, in ms. */
 const patienceMs = 2_000;
 
-/**
- * Starts a command without a shell. It has our standard input, and gets the signals that are sent to us. `output` is both
- * of its outputs, in order; `ending` resolves after them. A command that could not be started has a `reason`, and the exit
- * code of shells: 127 where there is no such command, 126 where it cannot be run.
- */
+/** No shell. The command has our standard input and gets our signals. Without a start, exit codes are those of shells. */
 async function startCommand(command: string, parameters: readonly string[]) {
 	const merged = await openMergedOutput();
 	const output = merged?.writable ?? "pipe";
@@ -134,10 +124,7 @@ function mergeRoughly(sources: readonly (Readable | null)[]): Readable {
 	return merged;
 }
 
-/**
- * Two connected sockets: a process that has `writable` for both of its outputs has them come out of `readable` in the order
- * in which it wrote them, as in a terminal. `undefined` where the system gives none.
- */
+/** A process that writes both outputs to `writable` has them come out of `readable` in order, as in a terminal. */
 async function openMergedOutput(): Promise<{ readonly writable: Socket; readonly readable: Socket } | undefined> {
 	// On Windows, a process cannot have a socket for an output.
 	if (process.platform === "win32") return undefined;

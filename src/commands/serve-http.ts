@@ -12,7 +12,6 @@ import { type HttpOptions, type HttpService, serveHttp } from "../mcp/http/serve
 import { type CallPool, createPool } from "../mcp/pool/pool.ts";
 import type { Log } from "../operations/edit-record.ts";
 
-/** The options of `palimpsest serve` for HTTP. */
 export interface HttpServeOptions {
 	/** `HOST:PORT`, or true for the default address; absent: standard input and output. */
 	readonly http?: string | true;
@@ -27,12 +26,11 @@ export interface HttpServeOptions {
 	readonly concurrentCalls?: number;
 	readonly callSeconds?: number;
 	readonly sessionsPerPrincipal?: number;
-	/** Where the metrics are: `HOST:PORT`, or true for `/metrics` of the server's own address; absent: nowhere. */
+	/** Address of the metrics: `HOST:PORT`, or true for `/metrics` of the server; absent: none. */
 	readonly metrics?: string | true;
 	readonly shutdownSeconds?: number;
 	readonly threads?: number;
 	readonly maxQueue?: number;
-	/** For standard input and output too. */
 	readonly log?: LogKind;
 }
 
@@ -46,7 +44,6 @@ export async function serveOverHttp(
 		readonly http: string | true;
 		/** The operator's archive, within whose namespace each principal has one. */
 		readonly location: ArchiveLocation;
-		/** Writes an event whatever its level. */
 		readonly announce: Log;
 	},
 ): Promise<void> {
@@ -127,16 +124,12 @@ export async function serveOverHttp(
 	if (own) announce({ level: "notice", message: `metrics at ${own.url}/metrics`, data: { event: "listening" } });
 }
 
-/** An address for metrics; what is left out is 127.0.0.1, and port 9464. */
 function metricsAddressOf(text: string): Address {
 	const address = parseAddress(text);
 	return !isIPv6(text) && /(?:^|:)\d+$/.test(text) ? address : { ...address, port: metricsPort };
 }
 
-/**
- * Ends the process when a signal comes: with code 0 once `end` has run, successful or not; at a second signal at once,
- * with 128 and the signal's number, as if it had not been caught.
- */
+/** Exits with 0 once `end` has run, successful or not; at a second signal at once, as if it had not been caught. */
 function endBySignal(end: (signal: string) => Promise<void>): void {
 	let isEnding = false;
 	for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {

@@ -9,7 +9,6 @@ import { type ArchiveCommandOptions, configSources, logToStderr, say } from "./i
 import type { HttpServeOptions } from "./serve-http.ts";
 import { refuseUsage } from "./usage.ts";
 
-/** The options of `palimpsest serve`. */
 interface ServeOptions extends ArchiveCommandOptions, HttpServeOptions {
 	readonly allowPath?: readonly string[];
 	readonly maxMessageBytes?: number;
@@ -64,16 +63,13 @@ export async function serve(options: ServeOptions): Promise<void> {
 	);
 }
 
-/**
- * The working directory, in which a client starts this process. Some hosts start it in the root of the file system, which
- * would allow every file.
- */
+/** The working directory, except the root of the file system, which would allow every file. */
 function ownFolder(): string[] {
 	const folder = process.cwd();
 	return folder === path.parse(folder).root ? [] : [folder];
 }
 
-/** A user who asks for authentication must not get a server without any. */
+/** A user who requests authentication must not get a server without any. */
 function refuseHttpOptions(options: HttpServeOptions): void {
 	const { publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics } = options;
 	const given = [publicUrl, stateless, authTokens, authIssuer, authAudience, authJwks, authScope, metrics];

@@ -11,18 +11,12 @@ import {
 	withArchive,
 } from "./input-output.ts";
 
-/** The limits that a command line can give. */
 export interface LimitOptions {
-	/** Characters (UTF-16 code units). */
 	readonly maxChars?: number;
-	/** Tokens, the notices among them. */
 	readonly maxTokens?: number;
 }
 
-/**
- * `palimpsest truncate FILE`: prints a text of any length cut to its head and tail, or by a strategy to what matters in it;
- * what is short enough passes byte for byte.
- */
+/** `palimpsest truncate FILE` */
 export async function truncate(
 	file: string,
 	options: ArchiveCommandOptions &
@@ -39,7 +33,7 @@ export async function truncate(
 			archive,
 			command: ownCommandLine(),
 			log: logToStderr(() => policy.log_level),
-			limitName: nameOfLimit(cut, options),
+			limitName: nameOfLimit(cut.limit, options),
 		}),
 	);
 	if (shortened.kind === "whole") {

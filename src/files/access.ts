@@ -6,38 +6,25 @@ import path from "node:path";
 import { PalimpsestError } from "../errors.ts";
 import { putWhole } from "./disk.ts";
 
-/**
- * Files that a caller may name by path.
- *
- * @throws PalimpsestError from each function `path_not_allowed`; from reading `unreadable_file` and `payload_too_large`; from
- * writing `file_exists` and `unwritable_file`.
- */
+/** Every function throws `path_not_allowed`, and the errors of reading or writing. */
 export interface FileAccess {
 	readonly read: (file: string, maxBytes: number) => Promise<Buffer>;
-	/** Writes a file, whole or not at all; over an existing one only with `overwrite`. Returns its real path. */
 	readonly write: (file: string, text: string, overwrite: boolean) => Promise<string>;
-	/**
-	 * Writes a new file beside another one, with a word before the ending: beside `chat.json`, and with `masked`, the file
-	 * `chat.masked.json`; where that is taken, `chat.masked-2.json`, and so on. Returns its real path.
-	 */
+	/** Beside `chat.json`, with `masked`: `chat.masked.json`, or `chat.masked-2.json` and so on. Returns its real path. */
 	readonly writeBeside: (file: string, word: ResultWord, text: string) => Promise<string>;
 }
 
 const resultWords = ["masked", "guarded", "compacted"] as const;
 
-/** The part of a result's file name that tells how its conversation was changed. */
 export type ResultWord = (typeof resultWords)[number];
 
-/** Whether a file has the name of one that `writeBeside` wrote. */
 export function isResultName(file: string): boolean {
 	return new RegExp(`.\\.(?:${resultWords.join("|")})(?:-\\d+)?$`).test(path.parse(file).name);
 }
 
 /**
- * Access to the files under some folders and to no others. Paths are resolved to real paths before they are judged, so
- * that neither `..` nor a link leads out; and opened files are judged again, so that neither does a link put in place in
- * between. `roots` are more such folders, asked for only where the others do not allow a path, since a client may be slow
- * to answer.
+ * Paths are resolved before they are judged, and opened files are judged again, so that neither `..` nor a link leads
+ * out. `roots` is called only if the folders do not allow a path, since a client may be slow.
  */
 export function createFileAccess({
 	workingDirectory,
@@ -61,7 +48,7 @@ export function createFileAccess({
 		throw new PalimpsestError("path_not_allowed", `Files at ${shown(given)} may not be used. ${advice}`);
 	};
 
-	/** An absent file is judged by the folder it would be in: nobody learns whether a file exists elsewhere. */
+	/** An absent file is judged by its folder: nobody learns whether a file exists elsewhere. */
 	const refuseMissing = async (file: string, given: string): Promise<void> =>
 		requireAllowed(await realFolderAbove(file), given);
 
@@ -121,7 +108,6 @@ export function createFileAccess({
 	};
 }
 
-/** Files that are written beside one, before a caller has to name the next itself. */
 const mostBeside = 1_000;
 
 function namesBeside(file: string, word: ResultWord): readonly string[] {
@@ -131,7 +117,6 @@ function namesBeside(file: string, word: ResultWord): readonly string[] {
 	return Array.from({ length: mostBeside }, (_, index) => `${stem}.${word}${index === 0 ? "" : `-${index + 1}`}${ext}`);
 }
 
-/** No system takes a longer path. */
 const longestPath = 32_767;
 
 function absolute(given: string, workingDirectory: string): string {
@@ -142,13 +127,11 @@ function absolute(given: string, workingDirectory: string): string {
 	return path.resolve(workingDirectory, given);
 }
 
-/** The real path of the nearest existing folder above a path. */
 async function realFolderAbove(file: string): Promise<string> {
 	const folder = path.dirname(file);
 	return realpath(folder).catch(() => (folder === file ? folder : realFolderAbove(folder)));
 }
 
-/** A path in an error: bounded, on one line. */
 function shown(given: string): string {
 	return JSON.stringify(given.length > 300 ? `${given.slice(0, 300)}…` : given);
 }
@@ -165,22 +148,18 @@ function asPalimpsestError(
 	return new PalimpsestError(code, `${what}: ${reason}.`, { cause: error });
 }
 
-/** Whether a real path is in a folder, or is the folder. Both are absolute and free of links. */
+/** Both are absolute and free of links. */
 function isInside(folder: string, file: string): boolean {
 	const relative = path.relative(folder, file);
 	return relative === "" || (relative !== ".." && !relative.startsWith(`..${path.sep}`) && !path.isAbsolute(relative));
 }
 
-/** The real paths of folders; those that do not exist allow nothing. */
 async function realFolders(folders: readonly string[]): Promise<string[]> {
 	const found = await Promise.all(folders.map((folder) => realpath(folder).catch(() => undefined)));
 	return found.filter((folder) => folder !== undefined);
 }
 
-/**
- * A folder that stays the same one while it is held, whatever its name leads to by then: its real path, and the path under
- * which to use its files. On systems other than Linux both are the same, so that nothing is held.
- */
+/** A folder that stays the same while it is held, except where only its name is known (`base` is then that name). */
 interface HeldFolder {
 	readonly real: string;
 	readonly base: string;
@@ -198,15 +177,14 @@ async function holdFolder(folder: string): Promise<HeldFolder> {
 	return byName;
 }
 
-/** The real path of an open file or folder, whatever its name leads to by now; `undefined` except on Linux. */
 function pathOfOpened(handle: FileHandle): Promise<string | undefined> {
 	return readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
 }
 
-/** Puts a text too large for an answer into a file; returns its path. */
+/** Puts a text that is too large for an answer into a file; returns its path. */
 export type Spill = (name: string, text: string) => Promise<string>;
 
-/** Spills into a folder that only this user may enter and that is removed when the process ends. */
+/** Only this user may enter the folder; it is removed when the process ends. */
 export function createSpill(): Spill {
 	let made: Promise<string> | undefined;
 	let count = 0;
@@ -230,7 +208,6 @@ export function createSpill(): Spill {
 	};
 }
 
-/** A file to write. `otherNames` in the same folder are tried in order where its own name is taken. */
 interface NewFile {
 	readonly file: string;
 	readonly otherNames?: readonly string[];
@@ -238,11 +215,7 @@ interface NewFile {
 	readonly overwrite: boolean;
 }
 
-/**
- * Writes a file that is there whole or not at all, readable by its owner alone. Returns the path that it got.
- *
- * @throws PalimpsestError `file_exists` unless `overwrite`; the error of the file system.
- */
+/** Complete or not at all, readable by its owner alone. Throws PalimpsestError `file_exists`; file system errors. */
 export async function writeNewFile({ file, otherNames = [], text, overwrite }: NewFile): Promise<string> {
 	const write = async (handle: FileHandle) => {
 		await handle.writeFile(text, "utf8");
@@ -262,7 +235,7 @@ export async function writeNewFile({ file, otherNames = [], text, overwrite }: N
 	});
 }
 
-/** Gives a file a name; `false` where the name is taken. A rename would replace the file that has it. */
+/** `false` if the name is taken. A rename would replace the file. */
 async function linkNew(temporary: string, file: string): Promise<boolean> {
 	try {
 		await link(temporary, file);
@@ -273,11 +246,7 @@ async function linkNew(temporary: string, file: string): Promise<boolean> {
 	}
 }
 
-/**
- * Reads a regular file, which is opened first and then checked through its handle. Does not wait for devices and pipes.
- *
- * @throws PalimpsestError `unreadable_file`; `payload_too_large` past `maxBytes`.
- */
+/** Does not wait for devices and pipes. Throws PalimpsestError `unreadable_file`, `payload_too_large`. */
 export async function readRegularFile(file: string, maxBytes: number): Promise<Buffer> {
 	let handle: FileHandle | undefined;
 	try {
@@ -290,7 +259,6 @@ export async function readRegularFile(file: string, maxBytes: number): Promise<B
 	}
 }
 
-/** Reads an open file; see `readRegularFile`. */
 export async function readHandle(handle: FileHandle, file: string, maxBytes: number): Promise<Buffer> {
 	const about = await handle.stat();
 	if (!about.isFile()) {
@@ -314,10 +282,8 @@ export async function readHandle(handle: FileHandle, file: string, maxBytes: num
 }
 
 /**
- * Decodes UTF-8, keeping a byte order mark. Releases the memory of bytes that `readRegularFile` or `readHandle` read.
- *
- * @throws PalimpsestError `invalid_json` for other bytes: U+FFFD in place of one would change the conversation without
- * notice; `payload_too_large` for more text than a string can hold.
+ * Keeps a byte order mark, and releases the memory of `bytes`. Throws PalimpsestError `invalid_json` for bytes that
+ * are no UTF-8; `payload_too_large`.
  */
 export function decodeText(bytes: Uint8Array, name: string): string {
 	// A text has at most as many characters as bytes, and exactly as many where all are ASCII.
@@ -330,17 +296,16 @@ export function decodeText(bytes: Uint8Array, name: string): string {
 	// A `TextDecoder` takes two bytes for each character, even of ASCII.
 	const { buffer, byteOffset, byteLength } = bytes;
 	const text = Buffer.from(buffer, byteOffset, byteLength).toString("utf8");
-	// Releases the memory of `releasableBytes`.
 	if ("resizable" in buffer && buffer.resizable === true) (buffer as unknown as ShrinkableBuffer).resize(0);
 	return text;
 }
 
-/** A buffer that can shrink. Node has had it since 20; it is part of ES2024. */
+/** Node has had it since 20; it is part of ES2024. */
 interface ShrinkableBuffer extends ArrayBuffer {
 	resize(length: number): void;
 }
 
-/** Bytes whose memory can be released at once: the garbage collector may keep a large file for too long. */
+/** The garbage collector may keep a large file for too long. */
 function releasableBytes(length: number): Buffer<ArrayBuffer> {
 	const Shrinkable = ArrayBuffer as unknown as new (length: number, options: object) => ShrinkableBuffer;
 	return Buffer.from(new Shrinkable(length, { maxByteLength: length }));

@@ -8,27 +8,19 @@ const { O_CREAT, O_EXCL, O_RDONLY, O_WRONLY } = constants;
 const O_NOFOLLOW = constants.O_NOFOLLOW ?? 0;
 const O_NONBLOCK = constants.O_NONBLOCK ?? 0;
 
-/** Whether an error says that a file or folder does not exist. */
-function isAbsent(error: unknown): boolean {
-	return (error as NodeJS.ErrnoException).code === "ENOENT";
-}
-
-/** Turns the error of an absent file into `undefined`; throws any other. */
 export function undefinedIfAbsent(error: unknown): undefined {
-	if (!isAbsent(error)) throw error;
+	if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
 }
 
-/** The status of a file itself, not of the target of a link; `undefined` if it is absent. */
 export async function statIfThere(file: string): Promise<Stats | undefined> {
 	return lstat(file).catch(undefinedIfAbsent);
 }
 
-/** The names in a folder; none if it is absent. */
 export async function namesIn(folder: string): Promise<string[]> {
 	return (await readdir(folder).catch(undefinedIfAbsent)) ?? [];
 }
 
-/** Does something in a folder. If the folder is absent, makes it and tries again. */
+/** Creates the folder if it is absent, and tries again. */
 export async function inFolder<T>(folder: string, act: () => Promise<T>): Promise<T> {
 	// Another process may delete the folder as soon as it is made. One that keeps doing so wins.
 	for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -44,15 +36,11 @@ export async function inFolder<T>(folder: string, act: () => Promise<T>): Promis
 	return act();
 }
 
-/** Opens a new file that only this user may read. */
 export function openNew(file: string, access: number): Promise<FileHandle> {
 	return open(file, O_CREAT | O_EXCL | O_NOFOLLOW | access, 0o600);
 }
 
-/**
- * Writes a temporary file beside a file that is to be written, which `place` then gives its name, so that the file is there
- * whole or not at all. Removes the temporary file.
- */
+/** Writes a temporary file beside `file`, to which `place` then gives its name, so that the file is complete or absent. */
 export async function putWhole<T>(
 	file: string,
 	write: (handle: FileHandle) => Promise<void>,
@@ -73,11 +61,11 @@ interface FileToPut {
 	readonly pieces: Iterable<Buffer>;
 	/** Its time, in ms since 1970. */
 	readonly at: number;
-	/** Whether it has to be on the disk before this returns, and not only in the system's memory. */
+	/** Whether it has to be on the disk before this returns. */
 	readonly sync: boolean;
 }
 
-/** Writes a file that only this user may read, whole or not at all; replaces an older one. */
+/** Writes a file completely or not at all; replaces an older one. */
 export async function putFile({ file, pieces, at, sync }: FileToPut): Promise<void> {
 	const write = async (handle: FileHandle) => {
 		for (const piece of pieces) await handle.writeFile(piece);
@@ -87,13 +75,11 @@ export async function putFile({ file, pieces, at, sync }: FileToPut): Promise<vo
 	await putWhole(file, write, (temporary) => rename(temporary, file));
 }
 
-/** Makes an empty file, whose name is its message, or renews the time of one. */
 export async function putEmptyFile(file: string, at: number): Promise<void> {
 	const handle = await open(file, O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
 	await handle.utimes(new Date(at), new Date(at)).finally(() => handle.close());
 }
 
-/** Writes a folder's list of names to the disk, where the system can. */
 export async function syncFolder(folder: string): Promise<void> {
 	try {
 		const handle = await open(folder, O_RDONLY);
@@ -105,7 +91,7 @@ export async function syncFolder(folder: string): Promise<void> {
 	}
 }
 
-/** Opens a regular file for reading; `undefined` if the file does not exist. */
+/** `undefined` if it is absent or no regular file. */
 export async function openToRead(file: string): Promise<FileHandle | undefined> {
 	try {
 		// Without O_NONBLOCK, opening a pipe would wait for a writer.
@@ -122,7 +108,7 @@ export async function openToRead(file: string): Promise<FileHandle | undefined> 
 
 const pieceBytes = 1 << 17;
 
-/** The bytes of an open file in pieces; closes it at the end. */
+/** Closes the file at the end. */
 export async function* piecesOf(handle: FileHandle): AsyncGenerator<Buffer> {
 	try {
 		for (;;) {
@@ -135,7 +121,6 @@ export async function* piecesOf(handle: FileHandle): AsyncGenerator<Buffer> {
 	}
 }
 
-/** Whether a file holds the bytes of a hash. */
 export async function holds(file: string, hash: string): Promise<boolean> {
 	const handle = await openToRead(file);
 	if (handle === undefined) return false;
@@ -144,7 +129,7 @@ export async function holds(file: string, hash: string): Promise<boolean> {
 	return digest.digest("hex") === hash;
 }
 
-/** Does something with each item, a few at a time. After a failure it begins nothing new. */
+/** After a failure it begins nothing new. */
 export async function inParallel<T>(
 	items: readonly T[],
 	atATime: number,

@@ -140,7 +140,7 @@ export async function callCompaction(
 ): Promise<Pick<CompactRequest, "strategy" | "answer">> {
 	const { policy, named, summary } = call;
 	const { loadStrategy: load, log, signal } = context;
-	const { strategyOfCall } = await import("../operations/compact-by-strategy.ts");
+	const { strategyOfCall } = await import("../operations/compaction-request.ts");
 	const answer = summary ?? (await summarySource(context, policy));
 	return { answer, strategy: await strategyOfCall({ named, policy, load, answer, log, signal }) };
 }

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Archive } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import type { FileAccess } from "../files/access.ts";
-import type { LoadStrategy } from "../operations/compact-by-strategy.ts";
+import type { LoadStrategy } from "../operations/compaction-request.ts";
 import type { Log } from "../operations/edit-record.ts";
 import { checkPolicyLayer, policyJsonSchema } from "../policy/check.ts";
 import { resolvePolicy } from "../policy/layers.ts";

@@ -24,10 +24,7 @@ import type {
 	SummarySource,
 } from "./compaction-request.ts";
 
-/**
- * Plans to hide old tool results (docs/specs/compaction-strategies.md#tool-result-hiding): placeholders replace all but
- * those of the last `keep_tool_groups` tool turns, errors included. Returns no edits if nothing is left to hide.
- */
+/** docs/specs/compaction-strategies.md#tool-result-hiding. No edits if nothing is left to hide. */
 export function planHiding(opened: OpenedCompaction, policy: Policy): readonly ReplaceEdit[] {
 	const { transcript, meter } = opened;
 	const { countTokens } = meter;
@@ -49,12 +46,7 @@ export function planHiding(opened: OpenedCompaction, policy: Policy): readonly R
 	return edits.filter(({ message }) => transcript.messages[message]?.sent !== false);
 }
 
-/**
- * Plans a summary in place of all but the task and the last messages
- * (docs/specs/compaction-strategies.md#llm-summary), or asks the caller for one.
- *
- * @throws as `obtainSummary` and `rangeOfToken` do.
- */
+/** docs/specs/compaction-strategies.md#llm-summary */
 export async function planSummarised(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
 	const { policy, answer, archive } = request;
 	const { source, meter, measurement, scale } = opened;
@@ -126,16 +118,13 @@ function callerRequest(policy: Policy, ranged: Ranged): CallerRequest {
 	};
 }
 
-/**
- * Gets the summary of a range, from a model or as the caller gave it, and checks it.
- *
- * @throws SummariserError if the model could not be asked; PalimpsestError `summary_refused` if the summary may not be
- * put into a conversation.
- */
 async function obtainSummary(request: CompactRequest, source: AskedSource, ranged: Ranged) {
 	const { policy } = request;
 	const { meter, rangeTokens } = ranged;
-	const answer = source.kind === "given" ? givenSummary(source) : await askModel(request, source.summariser, ranged);
+	const answer =
+		source.kind === "given"
+			? { text: source.summary, by: "caller", parts: 1, usage: undefined }
+			: await askModel(request, source.summariser, ranged);
 	const checked = checkSummary({
 		text: answer.text,
 		replacedTokens: rangeTokens,
@@ -143,20 +132,13 @@ async function obtainSummary(request: CompactRequest, source: AskedSource, range
 		countTokens: meter.countTokens,
 	});
 	if (checked.kind === "accepted") return { ...answer, text: checked.text };
-	throw new PalimpsestError(
-		"summary_refused",
-		`The summary was not taken, and the conversation was left as it was. ${checked.detail}`,
-	);
+	const message = `The summary was not taken, and the conversation was left as it was. ${checked.detail}`;
+	throw new PalimpsestError("summary_refused", message);
 }
 
 type AskedSource = Extract<SummarySource, { kind: "summariser" | "given" }>;
 
-/** A conversation with the range to summarise and its tokens, unscaled. */
 type Ranged = OpenedCompaction & { readonly range: PickedRange; readonly rangeTokens: number };
-
-function givenSummary({ summary }: Extract<AskedSource, { kind: "given" }>) {
-	return { text: summary, by: "caller", parts: 1, usage: undefined };
-}
 
 async function askModel({ policy, signal, onProgress }: CompactRequest, summariser: Summariser, ranged: Ranged) {
 	const { prompt_tokens, max_summary_tokens: maxTokens } = policy.compaction;
@@ -166,7 +148,6 @@ async function askModel({ policy, signal, onProgress }: CompactRequest, summaris
 	return { text: answer.text, by: summariser.name, parts: answer.parts, usage: answer.usage };
 }
 
-/** Renders a range for its prompt, in pieces between which it may be split, within `promptTokens` unscaled tokens. */
 function showRange({ source, range, meter }: Ranged, policy: Policy, promptTokens: number) {
 	const { transcript } = source;
 	const { locale } = policy;
@@ -190,40 +171,29 @@ function summaryAt({ messages }: Transcript, index: number) {
 	return message && summaryOfMessage(message);
 }
 
-/** The longest reference in a frame, so that the size of a frame is known before its reference. */
 const anyRef = "0".repeat(20);
 
-/** Tokens that are inserted beside a summary: its frame and its message's overhead. */
 function summaryOverhead(locale: LocaleName, { countTokens, messageOverhead }: TokenMeter): number {
 	return countTokens(frameSummary({ summary: "", locale, ref: anyRef })) + messageOverhead;
 }
 
 /** Tokens of a hand-over with a few words under each of its six headings. A shorter range is not worth a summary. */
 const leastSummary = 50;
-
 /** Characters of the digest: long enough against accidents, and a forged one gains nothing. */
 const digestLength = 12;
-
 const grammar = /^(\d{1,9})-(\d{1,9})-([0-9a-f]{12})$/;
 
-/** Names a range for the caller who summarises it: first and last message, and a digest of the messages. */
 function summaryToken(source: ReadConversation, range: PickedRange): string {
 	const digest = sha256Of(rangeJson(source, range)).slice(0, digestLength);
 	return `${range.first}-${range.messages.at(-1)}-${digest}`;
 }
 
-/**
- * The range that a token names, in a conversation that may have grown at its end since.
- *
- * @throws PalimpsestError `invalid_argument` for a malformed token, `stale_edit` if the messages are no longer there.
- */
+/** The conversation may have grown at its end. Throws PalimpsestError `invalid_argument`, `stale_edit`. */
 function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	const [, first, last] = grammar.exec(token) ?? [];
 	if (first === undefined || last === undefined) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			"Expected `summary_token` exactly as the request for the summary gave it.",
-		);
+		const message = "Expected `summary_token` exactly as the request for the summary gave it.";
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	const whole = pickRange({ transcript: source.transcript, keepLastMessages: 0, pinTask: false });
 	const within = ({ messages }: { readonly messages: readonly number[] }) =>
@@ -232,13 +202,11 @@ function rangeOfToken(source: ReadConversation, token: string): PickedRange {
 	const messages = groups.flatMap((group) => group.messages).toSorted((a, b) => a - b);
 	const range = { messages, groups, first: messages[0] ?? -1 };
 	if (messages.length > 0 && summaryToken(source, range) === token) return range;
-	throw new PalimpsestError(
-		"stale_edit",
-		"The messages that the summary is of are not in this conversation as they were. Call again without `summary` for a new request.",
-	);
+	const message =
+		"The messages that the summary is of are not in this conversation as they were. Call again without `summary` for a new request.";
+	throw new PalimpsestError("stale_edit", message);
 }
 
-/** The JSON of a range of messages as they stand in the document, for the archive. */
 function rangeJson({ document, located, transcript }: ReadConversation, { messages }: PickedRange): string {
 	const paths = messages.flatMap((index) => transcript.messages[index]?.paths ?? []);
 	const depth = located.base.length;

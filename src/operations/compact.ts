@@ -1,32 +1,31 @@
-import type { CompactionStrategy } from "../compaction/strategy.ts";
+import { planRewrite } from "../compaction/rewrite-edits.ts";
+import type { CompactionContext, CompactionStrategy } from "../compaction/strategy.ts";
+import { compactJson } from "../conversation/json.ts";
+import { measure, scaleTokens, sizeOf } from "../conversation/measure.ts";
+import type { Size } from "../conversation/plan.ts";
+import { valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
-import { type BuiltInStrategy, parseStrategyName } from "../policy/names.ts";
-import type { Policy } from "../policy/schema.ts";
-import type { Summariser, SummaryAnswer, SummaryProgress } from "../summariser/summariser.ts";
-import { planExternal } from "./compact-by-strategy.ts";
+import { locateMessages } from "../formats/detect.ts";
+import type { SummaryAnswer } from "../summariser/summariser.ts";
 import { planHiding, planSummarised } from "./compact-by-summary.ts";
 import {
 	type CompactionResult,
 	type CompactOutcome,
-	type CompactReport,
 	type CompactRequest,
 	type OpenedCompaction,
 	openCompaction,
 	type PlannedCompaction,
 	type StrategyOfCall,
 	type SummarySource,
+	strategyLlm,
 } from "./compaction-request.ts";
 import { concludePlan, retryWithoutArchive } from "./conversation.ts";
 import { guardConversation } from "./guard.ts";
 
 /**
- * Compacts a conversation by a strategy, if that is due or forced. If anything fails, the conversation comes back
- * unchanged. With an archive, the originals are stored first; if that fails, the conversation comes back with the error
- * `archive_unavailable`, unless the policy says otherwise.
- *
- * @throws SummariserError if a model could not be asked. PalimpsestError `not_a_conversation`,
- * `context_window_unknown` if the guard runs instead of a summary, `invalid_argument`, `summary_refused`, `stale_edit` for
- * a summary of messages that are no longer there, `thinking_bound`, `strategy_failed`.
+ * The conversation comes back unchanged if anything fails; `error` says if the archive failed. Throws SummariserError;
+ * PalimpsestError `not_a_conversation`, `context_window_unknown`, `invalid_argument`, `summary_refused`, `stale_edit`,
+ * `thinking_bound`, `strategy_failed`.
  */
 export function compactConversation(request: CompactRequest): Promise<CompactOutcome> {
 	return retryWithoutArchive({ ...request, answer: askOnce(request.answer) }, compactOnce);
@@ -75,11 +74,7 @@ async function compactOnce(request: CompactRequest): Promise<CompactOutcome> {
 	};
 }
 
-/**
- * Plans the strategy of a call. `hiding-then-summary` summarises if nothing was left to hide, so a conversation that
- * hiding did not make small enough is summarised in the next round at the latest
- * (docs/specs/compaction-strategies.md#hiding-then-summary).
- */
+/** docs/specs/compaction-strategies.md#hiding-then-summary */
 async function planCompaction(request: CompactRequest, opened: OpenedCompaction): Promise<PlannedCompaction> {
 	const { strategy, answer, policy } = request;
 	// The caller was asked for this summary in an earlier call.
@@ -97,14 +92,12 @@ function resultOf(planned: Exclude<PlannedCompaction, { kind: "guard" }>): Compa
 	return planned.kind === "request" ? "summary_requested" : "unchanged";
 }
 
-/** Runs the guard, because nobody can be asked for a summary. */
 async function guardInstead(request: CompactRequest, opened: OpenedCompaction): Promise<CompactOutcome> {
 	const { contextWindow, reserveTokens } = opened;
 	if (contextWindow === undefined) {
-		throw new PalimpsestError(
-			"context_window_unknown",
-			"Nobody can be asked for a summary, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.",
-		);
+		const message =
+			"Nobody can be asked for a summary, and without a context window the guard cannot take its place: give `context_window` in tokens, or name a `model`.";
+		throw new PalimpsestError("context_window_unknown", message);
 	}
 	const outcome = await guardConversation({ ...request, contextWindow, reserveTokens });
 	const { report } = outcome;
@@ -113,11 +106,8 @@ async function guardInstead(request: CompactRequest, opened: OpenedCompaction): 
 	return { ...outcome, report: { ...report, notes, ...decision, context_window: contextWindow } };
 }
 
-function decisionOf(
-	{ strategy }: CompactRequest,
-	{ trigger, contextWindow, reserveTokens }: OpenedCompaction,
-	result: CompactionResult,
-): Pick<CompactReport, "strategy" | "trigger" | "result" | "context_window" | "reserve_tokens"> {
+function decisionOf({ strategy }: CompactRequest, opened: OpenedCompaction, result: CompactionResult) {
+	const { trigger, contextWindow, reserveTokens } = opened;
 	return {
 		strategy: strategy.name,
 		trigger,
@@ -127,57 +117,88 @@ function decisionOf(
 	};
 }
 
-/** Options of the library for a compaction. */
-export interface CompactionOptions {
-	/** By name, or an object of your own; by default the policy's. */
-	readonly strategy?: BuiltInStrategy | CompactionStrategy | undefined;
-	/** Writes the summary; `createOpenAiCompatible` makes one. */
-	readonly summariser?: Summariser | undefined;
-	/** Ends calls of models; the conversation stays as it was. */
-	readonly signal?: AbortSignal | undefined;
-	/** Told of each step of a model call and of each retry. */
-	readonly onProgress?: ((progress: SummaryProgress) => void) | undefined;
-}
+// ---- Strategies of the user ----
 
-/** The options with a summary that the caller was asked for. */
-type OptionsWithSummary = CompactionOptions & {
-	readonly summary?: string | undefined;
-	readonly summaryToken?: string | undefined;
-};
-
-/**
- * The strategy of a library call and the source of its summary.
- *
- * @throws PalimpsestError `invalid_argument` for a summary's token without a summary, `invalid_policy` if the policy
- * names an external strategy, which a program must pass as an object.
- */
-export function compactionOfOptions(
-	options: OptionsWithSummary,
-	policy: Policy,
-): Pick<CompactRequest, "strategy" | "answer"> {
-	return { strategy: strategyOf(options, policy), answer: answerOf(options, policy) };
-}
-
-function strategyOf({ strategy }: CompactionOptions, policy: Policy): StrategyOfCall {
-	if (typeof strategy === "object") return { kind: "external", name: nameOf(strategy), strategy };
-	const parsed = parseStrategyName(strategy ?? policy.compaction.strategy);
-	if (parsed.kind === "built_in") return parsed;
-	const why =
-		parsed.kind === "unusable" ? parsed.problem : "a program passes its own as the object: `strategy: new Own()`.";
-	throw new PalimpsestError("invalid_policy", `The compaction strategy cannot be used: ${why}`);
-}
-
-function nameOf(strategy: CompactionStrategy): string {
-	const { name } = strategy.constructor;
-	return name === "Object" || name === "" ? "own" : name;
-}
-
-function answerOf({ summary, summaryToken: token, summariser }: OptionsWithSummary, policy: Policy): SummarySource {
-	if (summary !== undefined) return { kind: "given", summary, token };
-	if (token !== undefined) {
-		throw new PalimpsestError("invalid_argument", "Expected a summary's token only together with the summary.");
+async function planExternal(
+	request: CompactRequest & { readonly strategy: Extract<StrategyOfCall, { kind: "external" }> },
+	opened: OpenedCompaction,
+): Promise<PlannedCompaction> {
+	const { name, strategy } = request.strategy;
+	const { source, measurement } = opened;
+	const { located, format, transcript } = source;
+	const after = await run(strategy, name, contextOf(request, opened));
+	const { links } = format;
+	// A record that is rewritten under its id stays in place, because other records refer to it.
+	const identityOf = (value: unknown) => {
+		const id = links && valueAt(value, links.id);
+		return typeof id === "string" ? id : undefined;
+	};
+	const rewrite = planRewrite({
+		source: { transcript, base: located.base, messages: located.messages },
+		after,
+		sizes: measurement.messages,
+		sizeOf: (value) => sizeOfValue(value, opened),
+		identityOf,
+	});
+	switch (rewrite.kind) {
+		case "unchanged":
+			return { kind: "unchanged" };
+		case "refused":
+			throw failed(name, `${rewrite.detail} It is to return messages of the format ${format.name}, or null.`);
+		case "rewrite":
+			return { kind: "edits", edits: rewrite.plan, result: "rewritten" };
 	}
-	if (summariser) return { kind: "summariser", summariser };
-	const way = policy.compaction.answered_by.find((one) => one === "caller" || one === "none");
-	return { kind: way === "none" ? "none" : "caller" };
+}
+
+function contextOf(request: CompactRequest, opened: OpenedCompaction): CompactionContext {
+	const { answer, policy, signal, onProgress } = request;
+	const { source, measurement, scale, contextWindow, reserveTokens } = opened;
+	return {
+		// A deep copy, which the strategy may change.
+		history: JSON.parse(compactJson(source.located.messages)),
+		format: source.format.name,
+		token_count: scaleTokens(measurement.total, scale).high,
+		max_context_size: contextWindow ?? Number.POSITIVE_INFINITY,
+		reserved_context_size: reserveTokens,
+		llm: strategyLlm({ answer, policy, signal, onProgress }),
+		signal,
+	};
+}
+
+async function run(strategy: CompactionStrategy, name: string, context: CompactionContext): Promise<unknown> {
+	context.signal?.throwIfAborted();
+	try {
+		return await unlessAborted(strategy.compact(context), context.signal);
+	} catch (error) {
+		context.signal?.throwIfAborted();
+		if (error instanceof PalimpsestError) throw error;
+		// Its message may quote the conversation.
+		throw failed(name, `It threw ${error instanceof Error ? error.name : `a ${typeof error}`}.`, error);
+	}
+}
+
+function failed(name: string, detail: string, cause?: unknown): PalimpsestError {
+	const message = `The compaction strategy ${JSON.stringify(name)} failed, and the conversation was left as it was. ${detail}`;
+	return new PalimpsestError("strategy_failed", message, cause === undefined ? undefined : { cause });
+}
+
+function sizeOfValue(value: unknown, { source, meter }: OpenedCompaction): Size {
+	const { messages } = source.format.read(locateMessages([value]));
+	if (messages.length === 0) return sizeOf(compactJson(value), meter.countTokens);
+	return measure({ ...source.transcript, messages, surroundings: [] }, meter).total;
+}
+
+async function unlessAborted<Value>(work: Promise<Value> | Value, signal: AbortSignal | undefined): Promise<Value> {
+	if (!signal) return work;
+	let stop = () => {};
+	const aborted = new Promise<never>((_, reject) => {
+		stop = () => reject(signal.reason);
+		signal.addEventListener("abort", stop);
+		if (signal.aborted) stop();
+	});
+	try {
+		return await Promise.race([work, aborted]);
+	} finally {
+		signal.removeEventListener("abort", stop);
+	}
 }

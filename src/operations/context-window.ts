@@ -11,33 +11,19 @@ import { contextWindowOfModel, type ModelWindow } from "../tokens/models.ts";
 import { inputTokensOf } from "../tokens/request.ts";
 import { modelOfCall } from "./count.ts";
 
-/** The numbers of tokens that a caller may give. */
 export interface GivenTokens {
-	/** Context window in tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
-	/** Tokens left free for the answer; by default the policy's. */
 	readonly reserveTokens?: number | undefined;
-	/** The usage that the provider reported with the last answer of the conversation, to calibrate the counts by. */
 	readonly usage?: unknown;
 }
 
-/**
- * Checks the numbers that a caller gives; returns the input tokens that the provider counted.
- *
- * @throws PalimpsestError `invalid_argument`.
- */
 export function checkGivenTokens({ contextWindow, reserveTokens, usage }: GivenTokens): number | undefined {
 	requireWholeNumber("context_window", contextWindow, { least: 1, unit: "tokens" });
 	requireWholeNumber("reserve_tokens", reserveTokens, { least: 0, unit: "tokens" });
 	return usage === undefined ? undefined : inputTokensOf(usage);
 }
 
-/**
- * The window and budget for a guard, and the policy with the reserve of the call. Without a known window, or with a guard
- * that is turned off, the ladder is empty; without a known window the budget is infinite.
- *
- * @throws PalimpsestError `context_window_unknown`, `no_budget`.
- */
+/** The ladder is empty if the guard is off or no window is known. Throws `context_window_unknown`, `no_budget`. */
 export async function openBudget(
 	request: GivenTokens & {
 		readonly conversation: unknown;
@@ -46,7 +32,8 @@ export async function openBudget(
 	},
 ) {
 	const { conversation, policy, contextWindow, reserveTokens } = request;
-	const window = await guardedWindow(contextWindow, policy, modelOfCall(request.model, conversation, policy));
+	const model = modelOfCall(request.model, conversation, policy);
+	const window = await guardedWindow({ contextWindow, policy, model });
 	const guard = { ...policy.guard, reserve_tokens: reserveTokens ?? policy.guard.reserve_tokens };
 	if (guard.enabled && window.tokens !== undefined) {
 		return { policy: { ...policy, guard }, window, budget: requiredBudget(window.tokens, guard) };
@@ -55,24 +42,22 @@ export async function openBudget(
 	return { policy: { ...policy, guard: { ...guard, ladder: [] } }, window, budget };
 }
 
-/** The context window of a call: as given, else the policy's override, else the model's. */
-export async function knownContextWindow(
-	given: number | undefined,
-	policy: Policy,
-	model: string | undefined,
-): Promise<ModelWindow | undefined> {
-	const tokens = given ?? policy.guard.context_window_override ?? undefined;
+interface WindowRequest {
+	readonly contextWindow?: number | undefined;
+	readonly policy: Policy;
+	readonly model: string | undefined;
+}
+
+export async function knownContextWindow(request: WindowRequest): Promise<ModelWindow | undefined> {
+	const { contextWindow, policy, model } = request;
+	const tokens = contextWindow ?? policy.guard.context_window_override ?? undefined;
 	if (tokens !== undefined) return { tokens, notes: [] };
 	return model === undefined ? undefined : contextWindowOfModel(model);
 }
 
-/** The known context window of a call, or else the one that the policy assumes, with a note. */
-export async function contextWindowOfCall(
-	given: number | undefined,
-	policy: Policy,
-	model: string | undefined,
-): Promise<ModelWindow | undefined> {
-	const known = await knownContextWindow(given, policy, model);
+export async function contextWindowOfCall(request: WindowRequest): Promise<ModelWindow | undefined> {
+	const known = await knownContextWindow(request);
+	const { policy, model } = request;
 	const { unknown_window: assumed } = policy.guard;
 	if (known !== undefined || typeof assumed !== "number") return known;
 	const note = `${unknownWindow(model)}, so ${assumed} tokens are assumed, as guard.unknown_window in the policy says.`;
@@ -80,12 +65,9 @@ export async function contextWindowOfCall(
 }
 
 /** Throws for an unknown window, because a guess could only pretend to fit, unless the guard may leave all as it is. */
-async function guardedWindow(
-	given: number | undefined,
-	policy: Policy,
-	model: string | undefined,
-): Promise<ModelWindow | { readonly tokens: undefined; readonly notes: readonly string[] }> {
-	const window = await contextWindowOfCall(given, policy, model);
+async function guardedWindow(request: WindowRequest) {
+	const { policy, model } = request;
+	const window = await contextWindowOfCall(request);
 	if (window) return window;
 	if (policy.guard.unknown_window === "leave" || !policy.guard.enabled) {
 		const note = `${unknownWindow(model)}, so nothing was taken out, and nobody can tell whether the conversation fits. Give the window in tokens, or set guard.context_window_override in the policy.`;
@@ -119,13 +101,10 @@ function requiredBudget(contextWindow: number, guard: GuardPolicy): number {
 		reserve > 0
 			? "Give a smaller `reserve_tokens` (guard.reserve_tokens in the policy)"
 			: "Set a larger guard.budget_ratio in the policy";
-	throw new PalimpsestError(
-		"no_budget",
-		`Expected a budget of 1 token or more, got ${budget}: ${share}a context window of ${contextWindow} tokens, less a reserve of ${reserve} for the answer. Nothing was changed. ${advice}, or a larger \`context_window\`.`,
-	);
+	const message = `Expected a budget of 1 token or more, got ${budget}: ${share}a context window of ${contextWindow} tokens, less a reserve of ${reserve} for the answer. Nothing was changed. ${advice}, or a larger \`context_window\`.`;
+	throw new PalimpsestError("no_budget", message);
 }
 
-/** Factors outside of this range belong to another conversation. */
 const possible = { low: 0.2, high: 5 } as const;
 
 /**
@@ -135,11 +114,7 @@ const possible = { low: 0.2, high: 5 } as const;
  */
 const margin = { counted: 0.05, added: 0.2 } as const;
 
-/**
- * Scales an estimate by the input tokens that the provider counted, if known. They are those of the request that led to
- * the last answer: of all messages before the last run of assistant messages, with what each request adds to them. A
- * number that cannot belong to this conversation is ignored, with a note.
- */
+/** By the input tokens of the last request. An impossible number is ignored, with a note. */
 export function calibrate(
 	estimate: TokenEstimate,
 	counted: {
@@ -174,7 +149,6 @@ export function calibrate(
 const tooLarge =
 	"The usage given is larger than this conversation explains: pass the system prompt and the tools that were sent along too, or all of it will be estimated too large.";
 
-/** Index of the first message of the last answer; the number of messages if there is no answer. */
 function startOfLastAnswer({ messages }: Transcript): number {
 	let start = messages.findLastIndex(({ role, sent }) => role === "assistant" && sent !== false);
 	if (start === -1) return messages.length;

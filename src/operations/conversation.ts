@@ -30,47 +30,34 @@ import {
 	type SpellingsOf,
 } from "./originals.ts";
 
-/** A conversation that an operation may change. */
 export interface ConversationRequest extends KeepsOriginals {
-	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
 	readonly conversation: unknown;
 	readonly policy: Policy;
-	/** Model whose window and tokenizer count. */
 	readonly model?: string | undefined;
-	/** Tool schemas that are sent along, if the conversation does not hold them. Counted, never changed. */
+	/** Only if the conversation holds none itself. Counted, never changed. */
 	readonly tools?: unknown;
-	/** The spelling of values in the text of the conversation, so that it can be restored to the byte. */
+	/** Of values in the text of the conversation, so that it can be restored to the byte. */
 	readonly spellingsOf?: SpellingsOf | undefined;
 	readonly log?: Log;
 }
 
-/** A conversation with a report of the changes. */
 export interface Outcome<ReportType> {
-	/** In the wrapping in which it came; the very input if nothing changed. */
+	/** The input itself if nothing changed. */
 	readonly conversation: unknown;
-	/** The changes, oldest first; paths refer to the input. */
+	/** Oldest first; paths refer to the input. */
 	readonly edits: readonly EditRecord[];
 	readonly report: ReportType;
-	/** Set if the operation failed; `conversation` is then the input and `edits` is empty. */
+	/** If set, `conversation` is the input and `edits` is empty. */
 	readonly error?: PalimpsestError;
 }
 
-/** Report of an operation that changes a conversation. */
 export interface ChangeReport extends Report, CountingReport {
-	/** Present if an edit precedes reasoning blocks that are bound to their prefix. */
 	readonly thinking?: ThinkingReport;
-	/** The dropped groups of messages with their references; only with an archive. */
 	readonly dropped_groups?: readonly ArchivedGroup[];
 }
 
-/** A conversation that was read, with the meter and the wordings for it. */
 export type OpenedConversation = Awaited<ReturnType<typeof openConversation>>;
 
-/**
- * Reads a conversation and prepares to count and edit it.
- *
- * @throws PalimpsestError `not_a_conversation`; `invalid_argument` for tools if the conversation has its own.
- */
 export async function openConversation(request: ConversationRequest) {
 	const { conversation, policy, archive } = request;
 	const source = readConversation(conversation);
@@ -88,25 +75,16 @@ export async function openConversation(request: ConversationRequest) {
 	};
 }
 
-/**
- * Completes a plan, applies and verifies it, archives the originals, and reports. `done` is the plan that was carried out:
- * empty if `kept` is false, because a promise would have been broken or the archive failed.
- *
- * @throws PalimpsestError `thinking_bound`.
- */
+/** `done` is empty unless `kept`: a promise would be broken, or the archive failed. Throws `thinking_bound`. */
 export async function concludePlan(
 	request: ConversationRequest,
 	opened: OpenedConversation,
 	planned: {
 		readonly plan: Plan;
-		/** Sizes before the plan. */
 		readonly measurement: Measurement;
 		readonly estimate: TokenEstimate;
-		/** When each edit was first made; by default now. */
 		readonly momentOf?: MomentOf | undefined;
-		/** Whether whole messages may be rewritten, as by an external strategy. */
 		readonly rewrites?: boolean;
-		/** Additional notes for the report. */
 		readonly notes?: readonly string[];
 	},
 ) {
@@ -151,10 +129,6 @@ export async function concludePlan(
 	return { done, kept: error === undefined, outcome };
 }
 
-/**
- * Runs an operation; if the archive cannot be written and the policy allows it, runs it again without the archive, so that
- * its placeholders promise no recall.
- */
 export async function retryWithoutArchive<
 	Request extends Pick<ConversationRequest, "policy" | "archive">,
 	Result extends { readonly report: { readonly notes: readonly string[] }; readonly error?: PalimpsestError },
@@ -175,12 +149,6 @@ export async function retryWithoutArchive<
 	return { ...without, report: { ...without.report, notes: [...without.report.notes, note] } };
 }
 
-/**
- * Adds the edits that follow from a plan: removals of reasoning blocks by the policy, and new links of records whose
- * predecessor is dropped.
- *
- * @throws PalimpsestError `thinking_bound` if the policy refuses edits before bound reasoning blocks.
- */
 export function completePlan(what: {
 	readonly source: ReadConversation;
 	readonly plan: Plan;
@@ -192,10 +160,8 @@ export function completePlan(what: {
 	// If edits are refused, no earlier call made one.
 	const affected = affectedThinking(source.transcript, plan, policy.thinking === "refuse" ? madeNow : momentOf);
 	if (policy.thinking === "refuse" && affected.length > 0) {
-		throw new PalimpsestError(
-			"thinking_bound",
-			`${affected.length} reasoning blocks stand behind what would be edited and are bound to it, and the policy says thinking = "refuse". Allow it with thinking = "keep" or "strip_after_edit".`,
-		);
+		const message = `${affected.length} reasoning blocks stand behind what would be edited and are bound to it, and the policy says thinking = "refuse". Allow it with thinking = "keep" or "strip_after_edit".`;
+		throw new PalimpsestError("thinking_bound", message);
 	}
 	const { document, transcript } = source;
 	const strip =
@@ -209,30 +175,36 @@ export function completePlan(what: {
 	};
 }
 
-interface PlannedEdits {
+/** Applies a plan and verifies the result. If a promise would be broken, returns the original document with an error. */
+export function applyAndVerify(planned: {
 	readonly source: ReadConversation;
 	readonly plan: Plan;
 	readonly meter: TokenMeter;
-	/** Whether whole messages may be rewritten; the conversation may then not grow by this meter. */
 	readonly rewrites?: boolean | undefined;
-}
-
-/**
- * Applies a plan, reads the result again and verifies it. If a promise would be broken, returns the original document with
- * an error that names the promises and the paths.
- */
-export function applyAndVerify(planned: PlannedEdits): {
+}): {
 	readonly document: unknown;
 	readonly error?: PalimpsestError;
 } {
-	const { source, plan, rewrites } = planned;
-	const { document } = source;
+	const { source, plan, meter, rewrites } = planned;
+	const { document, transcript, format, located } = source;
 	if (plan.length === 0) return { document };
 	let edited: unknown;
 	let violations: readonly Violation[];
 	try {
 		edited = applyPlan(document, plan);
-		violations = check(planned, edited);
+		const written = locateMessages(edited);
+		violations = verify(
+			{ document, transcript },
+			{ document: edited, transcript: format.read(written) },
+			{
+				plan,
+				countTokens: meter.countTokens,
+				...(rewrites ? { rewrite: { meter } } : {}),
+				base: located.base,
+				isLink: linkRecogniser(format, located),
+				answeredCalls: format.answeredCalls?.(written) ?? [],
+			},
+		);
 	} catch (cause) {
 		const message = "The plan could not be applied, so the conversation was left as it was. Please report this.";
 		return { document, error: new PalimpsestError("broken_promise", message, { cause }) };
@@ -247,44 +219,20 @@ export function applyAndVerify(planned: PlannedEdits): {
 	return { document, error };
 }
 
-function check({ source, plan, meter, rewrites }: PlannedEdits, edited: unknown): readonly Violation[] {
-	const { document, transcript, format, located } = source;
-	const written = locateMessages(edited);
-	return verify(
-		{ document, transcript },
-		{ document: edited, transcript: format.read(written) },
-		{
-			plan,
-			countTokens: meter.countTokens,
-			...(rewrites ? { rewrite: { meter } } : {}),
-			base: located.base,
-			isLink: linkRecogniser(format, located),
-			answeredCalls: format.answeredCalls?.(written) ?? [],
-		},
-	);
-}
-
-/** Longest list of reasoning blocks in a report. */
 const mostShown = 20;
 
-/** Reasoning blocks after an edit that are bound to the messages before them. */
 interface ThinkingReport {
 	readonly count: number;
-	/** JSON Pointers of the first of them, into the input. */
+	/** JSON Pointers of the first, into the input. */
 	readonly paths: readonly string[];
-	/** How many of them were removed. */
 	readonly stripped: number;
 	/** JSON Pointers of the first that the policy wanted removed but that had to stay. */
 	readonly left: readonly string[];
-	/** The result, or the possible remedy. */
 	readonly advice: string;
 }
 
-/** `left` are the blocks that could not be removed; `undefined` if none was to be removed. */
-function thinkingReport(
-	affected: readonly AffectedThinking[],
-	left: readonly AffectedThinking[] | undefined,
-): ThinkingReport | undefined {
+/** `left` is `undefined` if the policy wanted none removed. */
+function thinkingReport(affected: readonly AffectedThinking[], left: readonly AffectedThinking[] | undefined) {
 	if (affected.length === 0) return undefined;
 	const pathsOf = (blocks: readonly AffectedThinking[]) =>
 		blocks.slice(0, mostShown).map(({ block }) => jsonPointer(block.path));

@@ -10,27 +10,18 @@ import { type CountMethod, estimateTokens, type TokenEstimate } from "../tokens/
 import { leastTokens, mostTokens } from "../tokens/merge.ts";
 import { requestOverhead } from "../tokens/request.ts";
 
-/** The tokens of a text, from `low` to `high`. */
 export interface TextCount extends CountingReport {
 	/** The best guess if the model's own tokens cannot be counted. */
 	readonly tokens: number;
 	readonly low: number;
 	readonly high: number;
-	/** On the numbers, in English sentences. */
 	readonly notes: readonly string[];
 }
 
-/**
- * Counts the tokens of a text as ordinary text, without the overhead of a message.
- *
- * @throws PalimpsestError `invalid_argument` if `text` is no string, or `encoding` is not known.
- */
 export async function countText(request: {
 	readonly text: string;
 	readonly policy: Policy;
-	/** Model whose tokenizer counts; by default the policy's. */
 	readonly model?: string | undefined;
-	/** By default the policy's, else the model's. */
 	readonly encoding?: EncodingName | undefined;
 }): Promise<TextCount> {
 	const { text, policy, model, encoding } = request;
@@ -46,11 +37,10 @@ export async function countText(request: {
 	return { tokens: likely, low, high, ...countingReport(estimate), notes: estimate.notes };
 }
 
-/** How the tokens in a report were counted. */
 export interface CountingReport {
 	readonly encoding: string;
 	readonly method: CountMethod;
-	/** The multiplier of each counted token; 1 if the encoding is the model's own. */
+	/** 1 if the encoding is the model's own. */
 	readonly factor: number;
 }
 
@@ -66,7 +56,7 @@ export function modelOfCall(named: string | undefined, document: unknown, policy
 	return named ?? inBody ?? policy.guard.model ?? undefined;
 }
 
-/** Where records of sessions name the model: Claude Code and pi, Copilot CLI, Codex, opencode. */
+/** Claude Code and pi; Copilot CLI; Codex; opencode. */
 const modelPaths = [
 	["message", "model"],
 	["data", "model"],
@@ -74,7 +64,6 @@ const modelPaths = [
 	["info", "modelID"],
 ] as const;
 
-/** The model that the records of a session named last. */
 export function modelOfSession({ located: { messages } }: ReadConversation): string | undefined {
 	for (let index = messages.length - 1; index >= 0; index -= 1) {
 		const record = messages[index];
@@ -90,12 +79,7 @@ export function modelOfSession({ located: { messages } }: ReadConversation): str
 	return undefined;
 }
 
-/**
- * Adds the tool schemas that were passed along to a transcript. `requestOverhead` is what the provider adds to a request,
- * as documented, in tokens of the model.
- *
- * @throws PalimpsestError `invalid_argument` if tools are passed along and the conversation has its own.
- */
+/** With the tools that were passed along. Throws PalimpsestError `invalid_argument` if the conversation has tools. */
 export function asSent(
 	{ transcript, located }: ReadConversation,
 	{ model, tools: passed }: { readonly model: string | undefined; readonly tools?: unknown },
@@ -117,27 +101,20 @@ export function asSent(
 	};
 }
 
-/** The tool schemas in a request body; Bedrock's Converse has them one level deeper. */
 function toolsOf(body: unknown): unknown {
 	if (!isJsonObject(body)) return undefined;
 	const { tools, toolConfig } = body;
 	return tools ?? (isJsonObject(toolConfig) ? toolConfig.tools : undefined) ?? undefined;
 }
 
-/**
- * The meter of a call, which counts in the policy's encoding, else in the model's own or the nearest to it, else in
- * o200k_base, and the estimate that converts its numbers into tokens of the model.
- */
-export async function tokenMeter(
-	policy: Policy,
-	model: string | undefined,
-): Promise<{ readonly meter: TokenMeter; readonly estimate: TokenEstimate }> {
+/** Counts in the policy's encoding, else in the one nearest to the model's, else in o200k_base. */
+export async function tokenMeter(policy: Policy, model: string | undefined) {
 	const estimate = await estimateTokens(model, policy.tokens.encoding ?? undefined);
 	const countTokens = await loadCounter(estimate.encoding);
 	return { meter: sameMeter(estimate.encoding, countTokens, policy), estimate };
 }
 
-/** Meters that bound the tokens that a text can have in any encoding, without counting them. */
+/** Upper and lower bounds of the tokens of a text in any encoding, without counting. */
 export function boundingMeters(policy: Policy): { readonly most: TokenMeter; readonly least: TokenMeter } {
 	return { most: sameMeter("most", mostTokens, policy), least: sameMeter("least", leastTokens, policy) };
 }

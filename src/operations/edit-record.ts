@@ -8,33 +8,21 @@ import type { LogLevel } from "../policy/names.ts";
 /** An edit as plain JSON. Paths refer to the input. */
 export interface EditRecord {
 	readonly kind: "replace" | "remove" | "insert";
-	/** JSON Pointer (RFC 6901) of the value that is replaced or removed, or in front of which a value is inserted. */
+	/** JSON Pointer (RFC 6901) of the value that is replaced or removed, or before which a value is inserted. */
 	readonly path: string;
-	/**
-	 * `thinking`: a removed reasoning block; `relink`: a record linked to the nearest remaining one; `summary`: part of a
-	 * compaction; `append`: a message added at the end.
-	 */
 	readonly reason: EditReason;
-	/** Index of the message in the input; absent for a value in a record that is no message. */
 	readonly message?: number;
-	/**
-	 * SHA-256 (hex) of the value at `path` before: of a string's UTF-8, of any other value's compact JSON. On `insert` at the
-	 * end of a list, of its last item.
-	 */
+	/** Hex; of a string's UTF-8, else of compact JSON. On `insert` at the end of a list, of its last item. */
 	readonly sha256_before: string;
 	readonly before: { readonly chars: number; readonly tokens: number };
 	readonly after: { readonly chars: number; readonly tokens: number };
 	readonly tool_call_id?: string;
 	readonly tool_name?: string;
-	/** Reference of the archived result, or of the archived group of messages. */
 	readonly ref?: string;
-	/** The new value at `path`; only on `replace`. */
 	readonly replacement?: unknown;
-	/** The inserted value; only on `insert`. */
 	readonly value?: unknown;
 }
 
-/** The record of an edit, its sizes in the model's tokens. `refOfGroup`: references of dropped groups by message. */
 export function editRecord(
 	edit: Edit,
 	plan: { readonly document: unknown; readonly scale: TokenScale; readonly refOfGroup: ReadonlyMap<number, string> },
@@ -62,7 +50,7 @@ export function editRecord(
 
 type Writable<Type> = { -readonly [Key in keyof Type]: Type[Key] };
 
-/** Copies a value, so that a changed record does not change the conversation; returns one that is nested too deeply. */
+/** A copy, so that a changed record does not change the conversation; the value itself if it is nested too deeply. */
 function copyOf(value: unknown): unknown {
 	if (typeof value !== "object") return value;
 	try {
@@ -72,10 +60,7 @@ function copyOf(value: unknown): unknown {
 	}
 }
 
-/**
- * The log events of a plan: each truncation and all drops at `warning` (docs/specs/context-window-guard.md#log-lines),
- * and one line for all maskings at `info`.
- */
+/** The log events of a plan (docs/specs/context-window-guard.md#log-lines). */
 export function planEvents(
 	plan: Plan,
 	{ unknownTool, scale }: { readonly unknownTool: string; readonly scale: TokenScale },
@@ -117,12 +102,10 @@ export function planEvents(
 	return events;
 }
 
-/** A line of the log: names and sizes, never conversation text. */
 export interface LogEvent {
 	readonly level: LogLevel;
 	readonly message: string;
 	readonly data: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** Receives log events. */
 export type Log = (event: LogEvent) => void;

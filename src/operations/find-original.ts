@@ -1,6 +1,6 @@
 import type { Archive, Found } from "../archive/archive.ts";
 import { equalsJson } from "../conversation/apply.ts";
-import { isJsonObject } from "../conversation/json.ts";
+import { parseJsonObject } from "../conversation/json.ts";
 import { type Path, parseJsonPointer, valueAt } from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { stringAt } from "../formats/json-values.ts";
@@ -20,19 +20,14 @@ import {
 import { stripEscapes } from "../truncation/lines.ts";
 import { textLibraries } from "./text-libraries.ts";
 
-/** A text of a result that may be a placeholder or a truncated original. */
 interface ResultText {
 	readonly text: string;
 	readonly path: Path;
-	/** Path of the record or message that it stands in. */
 	readonly record: Path;
 	readonly callId: string | undefined;
 }
 
-/**
- * The original of a text. `name` is a reference or the id of the call. `ambiguous`: a tool may have printed the text, or it
- * fits several originals. `unnamed`: the text is truncated or masked and names no reference.
- */
+/** `ambiguous`: a tool may have printed the text, or several originals fit. `unnamed`: the text names no reference. */
 type FoundOriginal =
 	| { readonly kind: "none" }
 	| { readonly kind: "missing" | "ambiguous" | "unnamed"; readonly name: string }
@@ -44,10 +39,6 @@ type FoundOriginal =
 			readonly isRedacted: boolean;
 	  };
 
-/**
- * Finds originals in an archive by the references of placeholders and markers, and with `byCallId` also by the ids of
- * calls. Another conversation may have used the same id, so that its text may be found.
- */
 export function createOriginalFinder(what: {
 	readonly archive: Archive;
 	readonly policy: Policy;
@@ -56,7 +47,8 @@ export function createOriginalFinder(what: {
 }): (result: ResultText) => Promise<FoundOriginal> {
 	const { archive, policy, document, byCallId } = what;
 	const readPlaceholder = placeholderReaderOf(policy);
-	const findMarkers = markerFinder(markersOf(policy));
+	const { guardMarker, truncateMarker } = wordings(policy);
+	const findMarkers = markerFinder([...new Set([...archivedMarkers, ...plainMarkers, guardMarker, truncateMarker])]);
 	const findNotices = noticeFinder([...archivedNotices, ...plainNotices]);
 	const looksCut = cutRecogniser(policy);
 
@@ -64,7 +56,7 @@ export function createOriginalFinder(what: {
 		const { text } = result;
 		const placeholder = readPlaceholder(text);
 		if (placeholder) return originalOfPlaceholder(placeholder, result);
-		const content = cutContentOf(text);
+		const content = /"_truncated"\s*:\s*true/.test(text) ? contentOf(text) : undefined;
 		const rejected: FoundOriginal[] = [];
 		// A text that was truncated twice also holds the marker of the first time, which no longer fits.
 		for (const marker of findMarkers(content ?? text)) {
@@ -134,7 +126,6 @@ export function createOriginalFinder(what: {
 		return isAtTop ? { kind: "ambiguous", name: ref } : { kind: "none" };
 	}
 
-	/** Whether an original belongs to the call of a result; assumed for a result without an id. */
 	async function answersCall(ref: string, { callId }: ResultText): Promise<boolean> {
 		return callId === undefined || (await archive.find(callId)).some((listing) => listing.ref === ref);
 	}
@@ -176,7 +167,6 @@ export function createOriginalFinder(what: {
 	}
 }
 
-/** The edits that restore replaced values; `undefined` if redaction has made one of them invalid JSON. */
 function editsOf({ places }: Places, paths: readonly Path[], text: string): ValueEdit[] | undefined {
 	try {
 		return places.map(({ was }, index): ValueEdit => {
@@ -188,12 +178,10 @@ function editsOf({ places }: Places, paths: readonly Path[], text: string): Valu
 	}
 }
 
-/** How likely replaced values belong to a result. */
 function likeness({ record, tool_call_id }: Places, result: ResultText): number {
 	return (record === result.record.at(-1) ? 2 : 0) + (tool_call_id === result.callId ? 1 : 0);
 }
 
-/** Whether an original has the number of characters that a placeholder gives. */
 function hasCharacters({ text, redactions }: Found, characters: number | undefined): boolean {
 	// Redaction changes the number; a placeholder does not count the line feeds between the texts of a list.
 	if (characters === undefined || redactions > 0) return true;
@@ -211,7 +199,6 @@ function isLongAs({ totalChars }: FoundNotice, text: string): boolean {
 	return text.length === totalChars || stripEscapes(text, textLibraries.stripAnsi).length === totalChars;
 }
 
-/** The original under a reference; `undefined` if there is none. */
 export async function getIfThere(archive: Archive, ref: string): Promise<Found | undefined> {
 	try {
 		// Asks `has` first: for each missing reference, `get` searches for the nearest one, and thousands may have expired.
@@ -222,52 +209,21 @@ export async function getIfThere(archive: Archive, ref: string): Promise<Found |
 	}
 }
 
-/** The name of a result in a report. */
 function nameOf({ callId }: ResultText): string {
 	return callId === undefined ? "a result without an id" : cleanValue(callId);
 }
 
-/** The `content` of a JSON object in which only that was truncated; `undefined` for any other text. */
-function cutContentOf(text: string): string | undefined {
-	return /"_truncated"\s*:\s*true/.test(text) ? contentOf(text) : undefined;
-}
-
 function contentOf(text: string): string | undefined {
-	const value = parseJson(text);
-	return isJsonObject(value) ? stringAt(value, "content") : undefined;
+	const value = parseJsonObject(text);
+	return value && stringAt(value, "content");
 }
 
-function parseJson(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
-	}
-}
-
-/** The markers of every locale and preset, without and with a reference. */
-const plainMarkers = [...Object.values(locales).map(({ truncation_marker }) => truncation_marker), trimMarker.plain];
-
-const archivedMarkers = [
-	...Object.values(locales).map(({ archived }) => archived.truncation_marker),
-	trimMarker.archived,
-];
-
-function markersOf(policy: Policy): string[] {
-	const own = wordings(policy);
-	return [...new Set([...archivedMarkers, ...plainMarkers, own.guardMarker, own.truncateMarker])];
-}
-
-const noticesOf = ({ notice, whole, short, html }: Record<"notice" | "whole" | "short" | "html", string>) => [
-	notice,
-	whole,
-	short,
-	html,
-];
-
-const archivedNotices = Object.values(locales).flatMap(({ archived }) => noticesOf(archived.notices));
-
-const plainNotices = Object.values(locales).flatMap(({ notices }) => noticesOf(notices));
+const everyLocale = Object.values(locales);
+const plainMarkers = [...everyLocale.map(({ truncation_marker }) => truncation_marker), trimMarker.plain];
+const archivedMarkers = [...everyLocale.map(({ archived }) => archived.truncation_marker), trimMarker.archived];
+const noticeForms = ["notice", "whole", "short", "html"] as const;
+const plainNotices = everyLocale.flatMap(({ notices }) => noticeForms.map((form) => notices[form]));
+const archivedNotices = everyLocale.flatMap(({ archived }) => noticeForms.map((form) => archived.notices[form]));
 
 /**
  * Recognises truncated texts without a reference. Claude Code truncates with the words of our English marker, and the
@@ -278,7 +234,10 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 	const english = locales.en.truncation_marker;
 	const distinct = plainMarkers.filter((marker) => marker !== english);
 	const placed = new Set([english, guardMarker, truncateMarker].filter((marker) => !distinct.includes(marker)));
-	const ends = keptEnds(policy);
+	const ends = [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
+		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
+		{ headChars: truncate?.head_chars ?? 2_000, tailChars: truncate?.tail_chars ?? 2_000 },
+	]);
 	const isPlaced = (text: string, marker: string) =>
 		text.includes(longestLiteral(marker)) && ends.some((one) => isAlreadyCut(text, { ...one, marker }));
 	const findMarkers = markerFinder(distinct);
@@ -289,21 +248,11 @@ function cutRecogniser(policy: Policy): (text: string) => boolean {
 		[...placed].some((marker) => isPlaced(text, marker));
 }
 
-/** The characters of head and tail that a policy and each preset keep. */
-function keptEnds(policy: Policy): readonly { readonly headChars: number; readonly tailChars: number }[] {
-	return [policy, ...Object.values(presets).map((preset) => preset.policy)].flatMap(({ guard, truncate }) => [
-		{ headChars: guard?.truncate_head_chars ?? 2_000, tailChars: guard?.truncate_tail_chars ?? 2_000 },
-		{ headChars: truncate?.head_chars ?? 2_000, tailChars: truncate?.tail_chars ?? 2_000 },
-	]);
-}
-
-/** Recognises the placeholders of a policy and of every locale. */
 export function placeholdersOf(policy: Policy): (text: string) => boolean {
 	const read = placeholderReaderOf(policy);
 	return (text) => read(text) !== undefined;
 }
 
-/** Reads the placeholders of a policy and of every locale. */
 export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlaceholder | undefined {
 	const { placeholder } = wordings(policy);
 	const known = readers.get(placeholder);
@@ -316,47 +265,33 @@ export function placeholderReaderOf(policy: Policy): (text: string) => ReadPlace
 
 // Cached by wording, because making the patterns takes longer than masking a short conversation.
 const readers = new Map<string, (text: string) => ReadPlaceholder | undefined>();
-
 const mostReaders = 16;
-
-/** Those with a reference come first, because a name or an id could look like one. */
-const placeholderTemplates = Object.values(locales).flatMap(({ archived, recall_hint, ...plain }) => {
-	const withReference = [archived.placeholder, archived.digest_placeholder, archived.media_placeholder];
-	return [
-		...withReference,
-		...withReference.map((template) => template + recall_hint),
-		plain.placeholder,
-		plain.digest_placeholder,
-		plain.media_placeholder,
-	];
+const placeholderForms = ["placeholder", "digest_placeholder", "media_placeholder"] as const;
+const placeholderTemplates = everyLocale.flatMap(({ archived, recall_hint, ...plain }) => {
+	const withReference = placeholderForms.map((form) => archived[form]);
+	const withHint = withReference.map((template) => template + recall_hint);
+	return [...withReference, ...withHint, ...placeholderForms.map((form) => plain[form])];
 });
 
-/**
- * The values that masking or truncating one result replaced. Archived beside the result's text if that alone could not
- * restore the very bytes: of a list of several parts, an image, a second copy, another spelling.
- */
+/** The replaced values of one result, archived if its text alone could not restore the bytes. */
 export interface Places {
-	/** Index of the record that held the result, to tell results with the same text apart. */
 	readonly record: number;
 	readonly tool_call_id?: string | undefined;
 	readonly places: readonly Place[];
-	/** Of places that differ only in spelling, the highest number is the latest; absent: 0. */
 	readonly order?: number;
 }
 
-/** One replaced value. */
 export interface Place {
-	/** Its record, counted from the one that holds the result. */
+	/** Number of records after that of the result. */
 	readonly offset: number;
-	/** JSON Pointer (RFC 6901) within the record. */
 	readonly path: string;
-	/** The value that was put there. */
+	/** The new value. */
 	readonly is: unknown;
-	/** The JSON that stood there, in its spelling; absent if it is the archived text. */
+	/** The JSON before, in its spelling; absent if it is the archived text. */
 	readonly was?: string;
 }
 
-/** The call id under which the places of an original are archived; no tool call has such an id. */
+/** No tool call has this id. */
 export function placesKey(ref: string): string {
 	return `places:${ref}`;
 }
@@ -365,19 +300,17 @@ export function orderOf(places: Places | undefined): number {
 	return Number.isSafeInteger(places?.order) ? (places?.order ?? 0) : 0;
 }
 
-/** Places as text, for a comparison without their order, or without their order and spellings. */
 export function placesWithout(what: "order" | "spelling", { order: _, ...rest }: Places): string {
 	if (what === "order") return JSON.stringify(rest);
 	return JSON.stringify({ ...rest, places: rest.places.map(({ was: _spelling, ...place }) => place) });
 }
 
-/** Parses archived places; `undefined` for any other text. */
 export function parsePlaces(text: string): Places | undefined {
-	const read = parseJson(text);
-	return isJsonObject(read) && Array.isArray(read.places) ? (read as unknown as Places) : undefined;
+	const read = parseJsonObject(text);
+	return Array.isArray(read?.places) ? (read as unknown as Places) : undefined;
 }
 
-/** The paths of places in a document; `undefined` unless each still holds the value that was put there. */
+/** `undefined` unless each place still holds its new value. */
 function pathsOfPlaces(places: readonly Place[], document: unknown, record: Path): Path[] | undefined {
 	const base = record.slice(0, -1);
 	const paths: Path[] = [];

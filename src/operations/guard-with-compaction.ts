@@ -1,49 +1,53 @@
+import { applyPlan } from "../conversation/apply.ts";
+import { addToList, groupBy } from "../conversation/lists.ts";
 import { measure } from "../conversation/measure.ts";
+import { type Edit, noSize } from "../conversation/plan.ts";
+import {
+	itemBeside,
+	jsonPointer,
+	type Path,
+	parseInsertPointer,
+	parseJsonPointer,
+	valueAt,
+} from "../conversation/transcript.ts";
 import { PalimpsestError } from "../errors.ts";
 import { type ReadConversation, readConversation } from "../formats/detect.ts";
+import { sha256Of } from "../json-text/value.ts";
 import { compactConversation } from "./compact.ts";
-import type { CallerRequest, CompactionResult, CompactRequest, SummaryReport } from "./compaction-request.ts";
-import { composeEdits } from "./compose-edits.ts";
+import type {
+	CallerRequest,
+	CompactionResult,
+	CompactOutcome,
+	CompactRequest,
+	SummaryReport,
+} from "./compaction-request.ts";
 import { checkGivenTokens, openBudget } from "./context-window.ts";
 import type { Outcome } from "./conversation.ts";
 import { modelOfCall, tokenMeter } from "./count.ts";
+import type { EditRecord } from "./edit-record.ts";
 import { type GuardReport, type GuardRequest, guardConversation, largestConsumers, longConversation } from "./guard.ts";
 
-/** A conversation to guard, and how to compact it first if it has too many messages and the policy allows it. */
 type GuardWithCompactionRequest = GuardRequest &
 	Pick<CompactRequest, "signal" | "onProgress"> & {
-		/** Called if a compaction is due. */
 		readonly compaction: () => Promise<Pick<CompactRequest, "strategy" | "answer">>;
 	};
 
-/** The compaction that the guard began with. */
 export type AutoCompaction =
 	| {
 			readonly strategy: string;
 			readonly result: CompactionResult;
 			readonly summary?: SummaryReport;
-			/**
-			 * With `summary_requested`: the caller writes the summary, then compacts the conversation as it was passed in with
-			 * the summary and its token.
-			 */
+			/** With `summary_requested`: the caller compacts the original conversation with its summary and the token. */
 			readonly request?: CallerRequest;
 	  }
-	/** The guard went on without it. */
+	/** The guard continued without it. */
 	| { readonly result: "failed"; readonly code: string; readonly message: string };
 
-/** Report of a guard that may have begun with a compaction. */
 export interface GuardWithCompactionReport extends GuardReport {
-	/** Present if the conversation had `max_messages` or more and the policy says `auto_compact`. */
 	readonly compaction?: AutoCompaction;
 }
 
-/**
- * Guards a conversation as `guardConversation` does. One with `guard.max_messages` or more is compacted first if the
- * policy says `guard.auto_compact` (docs/specs/robustness.md#message-limit). If that fails, the guard continues without
- * it and says so; if nobody can write the summary, it continues without it and the report holds the request for one.
- *
- * @throws as `guardConversation` does.
- */
+/** Compacts first if the conversation has `guard.max_messages` and the policy says `guard.auto_compact`. */
 export async function guardWithCompaction(
 	request: GuardWithCompactionRequest,
 ): Promise<Outcome<GuardWithCompactionReport>> {
@@ -57,14 +61,19 @@ export async function guardWithCompaction(
 	// Checked first, so that no model is asked for a summary of a conversation that cannot be guarded.
 	checkGivenTokens(request);
 	await openBudget(request);
-	const compacted = await tryToCompact(request);
 	const goOnWithout = async (compaction: AutoCompaction) => {
 		const guarded = await guardConversation(request);
 		return { ...guarded, report: { ...guarded.report, compaction } };
 	};
-	if (compacted.kind === "failed") return goOnWithout(compacted.compaction);
-	const { outcome } = compacted;
-	const compaction = compactionOf(outcome);
+	const outcome = await compactFirst(request);
+	if (outcome instanceof PalimpsestError) return goOnWithout(failure(outcome));
+	const { strategy, result, summary } = outcome.report;
+	const compaction = {
+		strategy,
+		result,
+		...(summary && { summary }),
+		...(outcome.request && { request: outcome.request }),
+	};
 	if (!outcome.report.changed) return goOnWithout(compaction);
 	// The usage was reported for the conversation before it was compacted.
 	const guarded = await guardConversation({ ...request, conversation: outcome.conversation, usage: undefined });
@@ -106,33 +115,184 @@ export async function guardWithCompaction(
 	};
 }
 
-/** The largest messages of the conversation as it was passed in: the guard itself sees it compacted. */
 async function largestOf({ policy, model, conversation }: GuardRequest, { transcript }: ReadConversation) {
 	const { meter, estimate } = await tokenMeter(policy, modelOfCall(model, conversation, policy));
 	return largestConsumers(transcript, { sizes: measure(transcript, meter).messages, scale: estimate.scale });
 }
 
-type Attempt =
-	| { readonly kind: "done"; readonly outcome: Awaited<ReturnType<typeof compactConversation>> }
-	| { readonly kind: "failed"; readonly compaction: AutoCompaction };
-
-async function tryToCompact(request: GuardWithCompactionRequest): Promise<Attempt> {
-	const failed = (error: PalimpsestError): Attempt => ({ kind: "failed", compaction: failure(error) });
+async function compactFirst(request: GuardWithCompactionRequest): Promise<CompactOutcome | PalimpsestError> {
+	const { lastResponse: _, usage: __, compaction, ...shared } = request;
 	try {
-		const { lastResponse: _, usage: __, compaction, ...shared } = request;
 		const outcome = await compactConversation({ ...shared, ...(await compaction()), force: true });
-		return outcome.error ? failed(outcome.error) : { kind: "done", outcome };
+		return outcome.error ?? outcome;
 	} catch (error) {
-		if (!(error instanceof PalimpsestError)) throw error;
-		return failed(error);
+		if (error instanceof PalimpsestError) return error;
+		throw error;
 	}
-}
-
-function compactionOf({ report, request }: Awaited<ReturnType<typeof compactConversation>>): AutoCompaction {
-	const { strategy, result, summary } = report;
-	return { strategy, result, ...(summary ? { summary } : {}), ...(request ? { request } : {}) };
 }
 
 function failure({ code, message }: PalimpsestError): AutoCompaction {
 	return { result: "failed", code, message };
+}
+
+// ---- Edits of both rounds ----
+
+/** Edits of the first document that replace two rounds. `origins`: messages between the rounds in it, -1 if inserted. */
+function composeEdits(rounds: {
+	readonly source: ReadConversation;
+	readonly between: ReadConversation;
+	readonly first: readonly EditRecord[];
+	readonly second: readonly EditRecord[];
+}): { readonly edits: EditRecord[]; readonly origins: readonly number[] } {
+	const { source, between, first, second } = rounds;
+	const { document } = source;
+	let steps = first.map((record): Step => ({ record, path: pathOf(record, document) }));
+	const trace = traceThrough(steps, document);
+	const origins = messageOrigins(source, between, trace);
+	const changes = new Map<Step, Change[]>();
+
+	for (const record of second) {
+		const origin = trace(pathOf(record, between.document));
+		if (origin.kind === "before") {
+			const { path } = origin;
+			const inside = record.kind === "insert" ? [] : steps.filter(({ path: one }) => startsWith(one, path));
+			if (inside.length > 0) steps = steps.filter((one) => !inside.includes(one));
+			steps.push({ path, record: placed(record, { path, inside, source, origins }) });
+			continue;
+		}
+		const { step, rest } = origin;
+		if (rest.length > 0) {
+			addToList(changes, step, { record, path: rest });
+		} else if (record.kind === "remove") {
+			steps = steps.filter((one) => one !== step);
+		} else if (record.kind === "replace") {
+			step.record = { ...step.record, value: record.replacement, after: record.after };
+		} else {
+			const { path } = step;
+			steps.splice(steps.indexOf(step), 0, { path, record: placed(record, { path, inside: [], source, origins }) });
+		}
+	}
+	return { edits: steps.map((step) => withChanges(step.record, changes.get(step) ?? [])), origins };
+}
+
+function placed(
+	record: EditRecord,
+	at: {
+		readonly path: Path;
+		readonly inside: readonly Step[];
+		readonly source: ReadConversation;
+		readonly origins: readonly number[];
+	},
+): EditRecord {
+	const { path, inside, source, origins } = at;
+	const { document, transcript } = source;
+	const before = { ...record.before };
+	for (const { record: gone } of inside) {
+		before.chars += gone.before.chars - gone.after.chars;
+		before.tokens += gone.before.tokens - gone.after.tokens;
+	}
+	const { message, ...rest } = record;
+	const index = message === undefined ? undefined : (origins[message] ?? transcript.messages.length);
+	// The first round archived the whole value.
+	const ref = inside.find((one) => one.path.length === path.length)?.record.ref ?? record.ref;
+	return {
+		...rest,
+		path: jsonPointer(path),
+		sha256_before: sha256Of(record.kind === "insert" ? itemBeside(document, path) : valueAt(document, path)),
+		before,
+		...(index === undefined || index < 0 ? {} : { message: index }),
+		...(ref === undefined ? {} : { ref }),
+	};
+}
+
+function withChanges(record: EditRecord, changes: readonly Change[]): EditRecord {
+	if (changes.length === 0) return record;
+	const plan = changes.map((change) => editWithin(change.record, change.path));
+	const after = { ...record.after };
+	for (const { record: change } of changes) {
+		after.chars += change.after.chars - change.before.chars;
+		after.tokens += change.after.tokens - change.before.tokens;
+	}
+	return record.kind === "insert"
+		? { ...record, after, value: applyPlan(record.value, plan) }
+		: { ...record, after, replacement: applyPlan(record.replacement, plan) };
+}
+
+function editWithin(record: EditRecord, path: Path): Edit {
+	const base = { path, message: 0, before: noSize, after: noSize, reason: record.reason } as const;
+	switch (record.kind) {
+		case "replace":
+			return { ...base, kind: "replace", replacement: record.replacement };
+		case "insert":
+			return { ...base, kind: "insert", inserts: "part", value: record.value };
+		case "remove":
+			return { ...base, kind: "remove" };
+	}
+}
+
+function startsWith(path: Path, start: Path): boolean {
+	return start.length <= path.length && start.every((segment, index) => segment === path[index]);
+}
+
+function messageOrigins(source: ReadConversation, between: ReadConversation, trace: Trace): readonly number[] {
+	const depth = source.located.base.length;
+	const messages = source.transcript.messages.map(({ paths }, message) => ({ message, record: paths[0]?.[depth] }));
+	const waiting = groupBy(messages, ({ record }) => record);
+	return between.transcript.messages.map(({ paths: [path] }) => {
+		const origin = path && trace(path.slice(0, depth + 1));
+		if (origin?.kind !== "before") return -1;
+		return waiting.get(origin.path[depth])?.shift()?.message ?? -1;
+	});
+}
+
+interface Change {
+	readonly path: Path;
+	readonly record: EditRecord;
+}
+
+type Step = Omit<Change, "record"> & { record: EditRecord };
+
+type Trace = (path: Path) => Origin;
+
+type Origin =
+	| { readonly kind: "before"; readonly path: Path }
+	/** `rest` is a path within a value that a step inserted. */
+	| { readonly kind: "step"; readonly step: Step; readonly rest: Path };
+
+function pathOf({ kind, path }: EditRecord, document: unknown): Path {
+	const found = kind === "insert" ? parseInsertPointer(path, document) : parseJsonPointer(path, document);
+	if (!found) throw new Error("Expected an edit of this document.");
+	return found;
+}
+
+function traceThrough(steps: readonly Step[], document: unknown): Trace {
+	const replacements = new Map<string, Step>();
+	const lists = new Map<string, Step[]>();
+	for (const step of steps) {
+		if (step.record.kind === "replace") replacements.set(jsonPointer(step.path), step);
+		else addToList(lists, jsonPointer(step.path.slice(0, -1)), step);
+	}
+	const origins = new Map(Array.from(lists, ([list, moves]) => [list, originsOfItems(moves, document)]));
+	return (path) => {
+		let before: Path = [];
+		for (const [depth, segment] of path.entries()) {
+			const origin = origins.get(jsonPointer(before))?.[Number(segment)] ?? segment;
+			if (typeof origin === "object") return { kind: "step", step: origin, rest: path.slice(depth + 1) };
+			before = [...before, origin];
+			const step = replacements.get(jsonPointer(before));
+			if (step && depth < path.length - 1) return { kind: "step", step, rest: path.slice(depth + 1) };
+		}
+		return { kind: "before", path: before };
+	};
+}
+
+/** For each item of a list, and its end: its index before the first round, or the step that inserted it. */
+function originsOfItems(moves: readonly Step[], document: unknown): (number | Step)[] {
+	const items = valueAt(document, moves[0]?.path.slice(0, -1) ?? []);
+	const byIndex = groupBy(moves, ({ path }) => path.at(-1));
+	return Array.from({ length: Array.isArray(items) ? items.length + 1 : 0 }, (_, index) => {
+		const here = byIndex.get(index) ?? [];
+		const inserted = here.filter(({ record }) => record.kind === "insert");
+		return inserted.length === here.length ? [...inserted, index] : inserted;
+	}).flat();
 }

@@ -1,17 +1,15 @@
-import {
-	exactScale,
-	type Measurement,
-	measure,
-	type ScaledTokens,
-	scaleTokens,
-	type TokenScale,
-} from "../conversation/measure.ts";
-import type { Size } from "../conversation/plan.ts";
+import { followUps } from "../compaction/prompt.ts";
+import { exactScale, measure, scaleTokens, sizeOf, type TokenMeter, type TokenScale } from "../conversation/measure.ts";
+import { addSizes, type InsertEdit, noSize, type Size } from "../conversation/plan.ts";
 import { type Economics, economicsOf } from "../conversation/report.ts";
-import { type Role, resultCharacters, type Transcript } from "../conversation/transcript.ts";
+import { type Message, type Role, resultCharacters, type Transcript, valueAt } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
+import { PalimpsestError } from "../errors.ts";
+import { type LastResponse, withoutThinkTag } from "../formats/answer.ts";
+import { type ReadConversation, readLastResponse } from "../formats/detect.ts";
 import { type LadderStep, planGuard } from "../guarding/guard.ts";
 import { cleanValue } from "../masking/placeholder.ts";
+import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
 import { hasLongText } from "../truncation/truncate-results.ts";
 import { calibrate, checkGivenTokens, type GivenTokens, openBudget } from "./context-window.ts";
@@ -25,63 +23,45 @@ import {
 	retryWithoutArchive,
 } from "./conversation.ts";
 import { boundingMeters } from "./count.ts";
-import { type FollowUpReport, followUpOf } from "./follow-up.ts";
 import { textLibraries } from "./text-libraries.ts";
 
-/** A conversation to fit into its model's context window. */
 export interface GuardRequest extends ConversationRequest, GivenTokens {
-	/** The provider's answer to the last call. If it was cut off, a shorter answer is asked for. */
 	readonly lastResponse?: unknown;
-	/** Characters from which a conversation may be answered without being counted. */
+	/** Characters from which bounds may replace the count. */
 	readonly largeFrom?: number;
 }
 
-/** Report of a guard. */
 export interface GuardReport extends ChangeReport {
-	/** Whether the upper end of the band is now within the budget. `null` if no context window is known. */
+	/** Whether the upper end of the band is within the budget; `null` if no context window is known. */
 	readonly fits: boolean | null;
-	/** `null` if not known, as `budget_tokens`. */
 	readonly context_window: number | null;
 	readonly reserve_tokens: number;
-	/** Tokens that the conversation may take; 0 or less only if the guard is turned off. */
+	/** 0 or less only if the guard is turned off. */
 	readonly budget_tokens: number | null;
-	/** Tokens over the budget at the upper end of the band; 0 if it fits. */
+	/** At the upper end of the band; 0 if it fits. */
 	readonly shortfall_tokens: number;
-	/** The ladder's steps that changed something, in order. */
 	readonly steps: readonly {
 		readonly step: LadderStep["step"];
 		readonly count: number;
 		readonly tokens_after: number;
 	}[];
-	/** The messages that take the most tokens, with their sizes before any edit. */
+	/** Largest first, with sizes before any edit. */
 	readonly largest: readonly Consumer[];
-	/** Cost and saving of the edits if the provider caches prompts. */
 	readonly economics: Economics;
 	/** Present if the policy limits the number of messages. */
 	readonly max_messages?: { readonly limit: number; readonly messages: number; readonly reached: boolean };
-	/** Present if the last answer was given. */
 	readonly follow_up?: FollowUpReport;
 }
 
-/** A message that takes a large part of the window. */
 interface Consumer {
-	/** Index in the input. */
 	readonly message: number;
 	readonly role: Role;
-	/** Tools whose results it holds, in order, safe to print. */
 	readonly tools: readonly string[];
 	readonly tokens: number;
 	readonly chars: number;
 }
 
-/**
- * Fits a conversation into its model's context window, and says whether it fits. If the guard is turned off, or no window
- * is known and `guard.unknown_window` allows it, it only reports. With an archive, the originals are stored first; if that
- * fails, the conversation comes back unchanged with the error `archive_unavailable`, unless the policy says otherwise.
- *
- * @throws PalimpsestError `not_a_conversation`; `context_window_unknown`; `no_budget`; `invalid_argument` for a window,
- * reserve or usage that is no whole number of tokens, and for tools if the conversation has its own.
- */
+/** Only reports if the guard is off or no window is known. Throws PalimpsestError `context_window_unknown`, `no_budget`. */
 export function guardConversation(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	return retryWithoutArchive(request, guardOnce);
 }
@@ -95,11 +75,10 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	const followUp = followUpOf(lastResponse, { source, policy, meter });
 	// The appended messages take their place within the budget first.
 	const room = budget - scaleTokens(followUp.size, opened.estimate.scale).high;
-	const {
-		estimate,
-		measurement,
-		band: early,
-	} = countForGuard(opened, { policy, budget: room, inputTokens, largeFrom });
+	const bounds = inputTokens === undefined ? decideByBounds(opened, { policy, budget: room, largeFrom }) : undefined;
+	const early = bounds?.band;
+	const measurement = bounds?.measurement ?? measure(transcript, meter, opened.requestOverhead(meter.countTokens));
+	const estimate = bounds?.estimate ?? calibrate(opened.estimate, { transcript, measurement, inputTokens });
 	const { scale } = estimate;
 	const guard = early
 		? { plan: [], steps: [], momentOf: undefined }
@@ -137,44 +116,18 @@ async function guardOnce(request: GuardRequest): Promise<Outcome<GuardReport>> {
 	};
 }
 
-interface GuardLimits {
-	readonly policy: Policy;
-	/** Tokens that the conversation may take. */
-	readonly budget: number;
-	/** Input tokens that the provider counted. */
-	readonly inputTokens: number | undefined;
-	readonly largeFrom: number | undefined;
-}
-
-/** Measures a conversation: by bounds if they decide, else by a count, calibrated if the usage is known. */
-function countForGuard(opened: OpenedConversation, limits: GuardLimits) {
-	const { transcript, meter, estimate } = opened;
-	const bounds = limits.inputTokens === undefined ? decideByBounds(opened, limits) : undefined;
-	if (bounds) {
-		// All numbers of such an answer are upper bounds.
-		const { high } = estimate.scale;
-		return {
-			...bounds,
-			estimate: { ...estimate, method: "bounded" as const, scale: { low: high, factor: high, high } },
-		};
-	}
-	const measurement = measure(transcript, meter, opened.requestOverhead(meter.countTokens));
-	const { inputTokens } = limits;
-	return { measurement, estimate: calibrate(estimate, { transcript, measurement, inputTokens }), band: undefined };
-}
-
-/** Characters from which counting takes long enough for an answer by bounds to be worth its wide band. */
+/** From here on, counting takes long enough for bounds to be worth their wide band. */
 const largeConversation = 1_000_000;
 
 /**
- * Answers without a count for a large conversation that fits even by the most tokens that its texts can have, if the
- * policy has nothing else to do with it, or that is too large even by the least tokens, if the ladder is empty.
- * `undefined` if only a count can decide.
+ * Answers without a count for a large conversation that fits even at the most tokens that its texts can have, or, if
+ * the ladder is empty, is too large even at the least. `undefined` if only a count can decide.
  */
 function decideByBounds(
 	{ transcript, meter, estimate, requestOverhead }: OpenedConversation,
-	{ policy, budget, largeFrom = largeConversation }: GuardLimits,
-): { readonly measurement: Measurement; readonly band: Pick<ScaledTokens, "low" | "high"> } | undefined {
+	limits: { readonly policy: Policy; readonly budget: number; readonly largeFrom: number | undefined },
+) {
+	const { policy, budget, largeFrom = largeConversation } = limits;
 	if (policy.tokens.count !== "auto") return undefined;
 	const chars = charactersSent(transcript);
 	if (chars < largeFrom) return undefined;
@@ -191,7 +144,13 @@ function decideByBounds(
 	if (mayBeOver && mayEdit) return undefined;
 	const least = scaleTokens(measure(transcript, meters.least, overhead).total, scale);
 	if (mayBeOver && least.high <= budget) return undefined;
-	return { measurement: most, band: { low: least.low, high } };
+	// All numbers of such an answer are upper bounds.
+	const upper = { low: scale.high, factor: scale.high, high: scale.high };
+	return {
+		measurement: most,
+		estimate: { ...estimate, method: "bounded" as const, scale: upper },
+		band: { low: least.low, high },
+	};
 }
 
 function charactersSent({ messages }: Transcript): number {
@@ -204,18 +163,16 @@ function charactersSent({ messages }: Transcript): number {
 	return chars;
 }
 
-/** Whether a result may have to be truncated although the conversation fits. */
 function hasToCap({ messages }: Transcript, { guard }: Policy): boolean {
 	if (guard.truncate_when !== "always" || !guard.ladder.includes("truncate")) return false;
 	return messages.some(({ results }) => results.some((result) => hasLongText(result, guard.max_tool_result_chars)));
 }
 
-/** Counts the messages that a request sends, without those that a session has compacted away. */
 export function sentMessages({ messages }: Transcript): number {
 	return messages.filter(({ sent }) => sent !== false).length;
 }
 
-/** Whether a conversation has as many messages as the policy allows (docs/specs/robustness.md#message-limit). */
+/** docs/specs/robustness.md#message-limit */
 export function longConversation(transcript: Transcript, policy: Policy): Pick<GuardReport, "max_messages"> {
 	const { max_messages: limit } = policy.guard;
 	if (limit === null) return {};
@@ -223,7 +180,7 @@ export function longConversation(transcript: Transcript, policy: Policy): Pick<G
 	return { max_messages: { limit, messages, reached: messages >= limit } };
 }
 
-/** The messages that take the most tokens, largest first. `sizes` are those of each message before any edit. */
+/** Largest first. `sizes` are those of the messages before any edit. */
 export function largestConsumers(
 	transcript: Transcript,
 	given: { readonly sizes: readonly Size[]; readonly scale?: TokenScale; readonly limit?: number },
@@ -247,4 +204,125 @@ function toolsOf(transcript: Transcript, message: number): string[] {
 		one.message === message && one.call?.name !== undefined ? [cleanValue(one.call.name)] : [],
 	);
 	return [...new Set(names)];
+}
+
+// ---- The last answer ----
+
+interface FollowUpReport {
+	readonly appended: boolean;
+	readonly why?: "not_cut" | "has_usable_call" | "guard_off";
+	/** Calls with incomplete arguments, which are never passed on. */
+	readonly broken_calls: number;
+}
+
+function followUpOf(
+	lastResponse: unknown,
+	{ source, policy, meter }: { readonly source: ReadConversation; readonly policy: Policy; readonly meter: TokenMeter },
+): Partial<FollowUp> & { readonly edits: readonly InsertEdit[]; readonly size: Size } {
+	if (lastResponse === undefined) return { edits: [], size: noSize };
+	const response = readLastResponse(lastResponse);
+	const { edits, report } = planFollowUp({ source, response, locale: policy.locale, meter });
+	if (report.appended && !policy.guard.enabled) {
+		return { edits: [], size: noSize, report: { ...report, appended: false, why: "guard_off" } };
+	}
+	return { edits, report, size: edits.map(({ after }) => after).reduce(addSizes, noSize) };
+}
+
+interface FollowUp {
+	readonly edits: readonly InsertEdit[];
+	readonly report: FollowUpReport;
+}
+
+/** Appends no reasoning and no calls: a call without a result would make the request invalid. */
+export function planFollowUp(given: {
+	readonly source: ReadConversation;
+	readonly response: LastResponse;
+	readonly locale: LocaleName;
+	readonly meter: TokenMeter;
+}): FollowUp {
+	const { source, response, locale, meter } = given;
+	if (!source.format.write.appends) {
+		const message = `Expected \`last_response\` with the request of an API, not with a recorded session (${source.format.title}), whose program writes its messages. Leave \`last_response\` out.`;
+		throw new PalimpsestError("invalid_argument", message);
+	}
+	const broken_calls = response.calls.filter((call) => !call.isUsable).length;
+	const notAppended = (why: "not_cut" | "has_usable_call") => ({
+		edits: [],
+		report: { appended: false, why, broken_calls },
+	});
+	if (response.finishReason !== "length") return notAppended("not_cut");
+	if (broken_calls < response.calls.length) return notAppended("has_usable_call");
+	if (hasUnansweredCalls(source.transcript)) {
+		const message =
+			"Expected with `last_response` the conversation as it was sent in the last call; its last message makes calls that have no results, and a message behind them would leave them without. Pass the conversation without that message.";
+		throw new PalimpsestError("invalid_argument", message);
+	}
+	const last = source.transcript.messages.at(-1);
+	const isSaid = response.text.trim() !== "" && !(last && saysNothingBut(last, response.text));
+	const edits: InsertEdit[] = [];
+	if (isSaid) edits.push(writeAtEnd({ role: "assistant", text: response.text, behind: last?.role, source, meter }));
+	const behind = isSaid ? "assistant" : last?.role;
+	edits.push(writeAtEnd({ role: "user", text: followUps[locale], behind, source, meter }));
+	return { edits, report: { appended: true, broken_calls } };
+}
+
+function writeAtEnd(given: {
+	readonly role: "user" | "assistant";
+	readonly text: string;
+	readonly behind: string | undefined;
+	readonly source: ReadConversation;
+	readonly meter: TokenMeter;
+}): InsertEdit {
+	const { role, text, behind, source, meter } = given;
+	const { located, transcript, format } = source;
+	const { part, message } = format.write;
+	const size = sizeOf(text, meter.countTokens);
+	const edit = { kind: "insert", reason: "append", before: { chars: 0, tokens: 0 } } as const;
+	const end = located.messages.length - 1;
+	const list = part && [...located.base, end, ...part.list];
+	const parts = list && valueAt(source.document, list);
+	// An API that wants user and assistant in turn refuses a second message of the same role.
+	if (part && list && Array.isArray(parts) && behind === role) {
+		const path = [...list, parts.length];
+		const at = { path, message: transcript.messages.length - 1, inserts: "part" } as const;
+		return { ...edit, ...at, value: part.write(text), after: size };
+	}
+	const tokens = size.tokens + meter.messageOverhead;
+	return {
+		...edit,
+		path: [...located.base, end + 1],
+		message: transcript.messages.length,
+		inserts: "message",
+		value: message({ role, text }),
+		after: { chars: size.chars, tokens, fixed: meter.messageOverhead },
+	};
+}
+
+function hasUnansweredCalls({ messages }: Transcript): boolean {
+	let results = 0;
+	const answered = new Set<string | undefined>();
+	for (const message of messages.toReversed()) {
+		results += message.results.length;
+		for (const { callId } of message.results) answered.add(callId);
+		if (message.calls.length > 0) {
+			// Calls without ids are paired with results by number.
+			const hasIds = message.calls.every((call) => call.id !== undefined);
+			return hasIds ? !message.calls.every((call) => answered.has(call.id)) : results < message.calls.length;
+		}
+		if (message.results.length === 0) return false;
+	}
+	return false;
+}
+
+function saysNothingBut(message: Message, text: string): boolean {
+	if (message.role !== "assistant" || message.calls.length > 0) return false;
+	const thoughts = message.thinking.map((block) => block.text);
+	const said = message.counted.filter((counted) => {
+		const thought = thoughts.indexOf(counted);
+		if (thought !== -1) thoughts.splice(thought, 1);
+		return thought === -1;
+	});
+	const isText = (one: string) => withoutThinkTag(one).trim() === text.trim();
+	// Formats count the speaker's name and additional fields as separate texts.
+	return isText(said.join("")) || said.some(isText);
 }

@@ -11,23 +11,15 @@ import {
 	retryWithoutArchive,
 } from "./conversation.ts";
 
-/** A conversation to mask. */
 export type MaskRequest = Omit<ConversationRequest, "model" | "tools">;
 
-/** Report of a masking. */
 export interface MaskReport extends ChangeReport {
-	/** Number of results outside the window that stay, by reason. */
+	/** Results outside the window that stay, by reason. */
 	readonly kept: Readonly<Record<KeptReason, number>>;
-	/** Cost and saving of the edits if the provider caches prompts. */
 	readonly economics: Economics;
 }
 
-/**
- * Masks the old tool results of a conversation. With an archive, the originals are stored first; if that fails, the
- * conversation comes back unchanged with the error `archive_unavailable`, unless the policy says otherwise.
- *
- * @throws PalimpsestError `not_a_conversation`, `thinking_bound`.
- */
+/** Masks the old tool results of a conversation. Throws PalimpsestError `not_a_conversation`, `thinking_bound`. */
 export function maskConversation(request: MaskRequest): Promise<Outcome<MaskReport>> {
 	return retryWithoutArchive(request, maskOnce);
 }

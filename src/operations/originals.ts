@@ -2,14 +2,7 @@ import type { Archive, Listing, Original } from "../archive/archive.ts";
 import { compactJson } from "../conversation/json.ts";
 import { type Edit, type Plan, type TakenOut, takesMessageOut } from "../conversation/plan.ts";
 import type { Archiving } from "../conversation/report.ts";
-import {
-	editablePaths,
-	jsonPointer,
-	type Path,
-	type ToolCall,
-	type ToolResult,
-	valueAt,
-} from "../conversation/transcript.ts";
+import { editablePaths, jsonPointer, type Path, valueAt } from "../conversation/transcript.ts";
 import { groupMessages, pairResults } from "../conversation/turns.ts";
 import type { ReadConversation } from "../formats/detect.ts";
 import type { Policy } from "../policy/schema.ts";
@@ -24,22 +17,17 @@ import {
 	placesWithout,
 } from "./find-original.ts";
 
-/** The spellings of values in the text of a conversation that are not compact JSON. */
-export type SpellingsOf = (paths: readonly Path[]) => ReadonlyMap<Path, string>;
+/** The spellings in the text of a conversation that differ from compact JSON. */
+export type SpellingsOf = (paths: readonly Path[]) => Spellings;
 
-/** A group of dropped messages with its reference in the archive. */
+type Spellings = ReadonlyMap<Path, string>;
+
 export interface ArchivedGroup {
 	readonly ref: string;
-	/** Indexes of its messages in the input. */
 	readonly messages: readonly number[];
 }
 
-/**
- * Archives the originals of a plan before it is applied: texts of results, images as JSON, messages that are dropped or
- * summarised as JSON, and replaced values if a text alone could not restore the very bytes.
- *
- * @throws PalimpsestError `archive_unavailable`; then nothing may be taken out.
- */
+/** Archives the originals of a plan. Throws PalimpsestError `archive_unavailable`; then nothing may be taken out. */
 export async function archiveOriginals(what: {
 	readonly archive: Archive;
 	readonly source: ReadConversation;
@@ -50,11 +38,14 @@ export async function archiveOriginals(what: {
 	const spellings = what.spellingsOf?.(plan.filter(shortensResult).map(({ path }) => path)) ?? new Map<Path, string>();
 	const originals: Original[] = [];
 	const results = byResult(plan, source);
-	const needing = results.filter(({ main, edits }) => needsPlaces(main, edits, source, spellings));
+	const needing = results.filter((result) => needsPlaces(result, source, spellings));
 	const needed = new Set(needing.map(({ main }) => main.takenOut.ref));
 	const readPlaces = placesReader(archive);
-	const before = await placesBefore(archive, what.spellingsOf ? results.map(({ main }) => main.takenOut.ref) : needed);
-	for (const { main, edits } of results) {
+	const asked = new Set(what.spellingsOf ? results.map(({ main }) => main.takenOut.ref) : needed);
+	const finding = Array.from(asked, async (ref) => [ref, await archive.find(placesKey(ref))] as const);
+	const before = new Map(await Promise.all(finding));
+	for (const one of results) {
+		const { main, edits } = one;
 		const { takenOut, result } = main;
 		const { kind, text, ref } = takenOut;
 		const call = { toolCallId: result?.toolCallId, toolName: result?.toolName };
@@ -70,7 +61,7 @@ export async function archiveOriginals(what: {
 		const places: Places = {
 			record: Number(main.path[source.located.base.length]),
 			tool_call_id: result?.toolCallId,
-			places: placesOf(edits, source, spellings),
+			places: placesOf(one, source, spellings),
 		};
 		const latest = await makeLatest({ places, earlier, refOf: archive.refOf, read: readPlaces });
 		originals.push({ kind: "places", text: JSON.stringify(latest), toolCallId: placesKey(ref) });
@@ -90,7 +81,7 @@ type MainEdit = Edit & { readonly kind: "replace"; readonly takenOut: TakenFromR
 
 interface ResultEdits {
 	readonly main: MainEdit;
-	/** With the edits of the copies that the record keeps. */
+	/** The main edit and those of the copies in its record. */
 	readonly edits: readonly Edit[];
 }
 
@@ -102,10 +93,7 @@ function isMain(edit: Edit): edit is MainEdit {
 	return edit.kind === "replace" && edit.takenOut !== undefined && edit.takenOut.kind !== "group";
 }
 
-/**
- * The edits by result, with those of the copies that its record keeps. Copies are recognised by their paths, because a
- * guard may truncate a text and mask its copy, and a truncated copy no longer looks like one.
- */
+/** By paths: a guard may truncate a text and mask its copy, and a truncated copy no longer looks like one. */
 function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	const found: ResultEdits[] = [];
 	const editsOf = new Map(plan.filter(shortensResult).map((edit) => [jsonPointer(edit.path), edit]));
@@ -127,18 +115,6 @@ function byResult(plan: Plan, { transcript }: ReadConversation): ResultEdits[] {
 	return found;
 }
 
-/** The archived places, by the reference of their text. */
-async function placesBefore(
-	archive: Archive,
-	refs: Iterable<string>,
-): Promise<ReadonlyMap<string, readonly Listing[]>> {
-	const found = await Promise.all(
-		Array.from(new Set(refs), async (ref) => [ref, await archive.find(placesKey(ref))] as const),
-	);
-	return new Map(found);
-}
-
-/** Reads all places once, because many results may have the same text. */
 function placesReader(archive: Archive): (ref: string) => Promise<Places | undefined> {
 	const known = new Map<string, Promise<Places | undefined>>();
 	return (ref) => {
@@ -148,10 +124,7 @@ function placesReader(archive: Archive): (ref: string) => Promise<Places | undef
 	};
 }
 
-/**
- * Numbers places so that they come after those that differ only in spelling: a session may be masked as one program
- * writes it, then as another does, then as the first does again.
- */
+/** Numbers places that differ only in spelling: two programs may write the same session in turn. */
 async function makeLatest(what: {
 	readonly places: Places;
 	readonly earlier: readonly Listing[];
@@ -173,24 +146,14 @@ async function makeLatest(what: {
 		: { ...places, order: orderOf(latest) + 1 };
 }
 
-/** Whether the text alone would not restore the very bytes. */
-function needsPlaces(
-	main: MainEdit,
-	edits: readonly Edit[],
-	{ document }: ReadConversation,
-	spellings: ReadonlyMap<Path, string>,
-): boolean {
+function needsPlaces({ main, edits }: ResultEdits, { document }: ReadConversation, spellings: Spellings): boolean {
 	if (edits.length > 1 || main.takenOut.kind === "media" || edits.some(({ path }) => spellings.has(path))) return true;
 	const before = valueAt(document, main.path);
 	// The text restores a list of one text part.
 	return typeof before !== "string" && !(Array.isArray(before) && before.length === 1);
 }
 
-function placesOf(
-	edits: readonly Edit[],
-	{ document, located }: ReadConversation,
-	spellings: ReadonlyMap<Path, string>,
-): Place[] {
+function placesOf({ edits }: ResultEdits, { document, located }: ReadConversation, spellings: Spellings): Place[] {
 	const depth = located.base.length;
 	const record = Number(edits[0]?.path[depth]);
 	return edits.flatMap((edit): Place[] => {
@@ -208,26 +171,13 @@ function placesOf(
 	});
 }
 
-/** How planning names the originals of a document; `undefined` without an archive. */
 export function archivingOf(archive: Archive | undefined, document: unknown): Archiving | undefined {
 	if (!archive) return undefined;
 	return { refOf: archive.refOf, jsonAt: (path) => compactJson(valueAt(document, path)) };
 }
 
-/** A dropped group in the archive. */
-interface DroppedGroup {
-	/** The JSON list of its messages or records, as they stood in the document. */
-	readonly text: string;
-	readonly messages: readonly number[];
-	/** The group under the id of each of its tool calls. */
-	readonly originals: readonly Original[];
-}
-
-/**
- * The groups that a plan drops or a summary replaces, oldest first. An external strategy may remove only part of a group,
- * which is then archived message by message.
- */
-function droppedGroups(source: ReadConversation, plan: Plan): DroppedGroup[] {
+/** Oldest first. A group that an external strategy removes in part is archived message by message. */
+function droppedGroups(source: ReadConversation, plan: Plan) {
 	const gone = goneMessages(source, plan);
 	if (gone.size === 0) return [];
 	const { transcript } = source;
@@ -256,35 +206,28 @@ function goneMessages({ transcript, located }: ReadConversation, plan: Plan): Re
 	return gone;
 }
 
-function archived({ document, transcript }: ReadConversation, messages: readonly number[]): DroppedGroup {
+function archived({ document, transcript }: ReadConversation, messages: readonly number[]) {
 	const members = messages.flatMap((index) => transcript.messages[index] ?? []);
 	const text = compactJson(members.flatMap(({ paths }) => paths.map((path) => valueAt(document, path))));
-	const calls = callsOf(members.flatMap((message) => message.calls));
+	const calls = members.flatMap((message) => message.calls).filter(({ id }) => id !== undefined);
+	const results = members.flatMap((message) => message.results).filter(({ callId }) => callId !== undefined);
 	// Results without their calls are found by the ids that they answer.
-	const named = calls.length > 0 ? calls : resultsOf(members.flatMap((message) => message.results));
+	const named =
+		calls.length > 0
+			? calls.map(({ id, name }) => ({ toolCallId: id, toolName: name }))
+			: results.map(({ callId }) => ({ toolCallId: callId }));
 	const original = { kind: "group", text } as const;
-	return { text, messages, originals: named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one })) };
+	const originals: Original[] = named.length === 0 ? [original] : named.map((one) => ({ ...original, ...one }));
+	return { text, messages, originals };
 }
 
-type Named = Pick<Original, "toolCallId" | "toolName">;
-
-function callsOf(calls: readonly ToolCall[]): Named[] {
-	return calls.flatMap(({ id, name }) => (id === undefined ? [] : [{ toolCallId: id, toolName: name }]));
-}
-
-function resultsOf(results: readonly ToolResult[]): Named[] {
-	return results.flatMap(({ callId }) => (callId === undefined ? [] : [{ toolCallId: callId }]));
-}
-
-/** The archive of a request. */
 export interface KeepsOriginals {
-	/** Keeps the originals; without it placeholders name no reference. */
+	/** Without it, placeholders name no reference. */
 	readonly archive?: Archive | undefined;
-	/** Whether the agent is offered `recall_original`; by default not. */
+	/** Whether the agent has `recall_original`. */
 	readonly recall?: "offered" | undefined;
 }
 
-/** What happens to the originals of a request. */
 export function originalsOf({ archive, recall, policy }: KeepsOriginals & { readonly policy: Policy }): Originals {
 	if (!archive) return "not_archived";
 	return recall === "offered" && policy.archive.recall_hint ? "recallable" : "archived";

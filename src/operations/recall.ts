@@ -1,4 +1,4 @@
-import type { Archive, Listing, OriginalKind } from "../archive/archive.ts";
+import type { Archive, Listing } from "../archive/archive.ts";
 import type { PartRequest, SelectedPart } from "../archive/part.ts";
 import { refPattern } from "../archive/reference.ts";
 import { selectPart } from "../archive/select.ts";
@@ -9,22 +9,8 @@ import type { Policy } from "../policy/schema.ts";
 import { tokenMeter } from "./count.ts";
 import { placeholderReaderOf } from "./find-original.ts";
 
-/** The description of an original. */
-export interface RecalledListing {
-	readonly ref: string;
-	/** `result`, `text`, `arguments`: a text. `group`: the JSON of a list of messages. `media`: the JSON of a part. */
-	readonly kind: OriginalKind;
-	readonly tool_call_id?: string;
-	readonly tool_name?: string;
-	/** UTF-16 code units of the whole original. */
-	readonly chars: number;
-	/** ISO 8601, UTC. */
-	readonly archived_at: string;
-	/** Replacements made before it was stored. */
-	readonly redactions: number;
-}
+export type RecalledListing = ReturnType<typeof describeListing>;
 
-/** The arguments of the next call, which asks for the rest. */
 export interface NextPart {
 	readonly ref: string;
 	readonly lines?: string;
@@ -34,46 +20,36 @@ export interface NextPart {
 	readonly max_tokens?: number;
 }
 
-/** A part of an original, or all of it. */
 export interface RecalledPart extends RecalledListing {
 	readonly text: string;
 	readonly tokens: number;
 	readonly total: SelectedPart["total"];
 	/** Lines count from 1, with both ends; characters from 0, without the end. Null if nothing is shown. */
 	readonly shown: SelectedPart["shown"];
-	/** Only for `grep`: matching lines, and those of them shown. */
 	readonly matches?: { readonly found: number; readonly shown: number };
-	/** Characters that were asked for and are not shown. */
 	readonly left_out_chars: number;
-	/** Null if all that was asked for is shown. */
+	/** Null if everything requested is shown. */
 	readonly next: NextPart | null;
 }
 
-/** The result of a recall. */
 export type Recalled =
 	| { readonly kind: "part"; readonly part: RecalledPart }
 	| { readonly kind: "image"; readonly listing: RecalledListing; readonly image: ImageOfPart }
 	| { readonly kind: "several"; readonly originals: readonly RecalledListing[]; readonly leftOut: number };
 
-/** The original to recall, and the part of it. */
 interface RecallRequest extends PartRequest {
 	readonly archive: Archive;
 	readonly policy: Policy;
-	/** As in a placeholder. Takes precedence over `toolCallId`. */
+	/** Takes precedence over `toolCallId`. */
 	readonly ref?: string | undefined;
 	readonly toolCallId?: string | undefined;
-	/** Whether to return a small image as an image if all of it is asked for. */
+	/** Whether a small image is returned as an image if all of it is requested. */
 	readonly showsImages?: boolean | undefined;
 }
 
-/** The most originals that are listed for one tool call. */
 const mostListed = 50;
 
-/**
- * Recalls an archived original, or a part of it. If a tool call has several originals, lists them, oldest first.
- *
- * @throws PalimpsestError `invalid_argument`; `original_not_found`; `ambiguous_reference`; `archive_unavailable`.
- */
+/** An original or a part of it; lists the originals, oldest first, if the tool call has several. */
 export async function recallOriginal(request: RecallRequest): Promise<Recalled> {
 	const { archive, policy, ref, toolCallId, showsImages = false, ...part } = request;
 	const { meter, estimate } = await tokenMeter(policy, policy.guard.model ?? undefined);
@@ -81,14 +57,12 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	const select = selectPart(part, { countTokens });
 
 	if (ref === undefined && toolCallId === undefined) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			"Expected `ref`, as it stands in the placeholder, or `tool_call_id`.",
-		);
+		const message = "Expected `ref`, as it stands in the placeholder, or `tool_call_id`.";
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	const named = ref === undefined ? await originalsOf(archive, toolCallId ?? "") : [];
 	if (named.length > 1) {
-		const originals = named.slice(0, mostListed).map(describe);
+		const originals = named.slice(0, mostListed).map(describeListing);
 		return { kind: "several", originals, leftOut: named.length - originals.length };
 	}
 	const wanted = ref === undefined ? (named[0]?.ref ?? "") : writtenRef(ref, policy);
@@ -96,7 +70,7 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	// These are records for restoring, not originals.
 	if (listing.kind === "places") throw nothingKept();
 	// Several calls may have the same result; describe the call that was asked for.
-	const described = describe(named[0] ?? listing);
+	const described = describeListing(named[0] ?? listing);
 
 	const asksForAll = Object.values(part).every((value) => value === undefined);
 	if (showsImages && asksForAll && listing.kind === "media" && listing.chars <= longestImagePart) {
@@ -116,7 +90,6 @@ export async function recallOriginal(request: RecallRequest): Promise<Recalled> 
 	};
 }
 
-/** The originals of a call, each text once. */
 async function originalsOf(archive: Archive, toolCallId: string): Promise<Listing[]> {
 	const listings = (await archive.find(toolCallId)).filter(({ kind }) => kind !== "places");
 	const originals = [...new Map(listings.map((listing) => [listing.ref, listing])).values()];
@@ -125,39 +98,30 @@ async function originalsOf(archive: Archive, toolCallId: string): Promise<Listin
 }
 
 function nothingKept(): PalimpsestError {
-	return new PalimpsestError(
-		"original_not_found",
-		"No original is kept under that. Copy the reference from the placeholder, character by character; what was never archived here, or has expired, cannot be recalled.",
-	);
+	const message =
+		"No original is kept under that. Copy the reference from the placeholder, character by character; what was never archived here, or has expired, cannot be recalled.";
+	return new PalimpsestError("original_not_found", message);
 }
 
-/**
- * The reference in a text that a model copied: a whole placeholder, or text around `ref=…`, `réf=…` or `original://…`.
- * Names and ids in a placeholder come from tools, so only its own field counts.
- *
- * @throws PalimpsestError `ambiguous_reference` if the text holds several.
- */
+/** Copied by a model, perhaps with text around it. Names in a placeholder come from tools, so only its own field counts. */
 function writtenRef(given: string, policy: Policy): string {
 	if (typeof given !== "string") return given;
 	const placeholder = placeholderReaderOf(policy)(given.trim());
 	if (placeholder?.ref !== undefined && placeholder.isRefCertain) return placeholder.ref;
 	const introduced = new Set(Array.from(given.matchAll(introducedRef), ([, ref = ""]) => ref.toLowerCase()));
 	if (introduced.size > 1) {
-		throw new PalimpsestError(
-			"ambiguous_reference",
-			"Expected one reference; several stand in what was given. Copy the one that is meant, and nothing around it.",
-		);
+		const message =
+			"Expected one reference; several stand in what was given. Copy the one that is meant, and nothing around it.";
+		throw new PalimpsestError("ambiguous_reference", message);
 	}
 	const named = given.replace(/^.*?(?:r[eé]f\s*=|original:\/\/)/isu, "");
 	return wholeRef.exec(named)?.[0] ?? named;
 }
 
 const introducedRef = /(?:r[eé]f\s*=|original:\/\/)\s*([a-z0-9-]*)/giu;
-
-/** A reference as it stands in a placeholder, whatever text follows. */
 const wholeRef = new RegExp(`^${refPattern}(?![a-z0-9])`, "i");
 
-function describe(listing: Listing): RecalledListing {
+export function describeListing(listing: Listing) {
 	const { ref, kind, toolCallId, toolName, chars, archivedAt, redactions } = listing;
 	return {
 		ref,

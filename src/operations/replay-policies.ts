@@ -9,29 +9,17 @@ import { type PresetName, presetNames } from "../policy/names.ts";
 import { presets } from "../policy/presets.ts";
 import type { MaskPolicy, Policy, PolicyLayer } from "../policy/schema.ts";
 
-/** A policy to replay conversations under. */
 export interface ReplayedPolicy {
-	/** As it was asked for. */
 	readonly name: string;
-	/** `raw` masks nothing; `optimum` is the cheapest schedule that the window allows, found with hindsight. */
+	/** `optimum` is the cheapest schedule that the window allows, found with hindsight. */
 	readonly kind: "raw" | "optimum" | "replayed";
 	readonly policy: Policy;
 }
 
-/** Most bytes of a policy file in JSON. */
 const mostBytes = 1_000_000;
 
-/**
- * The policies that `--policies` names, in order, each once. A name is a layer over the configuration that decides what is
- * masked and when; the rest (error rule, rules for tools, digests, placeholders) is as configured. A policy file stands
- * alone.
- *
- * @throws PalimpsestError `invalid_argument` for a name; `unreadable_file`, `invalid_policy` for a file.
- */
-export function replayedPolicies(
-	names: string,
-	configured: readonly PolicyLayer[],
-): Promise<readonly ReplayedPolicy[]> {
+/** Named policies are layers over the configuration; policy files stand alone. Throws as the name or the file requires. */
+export function replayedPolicies(names: string, configured: readonly PolicyLayer[]) {
 	const listed = new Set(names.split(",").map((name) => name.trim()));
 	const parsed = Array.from(listed, (name) => [name, parsePolicyName(name)] as const);
 	return Promise.all(
@@ -73,7 +61,7 @@ async function layerOfFile(file: string): Promise<PolicyLayer> {
 	return checkPolicyLayer(value, file);
 }
 
-/** The name of a policy in `--policies`. Windows and strides are in tool turns. */
+/** Windows and strides are in tool turns. */
 export type PolicyName =
 	| { readonly kind: "raw" }
 	| { readonly kind: "window" | "break_even" | "optimum"; readonly window: number }
@@ -82,21 +70,12 @@ export type PolicyName =
 	| { readonly kind: "file"; readonly file: string };
 
 const thrifts = ["low", "medium", "high"] as const;
-
 const withNumber = ["window", "stride", "break_even", "optimum"] as const;
-
 const names: readonly string[] = ["raw", ...withNumber, ...presetNames];
-
 const windowOfStride = 8;
-
 const mostTurns = 1_000_000;
 
-/**
- * Reads the name of a policy: `raw`, `window:N`, `stride:N` (of a window of 8 turns) or `stride:N:WINDOW`, `break_even:N`,
- * `optimum:N`, a preset, `balanced:low`, `:medium` or `:high`, or the path of a policy file.
- *
- * @throws PalimpsestError `invalid_argument`, with the name that was probably meant.
- */
+/** A stride has a window of 8 turns unless named. Throws PalimpsestError `invalid_argument` with the nearest name. */
 export function parsePolicyName(text: string): PolicyName {
 	if (/[\\/]|\.(?:toml|json)$/i.test(text)) return { kind: "file", file: text };
 	const [name = "", ...parameters] = text.split(":");
@@ -108,10 +87,8 @@ export function parsePolicyName(text: string): PolicyName {
 	if (name === "raw") throw unusable(text, "raw masks nothing, and takes no number");
 	const near = nearestName(name, names);
 	const meant = near === null ? "" : ` Did you mean ${[near, ...parameters].join(":")}?`;
-	throw new PalimpsestError(
-		"invalid_argument",
-		`Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, optimum:N, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`,
-	);
+	const message = `Unknown policy ${shown(text)}.${meant} Known: raw, window:N, stride:N, break_even:N, optimum:N, ${presetNames.join(", ")}, balanced:low, balanced:high, or the path of a policy file.`;
+	throw new PalimpsestError("invalid_argument", message);
 }
 
 function numberedPolicy(kind: (typeof withNumber)[number], parameters: readonly string[], text: string): PolicyName {

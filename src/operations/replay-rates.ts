@@ -3,20 +3,13 @@ import type { CallTokens } from "../masking/history.ts";
 import type { Prices } from "../policy/schema.ts";
 import { type CataloguedPrice, findInCatalogue } from "../tokens/models.ts";
 
-/**
- * The prices of a model in US dollars, from the bundled catalogue. Without a price for reading from the cache or writing
- * to it, the price of input applies.
- *
- * @throws PalimpsestError `invalid_argument` if the catalogue has no prices for the model.
- */
+/** In US dollars, from the bundled catalogue. Throws PalimpsestError `invalid_argument` for an unknown model. */
 export async function ratesOfModel(model: string): Promise<Rates> {
 	const listed = (await findInCatalogue(model))?.prices;
 	const input = listed?.input_mtok;
 	if (listed === undefined || input === undefined) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`The model catalogue knows no prices for ${JSON.stringify(model.slice(0, 80))}: give --prices READ,WRITE, such as 0.1,1.25.`,
-		);
+		const message = `The model catalogue knows no prices for ${JSON.stringify(model.slice(0, 80))}: give --prices READ,WRITE, such as 0.1,1.25.`;
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	const { cache_read_mtok: read = input, cache_write_mtok: write = input, output_mtok: output = 0 } = listed;
 	return {
@@ -26,7 +19,7 @@ export async function ratesOfModel(model: string): Promise<Rates> {
 	};
 }
 
-/** The price in a call with `input` tokens. */
+/** For a call of `input` tokens. */
 function at(price: CataloguedPrice, input = 0): number {
 	if (typeof price === "number") return price;
 	return price.tiers.reduce((found, tier) => (input > tier.start && tier.start >= found.start ? tier : found), {
@@ -35,16 +28,14 @@ function at(price: CataloguedPrice, input = 0): number {
 	}).price;
 }
 
-/** The prices of the input of LLM calls. Masking does not change the output. */
 export interface Rates {
-	/** For the decisions of policies: the ratios, or the lowest tier of a model's prices. */
+	/** The ratios, or the lowest tier of a model's prices. Policies decide by them. */
 	readonly prices: Prices;
 	readonly unit: "input_tokens" | "us_dollars";
-	/** The cost of a call, in the unit. */
 	readonly costOf: (call: CallTokens) => number;
 }
 
-/** Rates relative to the price of an input token, as in a policy, or absolute if an input token costs nothing. */
+/** Relative to the price of an input token; absolute if that is 0. */
 export function ratesOfPrices(prices: Prices): Rates {
 	const { cache_read, cache_write } = prices;
 	const one = prices.input > 0 ? prices.input : 1;
@@ -57,22 +48,15 @@ export function ratesOfPrices(prices: Prices): Rates {
 
 const highest = 1_000_000;
 
-/**
- * Parses prices from `READ,WRITE`, such as `0.1,1.25`: those of reading a token from the provider's cache and of writing it
- * there, as multiples of the input price.
- *
- * @throws PalimpsestError `invalid_argument`.
- */
+/** `READ,WRITE`, multiples of the input price such as `0.1,1.25`. Throws PalimpsestError `invalid_argument`. */
 export function parsePrices(text: string, { output }: Prices): Prices {
 	const numbers = text.split(",").map((one) => (one.trim() === "" ? Number.NaN : Number(one)));
 	const [cache_read, cache_write] = numbers;
 	const isUsable = (price: number | undefined): price is number =>
 		price !== undefined && price >= 0 && price <= highest;
 	if (numbers.length !== 2 || !isUsable(cache_read) || !isUsable(cache_write)) {
-		throw new PalimpsestError(
-			"invalid_argument",
-			`Expected prices as READ,WRITE, two numbers of 0 or more such as 0.1,1.25; got ${JSON.stringify(text.slice(0, 80))}.`,
-		);
+		const message = `Expected prices as READ,WRITE, two numbers of 0 or more such as 0.1,1.25; got ${JSON.stringify(text.slice(0, 80))}.`;
+		throw new PalimpsestError("invalid_argument", message);
 	}
 	return { input: 1, cache_read, cache_write, output };
 }

@@ -29,36 +29,21 @@ import { type MaskReport, maskConversation } from "./mask.ts";
 import type { ReplayedPolicy } from "./replay-policies.ts";
 import type { Rates } from "./replay-rates.ts";
 
-/** The policies to replay conversations under, and how to count and bill all of them. */
 export interface ReplaySettings {
-	/** Decides the counting, the results that always stay, and docs/specs/observation-masking.md#offline-figures. */
 	readonly policy: Policy;
 	readonly policies: readonly ReplayedPolicy[];
 	readonly rates: Rates;
-	/** Model whose tokens and context window count; by default the policy's, and each session's own. */
+	/** By default the policy's, and each session's own. */
 	readonly model?: string | undefined;
-	/** In tokens; by default the model's. */
 	readonly contextWindow?: number | undefined;
-	/** Conversations of fewer tool turns are left out. Default 0. */
 	readonly minTurns?: number | undefined;
-	/** Number of conversations, those with the most LLM calls, to keep the series of a plot for. Default 0. */
+	/** Conversations to keep the series of a plot for, those with the most LLM calls. Default 0. */
 	readonly mostSeries?: number | undefined;
 }
 
-/** A replay of many conversations, one at a time, which keeps only figures of each. */
-export interface Replay {
-	/**
-	 * Replays a conversation. Returns false if it had too few tool turns.
-	 *
-	 * @throws PalimpsestError `not_a_conversation`, and as masking does; the conversation then does not count.
-	 */
-	readonly add: (one: { readonly file: string; readonly conversation: unknown }) => Promise<boolean>;
-	readonly report: () => ReplayReport;
-	/** Of at most `mostSeries` conversations, in the order of their replay. */
-	readonly series: () => readonly ReplaySeries[];
-}
+export type Replay = Awaited<ReturnType<typeof startReplay>>;
 
-export async function startReplay(settings: ReplaySettings): Promise<Replay> {
+export async function startReplay(settings: ReplaySettings) {
 	const { policy, policies, rates, minTurns = 0, mostSeries = 0 } = settings;
 	const model = settings.model ?? policy.guard.model ?? undefined;
 	const { meter, estimate } = await tokenMeter(policy, model);
@@ -68,7 +53,8 @@ export async function startReplay(settings: ReplaySettings): Promise<Replay> {
 	let totals: readonly PolicyTotals[] | undefined;
 
 	return {
-		async add({ file, conversation }) {
+		/** Returns false if the conversation has too few tool turns. Throws as masking does. */
+		async add({ file, conversation }: { readonly file: string; readonly conversation: unknown }): Promise<boolean> {
 			const source = readConversation(conversation);
 			if (toolTurns(source.transcript).length < minTurns) return false;
 			const { report, error } = await maskConversation({ conversation, policy });
@@ -101,8 +87,8 @@ export async function startReplay(settings: ReplaySettings): Promise<Replay> {
 			});
 			return true;
 		},
-		report: () => ({
-			...files.reduce(addMaskingFigures, maskingFiguresOf(undefined)),
+		report: (): ReplayReport => ({
+			...sumOfFigures(files),
 			policies: (totals ?? []).map((one, index) => figuresOf(policies[index]?.name ?? "", one)),
 			files,
 		}),
@@ -116,82 +102,61 @@ function withoutShortest(drawn: readonly (readonly ReplaySeries[])[], most: numb
 	return drawn.toSpliced(calls.lastIndexOf(Math.min(...calls)), 1);
 }
 
-/** The context window of a conversation's own model, in tokens of the model that counts. */
-async function windowTokensOf(
-	source: ReadConversation,
-	{ policy, contextWindow, model: named, factor }: ReplaySettings & { readonly factor: number },
-): Promise<number | undefined> {
+/** In tokens of the model that counts, not of the conversation's own. */
+async function windowTokensOf(source: ReadConversation, settings: ReplaySettings & { readonly factor: number }) {
+	const { policy, contextWindow, model: named, factor } = settings;
 	const model = modelOfCall(named ?? modelOfSession(source), source.document, policy);
-	const window = await knownContextWindow(contextWindow, policy, model);
+	const window = await knownContextWindow({ contextWindow, policy, model });
 	if (window === undefined) return undefined;
 	const { scale } = await estimateTokens(model, policy.tokens.encoding ?? undefined);
 	return (window.tokens / scale.factor) * factor;
 }
 
-/** The figures of a masking; zeros without one. */
-function maskingFiguresOf(report: MaskReport | undefined): MaskingFigures {
+function maskingFiguresOf({ masked_tool_results, tool_chars, tokens }: MaskReport): MaskingFigures {
 	return {
-		masked_tool_results: report?.masked_tool_results ?? 0,
-		tool_chars_before: report?.tool_chars.before ?? 0,
-		tool_chars_after: report?.tool_chars.after ?? 0,
-		tokens_before: report?.tokens.before ?? 0,
-		tokens_after: report?.tokens.after ?? 0,
+		masked_tool_results,
+		tool_chars_before: tool_chars.before,
+		tool_chars_after: tool_chars.after,
+		tokens_before: tokens.before,
+		tokens_after: tokens.after,
 	};
 }
 
-function addMaskingFigures(a: MaskingFigures, b: MaskingFigures): MaskingFigures {
+function sumOfFigures(files: readonly MaskingFigures[]): MaskingFigures {
+	const sumOf = (key: keyof MaskingFigures) => files.reduce((sum, file) => sum + file[key], 0);
 	return {
-		masked_tool_results: a.masked_tool_results + b.masked_tool_results,
-		tool_chars_before: a.tool_chars_before + b.tool_chars_before,
-		tool_chars_after: a.tool_chars_after + b.tool_chars_after,
-		tokens_before: a.tokens_before + b.tokens_before,
-		tokens_after: a.tokens_after + b.tokens_after,
+		masked_tool_results: sumOf("masked_tool_results"),
+		tool_chars_before: sumOf("tool_chars_before"),
+		tool_chars_after: sumOf("tool_chars_after"),
+		tokens_before: sumOf("tokens_before"),
+		tokens_after: sumOf("tokens_after"),
 	};
 }
 
-/** A conversation to replay, and how to count and bill it. */
 interface ConversationToReplay {
 	readonly transcript: Transcript;
 	readonly meter: TokenMeter;
-	/** Tokens of the model for each token of a text that the meter counts. */
+	/** Tokens of the model for each token that the meter counts. */
 	readonly factor: number;
-	/** Added by the provider to each request, in tokens of the model. */
 	readonly requestOverhead: number;
-	/** Of the context window, in tokens of the model. */
 	readonly windowTokens: number | undefined;
 	readonly rates: Rates;
-	/** Its error rule and placeholders apply where nothing is masked. */
 	readonly configured: Policy;
 }
 
-/** The replay of one conversation under one policy. Tokens are the model's. */
-interface ReplayedUnderPolicy {
-	readonly policy: ReplayedPolicy;
-	readonly totals: PolicyTotals;
-	/** Context and cost of each LLM call, computed on demand. */
-	readonly series: () => { readonly context: readonly ContextParts[]; readonly billed: readonly number[] };
-}
-
-/** Replays one conversation under each policy. Common parts are counted once. */
-function replayConversation(
-	conversation: ConversationToReplay,
-	policies: readonly ReplayedPolicy[],
-): ReplayedUnderPolicy[] {
+/** Tokens are the model's. */
+function replayConversation(conversation: ConversationToReplay, policies: readonly ReplayedPolicy[]) {
 	const { rates, windowTokens } = conversation;
 	const historyUnder = startHistories(conversation);
-	const optima = new Map<ReplayHistory, Map<number, Schedule>>();
-
-	function optimumOf(history: ReplayHistory, { window_turns }: MaskPolicy): Schedule {
-		const known = optima.get(history) ?? new Map<number, Schedule>();
-		optima.set(history, known);
-		const schedule = known.get(window_turns) ?? optimalSchedule(history, window_turns, rates.prices);
-		known.set(window_turns, schedule);
+	function optimumOf({ billed, optima }: Histories, { window_turns }: MaskPolicy): Schedule {
+		const schedule = optima.get(window_turns) ?? optimalSchedule(billed, window_turns, rates.prices);
+		optima.set(window_turns, schedule);
 		return schedule;
 	}
-	function scheduleOf({ kind, policy }: ReplayedPolicy, { counted, billed }: Histories): Schedule {
-		if (kind === "optimum") return optimumOf(billed, policy.mask);
+	function scheduleOf({ kind, policy }: ReplayedPolicy, histories: Histories): Schedule {
+		if (kind === "optimum") return optimumOf(histories, policy.mask);
 		const mask = kind === "raw" ? { ...policy.mask, enabled: false } : policy.mask;
-		return replay(counted, { mask, prices: rates.prices });
+		return replay(histories.counted, { mask, prices: rates.prices });
 	}
 	function billOf(history: ReplayHistory, schedule: Schedule) {
 		const bill = meterSchedule(history, schedule, rates.prices);
@@ -205,28 +170,24 @@ function replayConversation(
 		const histories = one.kind === "raw" ? whole : historyUnder(one.policy);
 		const schedule = scheduleOf(one, histories);
 		const { billed: history } = histories;
-		const bill = billOf(history, schedule);
+		const { calls, costs, ...figures } = billOf(history, schedule);
 		const recall = measureRecall(history, schedule);
 		const uses = (kind: "identifiers" | "lines"): UseTotals => ({
 			...(recall[kind] satisfies RecallCount),
-			bound: clairvoyantRecall(history, { inputTokens: bill.inputTokens, kind }),
+			bound: clairvoyantRecall(history, { inputTokens: figures.inputTokens, kind }),
 		});
 		const hasOptimum = one.kind !== "raw" && goesByAgeAlone(one.policy.mask);
 		return {
 			policy: one,
 			totals: {
+				...figures,
 				conversations: 1,
-				calls: bill.calls.length,
-				inputTokens: bill.inputTokens,
-				cachedTokens: bill.cachedTokens,
-				billed: bill.billed,
+				calls: calls.length,
 				raw: { inputTokens: raw.inputTokens, billed: raw.billed },
-				optimum: hasOptimum ? billOf(history, optimumOf(history, one.policy.mask)).billed : null,
-				worst: raw.billed === 0 ? Number.NEGATIVE_INFINITY : bill.billed / raw.billed,
-				peakTokens: bill.peakTokens,
-				callsOverWindow: windowTokens === undefined ? 0 : bill.calls.filter(({ input }) => input > windowTokens).length,
-				callsOfKnownWindow: windowTokens === undefined ? 0 : bill.calls.length,
-				maskedResults: bill.maskedResults,
+				optimum: hasOptimum ? billOf(history, optimumOf(histories, one.policy.mask)).billed : null,
+				worst: raw.billed === 0 ? Number.NEGATIVE_INFINITY : figures.billed / raw.billed,
+				callsOverWindow: windowTokens === undefined ? 0 : calls.filter(({ input }) => input > windowTokens).length,
+				callsOfKnownWindow: windowTokens === undefined ? 0 : calls.length,
 				identifiers: uses("identifiers"),
 				lines: uses("lines"),
 			},
@@ -234,7 +195,7 @@ function replayConversation(
 				let billed = 0;
 				return {
 					context: contextByPart(history, schedule).map(rounded),
-					billed: bill.costs.map((cost) => {
+					billed: costs.map((cost) => {
 						billed += cost;
 						return billed;
 					}),
@@ -244,7 +205,7 @@ function replayConversation(
 	});
 }
 
-/** Whether a policy masks by age alone, so that the optimum of its window is a lower bound for it. */
+/** Only then is the optimum of its window a lower bound. */
 function goesByAgeAlone(mask: MaskPolicy): boolean {
 	const staysForAWhile = mask.keep_errors && mask.error_detection === "structural";
 	return (
@@ -263,9 +224,11 @@ interface Histories {
 	readonly counted: ReplayHistory;
 	/** In tokens of the model. */
 	readonly billed: ReplayHistory;
+	/** By window. */
+	readonly optima: Map<number, Schedule>;
 }
 
-/** Reads a history once for all policies whose placeholders and kept errors are the same. */
+/** Reads a history once for all policies with the same placeholders and kept errors. */
 function startHistories({ transcript, meter, factor, requestOverhead }: ConversationToReplay) {
 	const known = new Map<string, Histories>();
 	const uses = once(() => findUses(transcript));
@@ -289,6 +252,7 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 		const histories = {
 			counted: { ...counted, surroundingTokens: counted.surroundingTokens + requestOverhead },
 			billed: scaleHistory(counted, { factor, messageOverhead, requestOverhead }),
+			optima: new Map<number, Schedule>(),
 		};
 		known.set(key, histories);
 		return histories;
@@ -296,11 +260,6 @@ function startHistories({ transcript, meter, factor, requestOverhead }: Conversa
 }
 
 function rounded(parts: ContextParts): ContextParts {
-	return {
-		system: Math.round(parts.system),
-		user: Math.round(parts.user),
-		assistant: Math.round(parts.assistant),
-		results: Math.round(parts.results),
-		placeholders: Math.round(parts.placeholders),
-	};
+	const entries = Object.entries(parts).map(([part, tokens]) => [part, Math.round(tokens)]);
+	return Object.fromEntries(entries) as ContextParts;
 }

@@ -1,17 +1,13 @@
-import type { PresetOutcome } from "./preset-outcomes.ts";
-import type { ContextReport } from "./report.ts";
+import type { ContextReport, PresetOutcome } from "./report.ts";
 
-/** The style of a report as text. */
 export interface ContextTextStyle {
-	/** Most characters of a line; at least 40. */
+	/** At least 40. */
 	readonly columns: number;
 	readonly bars: BarStyle;
 }
 
-/** Tools that are listed; the others are added up. */
 const mostTools = 12;
 
-/** A context report as text: the content of the window, the biggest results, and the effect of each preset. */
 export function contextText(report: ContextReport, style: ContextTextStyle): string {
 	const how = { ...style, columns: Math.max(40, style.columns) };
 	const { tokens, by_role, biggest_results } = report;
@@ -106,7 +102,7 @@ function presetTable({ presets, tokens }: ContextReport, style: ContextTextStyle
 			part: one.tokens_after / tokens,
 		})),
 		// The column after "rewritten" includes its cost.
-		spare: [4, 7, 6, 8],
+		spare: ["rewritten", "cut", "masked", "dropped"],
 		...style,
 	});
 }
@@ -117,24 +113,21 @@ function paysAfter({ freed_tokens, calls_to_break_even }: PresetOutcome): string
 }
 
 function legend({ biggest_results }: ContextReport): string {
+	const ofResults = [
+		"age: tool turns since; stale: read again, edited or repeated since",
+		"used: an answer took something from it that stood nowhere else",
+	];
 	return [
-		...(biggest_results.length === 0
-			? []
-			: [
-					"age: tool turns since; stale: read again, edited or repeated since",
-					"used: an answer took something from it that stood nowhere else",
-				]),
+		...(biggest_results.length === 0 ? [] : ofResults),
 		"rewritten: tokens from the first change on, which the cache takes anew",
 		"pays after: calls until what is freed has paid for that",
 	].join("\n");
 }
 
 const unknown = "unknown";
-
 const yesOrNo = (value: boolean): string => (value ? "yes" : "no");
 
-/** A whole number, its digits in groups of three. */
-function whole(value: number): string {
+export function whole(value: number): string {
 	return String(Math.round(value)).replace(/\B(?=(?:\d{3})+$)/g, " ");
 }
 
@@ -142,7 +135,6 @@ function counted(count: number, what: string): string {
 	return `${whole(count)} ${what}${count === 1 ? "" : "s"}`;
 }
 
-/** A percentage; a dash if the whole is 0. */
 function share(part: number): string {
 	return Number.isFinite(part) ? `${(100 * part).toFixed(1)} %` : "–";
 }
@@ -155,22 +147,16 @@ function onOneLine(text: string): string {
 		.slice(0, 80);
 }
 
-/** A table as text. The first column is text, the others are numbers. */
 interface TextTable extends ContextTextStyle {
 	readonly headings: readonly string[];
-	/** A row with a part from 0 to 1 ends with a bar. */
 	readonly rows: readonly { readonly cells: readonly string[]; readonly part?: number }[];
-	/** Whether the last column is text too, which is cut to the remaining room. */
 	readonly endsWithText?: boolean;
-	/** Columns to leave out, in this order, if lines are too long. */
-	readonly spare?: readonly number[];
+	/** Headings of columns to omit, in this order, if lines are too long. */
+	readonly spare?: readonly string[];
 }
 
 const gap = "  ";
-
 const longestName = 32;
-
-/** Lengths of a bar in characters. */
 const bar = { shortest: 4, longest: 40 };
 
 function textTable(table: TextTable): string {
@@ -179,55 +165,47 @@ function textTable(table: TextTable): string {
 		endOf(name, longestName),
 		...cells,
 	]);
-	const widths = headings.map((_, index) => Math.max(...lines.map((cells) => cells[index]?.length ?? 0)));
-	const isText = (index: number) => index === 0 || (endsWithText && index === headings.length - 1);
-	const written = lines.map((cells) =>
-		cells
-			.map((cell, index) => (isText(index) ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)))
-			.join(gap),
-	);
-	if (endsWithText) return cutLast(written, { last: widths.at(-1) ?? 0, columns }).join("\n");
+	const last = headings.length - 1;
+	const written = alignColumns(lines, (index) => index === 0 || (endsWithText && index === last));
+	if (endsWithText) {
+		const start = (written[0]?.length ?? 0) - Math.max(...lines.map((cells) => cells[last]?.length ?? 0));
+		const cut = (line: string) =>
+			line.slice(0, start) + endOf(line.slice(start).trimEnd(), Math.max(2, columns - start));
+		return written.map((line) => cut(line).trimEnd()).join("\n");
+	}
 	const length = written[0]?.length ?? 0;
-	const [least] = spare;
-	if (length > columns && least !== undefined) return textTable(withoutColumn(table, least));
+	const [least, ...others] = spare;
+	if (length > columns && least !== undefined) {
+		const column = headings.indexOf(least);
+		const without = rows.map((row) => ({ ...row, cells: row.cells.toSpliced(column, 1) }));
+		return textTable({ ...table, headings: headings.toSpliced(column, 1), rows: without, spare: others });
+	}
 	const width = Math.min(bar.longest, columns - length - gap.length);
-	const drawn = written.map((line, index) => {
-		const part = rows[index - 1]?.part;
-		const isShown = part !== undefined && width >= bar.shortest;
-		return isShown ? line + gap + textBar(part, { width, style: bars }) : line;
-	});
-	return drawn.map((line) => line.trimEnd()).join("\n");
+	const barOf = (part = 0) => (width >= bar.shortest ? textBar(part, { width, style: bars }) : "");
+	return written.map((line, index) => (line + gap + barOf(rows[index - 1]?.part)).trimEnd()).join("\n");
 }
 
-function withoutColumn(table: TextTable, column: number): TextTable {
-	const { headings, rows, spare = [] } = table;
-	return {
-		...table,
-		headings: headings.toSpliced(column, 1),
-		rows: rows.map((row) => ({ ...row, cells: row.cells.toSpliced(column, 1) })),
-		spare: spare.filter((one) => one !== column).map((one) => (one > column ? one - 1 : one)),
-	};
-}
-
-/** Cuts at the beginning, because names of tools and paths differ at their ends. */
-function endOf(text: string, longest: number): string {
+/** Cuts at the beginning, because paths differ at their ends. */
+export function endOf(text: string, longest: number): string {
 	return text.length <= longest ? text : `…${text.slice(1 - longest)}`;
 }
 
-/** Cuts the last column to the remaining room. */
-function cutLast(lines: readonly string[], { last, columns }: { readonly last: number; readonly columns: number }) {
-	return lines.map((line) => {
-		const start = line.length - last;
-		return (line.slice(0, start) + endOf(line.slice(start).trimEnd(), Math.max(2, columns - start))).trimEnd();
-	});
+export function alignColumns(
+	rows: readonly (readonly string[])[],
+	isText: (index: number) => boolean = (index) => index === 0,
+): string[] {
+	const widths = rows[0]?.map((_, index) => Math.max(...rows.map((cells) => cells[index]?.length ?? 0))) ?? [];
+	const padded = (cell: string, index: number) =>
+		isText(index) ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0);
+	return rows.map((cells) => cells.map(padded).join(gap));
 }
 
-/** Bars of Unicode blocks, exact to an eighth of a character; of number signs; or no bars. */
+/** Blocks are exact to an eighth of a character. */
 type BarStyle = "blocks" | "ascii" | "none";
 
 const eighths = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A bar for a part, from 0 to 1, of `width` characters. A part above 0 shows at least a little. */
+/** `part` is from 0 to 1; above 0 it shows at least a little. */
 export function textBar(part: number, { width, style }: { readonly width: number; readonly style: BarStyle }): string {
 	const share = Math.min(1, Math.max(0, Number.isNaN(part) ? 0 : part));
 	if (style === "none" || share === 0) return "";

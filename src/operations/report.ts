@@ -1,123 +1,124 @@
-import { type CountTokens, likelyTokens, measure, sizeOfResult, type TokenScale } from "../conversation/measure.ts";
-import { type Size, type SizeSum, startSum } from "../conversation/plan.ts";
-import { notesOn, notesOnRoles } from "../conversation/report.ts";
+import {
+	type CountTokens,
+	likelyTokens,
+	type Measurement,
+	measure,
+	sizeOfResult,
+	type TokenMeter,
+	type TokenScale,
+} from "../conversation/measure.ts";
+import { type Plan, type Size, type SizeSum, startSum } from "../conversation/plan.ts";
+import { type Archiving, economicsOf, notesOn, notesOnRoles, reportOf } from "../conversation/report.ts";
 import type { Message, Transcript } from "../conversation/transcript.ts";
 import { isToolTurn, type PairedResult, pairResults, toolTurns } from "../conversation/turns.ts";
-import { readConversation } from "../formats/detect.ts";
+import { PalimpsestError } from "../errors.ts";
+import { type ReadConversation, readConversation } from "../formats/detect.ts";
 import { budgetOf } from "../guarding/budget.ts";
+import { planGuard } from "../guarding/guard.ts";
 import { resultTargets } from "../masking/judge-results.ts";
+import { planMask } from "../masking/mask.ts";
 import { cleanValue } from "../masking/placeholder.ts";
 import { findStale } from "../masking/staleness.ts";
 import type { CallTarget } from "../masking/targets.ts";
+import type { MomentOf } from "../masking/thinking.ts";
 import { findUses, type Uses } from "../masking/uses.ts";
 import { resolvePolicy } from "../policy/layers.ts";
-import type { PolicyLayer } from "../policy/schema.ts";
-import type { Originals } from "../policy/wordings.ts";
+import { presetNames } from "../policy/names.ts";
+import type { Policy, PolicyLayer } from "../policy/schema.ts";
+import { type Originals, wordings } from "../policy/wordings.ts";
 import type { CountMethod } from "../tokens/estimate.ts";
 import { calibrate, checkGivenTokens, type GivenTokens, knownContextWindow } from "./context-window.ts";
+import { completePlan } from "./conversation.ts";
 import { asSent, modelOfCall, modelOfSession, tokenMeter } from "./count.ts";
-import { type CountedConversation, type PresetOutcome, presetOutcomes } from "./preset-outcomes.ts";
+import { placeholdersOf } from "./find-original.ts";
+import { textLibraries } from "./text-libraries.ts";
 
-/** A conversation to report on. */
 interface ContextReportRequest extends GivenTokens {
-	/** A list of messages, a request body, or any object that holds `messages`. Never changed. */
 	readonly conversation: unknown;
-	/** The configuration, over which each preset is laid. */
 	readonly layers: readonly PolicyLayer[];
-	/** What happens to originals, as placeholders say it; by default they are archived. */
 	readonly originals?: Originals;
-	/** Model whose window and tokenizer count; by default from the conversation, the policy or a record of the session. */
+	/** By default from the conversation, the policy or a record of the session. */
 	readonly model?: string | undefined;
-	/** Tool schemas that are sent along, if the conversation does not hold them. */
 	readonly tools?: unknown;
 }
 
-/**
- * The content of the context window, as `palimpsest report` prints it in JSON. Tokens are the best guess of the counter;
- * lists begin with the largest, except that of presets. Of the conversation's text it holds only names of tools, ids of
- * calls and their targets.
- */
+/** Tokens are best guesses; lists begin with the largest, except `presets`. Holds tool names, call ids and targets only. */
 export interface ContextReport {
-	/** As the caller, the conversation or the policy names it; `null` if none does. */
 	readonly model: string | null;
 	/** `estimated` if the model's tokenizer is not public. */
 	readonly method: CountMethod;
 	/** In tokens; `null` if not known. */
 	readonly context_window: number | null;
-	/** Most tokens of the conversation: the window without the reserve for the answer; `null` if not known. */
+	/** The window without the reserve for the answer; `null` if not known. */
 	readonly budget_tokens: number | null;
-	/** Tokens of the whole conversation in the next call. */
 	readonly tokens: number;
-	/** Messages that are sent, without those that a session has compacted away. */
 	readonly messages: number;
-	/** Tool turns among them. */
 	readonly tool_turns: number;
 	readonly by_role: readonly RoleShare[];
 	readonly by_tool: readonly ToolShare[];
-	/** At most 10. */
 	readonly biggest_results: readonly LargeResult[];
 	readonly presets: readonly PresetOutcome[];
-	/** What a reader of the numbers should know, in English sentences. */
 	readonly notes: readonly string[];
 }
 
-/** The roles of messages in every format. */
 type ReportedRole = "system" | "user" | "assistant" | "tool" | "other";
 
-/** The share of a role. The shares of all roles add up to the whole conversation. */
 interface RoleShare {
-	/**
-	 * `tool`: results in any message, and messages that hold nothing else. `system` includes what each request sends beside
-	 * the messages. `other`: roles that no format defines.
-	 */
+	/** `tool`: results in any message. `system` includes the additions to each request. */
 	readonly role: ReportedRole;
 	readonly tokens: number;
-	/** UTF-16 code units. */
 	readonly chars: number;
 	readonly messages: number;
 }
 
-/** The share of the results of a tool. */
 interface ToolShare {
-	/** Without control characters; `null` if the conversation holds no call with a name. */
 	readonly tool: string | null;
 	/** Of its results; its calls count with the assistant. */
 	readonly tokens: number;
 	readonly results: number;
 }
 
-/** One of the largest tool results. */
+export interface PresetOutcome {
+	readonly preset: string;
+	readonly tokens_after: number;
+	/** In this call and each later one; below 0 if the conversation grows. */
+	readonly freed_tokens: number;
+	readonly masked: number;
+	readonly truncated: number;
+	readonly dropped: number;
+	/** Within the preset's budget; `null` if no window is known. */
+	readonly fits: boolean | null;
+	/** From the first change on, which the provider would write to its cache again. */
+	readonly rewritten_tokens: number;
+	/** 0 if it costs nothing, `null` if never or if nothing changes. */
+	readonly calls_to_break_even: number | null;
+}
+
+interface CountedConversation {
+	readonly source: ReadConversation;
+	readonly transcript: Transcript;
+	readonly measurement: Measurement;
+	readonly meter: TokenMeter;
+	readonly scale: TokenScale;
+	readonly contextWindow: number | undefined;
+	readonly originals: Originals;
+}
+
 interface LargeResult {
-	/** As above. */
 	readonly tool: string | null;
-	/** `null` if the format has none. */
 	readonly call_id: string | null;
-	/**
-	 * The files or folders of its call, else the program of its command, such as `npm test`, for people to recognise it by;
-	 * at most 120 characters. `null` if neither is known.
-	 */
+	/** The files or folders of its call, else the program of its command; at most 120 characters. */
 	readonly target: string | null;
-	/** Index of the message that holds it, from 0. */
 	readonly message: number;
 	readonly tokens: number;
-	/** Tool turns that came after it. */
 	readonly age_turns: number;
-	/**
-	 * Whether an assistant message used an identifier or a whole line of it that had stood in at most three results and
-	 * nowhere else.
-	 */
+	/** Whether an answer used an identifier or a line that at most three results and nothing else held. */
 	readonly used_since: boolean;
-	/** Whether its content was read again, edited or repeated since. */
+	/** Whether it was read again, edited or repeated since. */
 	readonly stale: boolean;
 }
 
-/**
- * Reports what fills a context window, and what each preset would free and cost. Changes and keeps nothing. Takes time in
- * proportion to the conversation, which is read and counted once.
- *
- * @throws PalimpsestError `not_a_conversation`; `invalid_argument` for a window, reserve or usage that is no whole number
- * of tokens, and for tools if the conversation has its own.
- */
+/** The content of the window, and the effect of each preset. Throws PalimpsestError `invalid_argument`. */
 export async function reportContext(request: ContextReportRequest): Promise<ContextReport> {
 	const { conversation, layers, originals = "archived", reserveTokens } = request;
 	const inputTokens = checkGivenTokens(request);
@@ -129,24 +130,21 @@ export async function reportContext(request: ContextReportRequest): Promise<Cont
 	const { meter, estimate } = await tokenMeter(policy, model);
 	const measurement = measure(transcript, meter, requestOverhead(meter.countTokens));
 	const { method, scale, notes } = calibrate(estimate, { transcript, measurement, inputTokens });
-	const window = await knownContextWindow(request.contextWindow, policy, model);
+	const window = await knownContextWindow({ contextWindow: request.contextWindow, policy, model });
 	return contextReportOf(
 		{ source, transcript, measurement, meter, scale, contextWindow: window?.tokens, originals },
 		{ model, method, notes: [...(window?.notes ?? []), ...notes], layers, last },
 	);
 }
 
-/** The report on a counted conversation. */
 export function contextReportOf(
 	conversation: CountedConversation,
 	settings: {
 		readonly model: string | undefined;
 		readonly method: CountMethod;
-		/** On the window and on the counting. */
 		readonly notes: readonly string[];
-		/** The configuration, over which each preset is laid. */
 		readonly layers: readonly PolicyLayer[];
-		/** The settings of the call, over each preset. */
+		/** The settings of the call, laid over each preset. */
 		readonly last: PolicyLayer;
 	},
 ): ContextReport {
@@ -172,11 +170,9 @@ export function contextReportOf(
 }
 
 const mostResults = 10;
-
-/** A string that stands in more results than this does not show which of them was used. */
+/** A string in more results than this does not show which of them was used. */
 const mostHolders = 3;
 
-/** The largest results, largest first; of two of the same size the later one. */
 function biggestResults(results: readonly CountedResult[], { transcript, scale }: CountedConversation): LargeResult[] {
 	const largest = results.toSorted((a, b) => b.size.tokens - a.size.tokens || b.place - a.place).slice(0, mostResults);
 	if (largest.length === 0) return [];
@@ -196,7 +192,6 @@ function biggestResults(results: readonly CountedResult[], { transcript, scale }
 	}));
 }
 
-/** The results that hold a string which an assistant message used. */
 function usedResults({ identifiers, lines }: Uses): ReadonlySet<number> {
 	const used = new Set<number>();
 	for (const { holders } of [identifiers, lines].flat(2)) {
@@ -207,7 +202,6 @@ function usedResults({ identifiers, lines }: Uses): ReadonlySet<number> {
 
 const roles: readonly ReportedRole[] = ["system", "user", "assistant", "tool", "other"];
 
-/** The share of each role, the largest first; empty roles are left out. */
 function roleShares({ transcript, measurement, scale }: CountedConversation, results: readonly CountedResult[]) {
 	const sums = new Map(roles.map((role) => [role, { size: startSum(), messages: 0 }]));
 	const of = (role: ReportedRole) => sums.get(role) as { readonly size: SizeSum; messages: number };
@@ -243,13 +237,9 @@ function roleOf({ role, results, counted }: Message): ReportedRole {
 	return role !== "assistant" && results.length > 0 && counted.every((text) => text === "") ? "tool" : role;
 }
 
-/** UTF-16 code units at most. */
 const longest = 120;
 
-/**
- * The files and folders of a call, else its program, on one line; `null` if there are none. A long text loses its
- * beginning, because paths differ at their ends.
- */
+/** One line; `null` if there is none. A long text loses its beginning, because paths differ at their ends. */
 export function targetText(target: CallTarget | undefined): string | null {
 	if (!target) return null;
 	const files = new Set([...target.reads.map(({ path }) => path), ...target.writes, ...target.paths]);
@@ -262,7 +252,6 @@ export function targetText(target: CallTarget | undefined): string | null {
 	return line.length <= longest ? line : `…${line.slice(1 - longest)}`.toWellFormed();
 }
 
-/** The share of the results of each tool, the largest first. */
 function toolShares(results: readonly CountedResult[], scale: TokenScale): ToolShare[] {
 	const sums = new Map<string | null, { readonly size: SizeSum; results: number }>();
 	for (const { tool, size } of results) {
@@ -280,17 +269,12 @@ function toolShares(results: readonly CountedResult[], scale: TokenScale): ToolS
 	})).sort((a, b) => b.tokens - a.tokens);
 }
 
-/** A tool result with its size. */
 interface CountedResult extends PairedResult {
-	/** Its index in `pairResults`. */
 	readonly place: number;
-	/** Safe to print; `null` if not known. */
 	readonly tool: string | null;
-	/** Of its texts, images, recordings and documents, before any scaling. */
 	readonly size: Size;
 }
 
-/** The tool results that a request sends, in order. */
 function countedResults(transcript: Transcript, countTokens: CountTokens): readonly CountedResult[] {
 	return pairResults(transcript).flatMap((one, place): CountedResult[] => {
 		if (transcript.messages[one.message]?.sent === false) return [];
@@ -301,7 +285,7 @@ function countedResults(transcript: Transcript, countTokens: CountTokens): reado
 	});
 }
 
-/** The tokens of the parts of a whole on a scale, rounded so that they add up to the tokens of the whole. */
+/** Rounded so that they add up to the tokens of the whole. */
 export function scaleParts(parts: readonly Size[], scale: TokenScale): readonly number[] {
 	const sum = startSum();
 	let before = 0;
@@ -312,4 +296,75 @@ export function scaleParts(parts: readonly Size[], scale: TokenScale): readonly 
 		before = after;
 		return own;
 	});
+}
+
+// ---- Presets ----
+
+function presetOutcomes(
+	conversation: CountedConversation,
+	{ layers, last }: { readonly layers: readonly PolicyLayer[]; readonly last: PolicyLayer },
+): PresetOutcome[] {
+	const named = presetNames.flatMap((preset): [string, PolicyLayer][] => {
+		if (preset !== "balanced") return [[preset, { preset }]];
+		return (["low", "medium", "high"] as const).map((thrift) => [
+			thrift === "medium" ? preset : `${preset}:${thrift}`,
+			{ preset, mask: { thrift } },
+		]);
+	});
+	return named.map(([name, layer]) => presetOutcome(name, resolvePolicy([...layers, layer, last]), conversation));
+}
+
+/** All references have the same length. */
+const anyOriginal: Archiving = { refOf: () => "ku193re960gi257do532", jsonAt: () => "" };
+
+function presetOutcome(preset: string, policy: Policy, conversation: CountedConversation): PresetOutcome {
+	const { source, transcript, measurement, meter, scale, contextWindow, originals } = conversation;
+	const { mask, media, prices, guard } = policy;
+	const { countTokens } = meter;
+	const budget = contextWindow === undefined ? undefined : budgetOf(contextWindow, guard);
+	const shared = {
+		transcript,
+		wording: wordings(policy, originals),
+		isPlaceholder: placeholdersOf(policy),
+		archiving: originals === "not_archived" ? undefined : anyOriginal,
+	};
+	const outcomeOf = (planned: Plan, momentOf?: MomentOf): PresetOutcome => {
+		const plan = completeIfAllowed({ source, plan: planned, policy, countTokens, momentOf });
+		// Results that are no longer sent are masked too, but free nothing.
+		const sent = plan.filter((edit) => !edit.unsent);
+		const report = reportOf(transcript, measurement, sent, scale);
+		const economics = economicsOf(plan, { measurement, prices, scale });
+		return {
+			preset,
+			tokens_after: report.tokens.after,
+			freed_tokens: report.tokens.before - report.tokens.after,
+			masked: report.masked_tool_results,
+			truncated: report.truncated_tool_results,
+			dropped: report.dropped_messages,
+			fits: budget === undefined ? null : report.band.high <= budget,
+			rewritten_tokens: economics.rewritten_tokens,
+			calls_to_break_even: economics.calls_to_break_even,
+		};
+	};
+	if (mask.enabled) {
+		const replaying = { meter, prices };
+		const { edits, momentOf } = planMask({ ...shared, policy: mask, media, countTokens, replaying });
+		const masked = outcomeOf(edits, momentOf);
+		if (masked.fits !== false) return masked;
+	}
+	const most = budget ?? Number.POSITIVE_INFINITY;
+	// A guard that is turned off, or has no budget, changes nothing.
+	if (!guard.enabled || most <= 0) return outcomeOf([]);
+	const counted = { policy, budget: most, meter, measurement, scale };
+	const { plan, momentOf } = planGuard({ ...shared, ...counted, libraries: textLibraries });
+	return outcomeOf(plan, momentOf);
+}
+
+function completeIfAllowed(what: Parameters<typeof completePlan>[0]): Plan {
+	try {
+		return completePlan(what).plan;
+	} catch (error) {
+		if (error instanceof PalimpsestError && error.code === "thinking_bound") return [];
+		throw error;
+	}
 }

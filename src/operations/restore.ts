@@ -9,73 +9,51 @@ import { readTextDocument } from "../json-text/read.ts";
 import type { Policy } from "../policy/schema.ts";
 import { createOriginalFinder } from "./find-original.ts";
 
-/** Report of a restoring. */
 export interface RestoreReport {
-	/** Restored results, images and truncated texts. */
 	readonly restored: number;
-	/** How many of these were found only by the id of their call. */
+	/** Of these, how many were found only by the id of their call. */
 	readonly restored_by_call_id: number;
-	/** The names in placeholders and markers whose original is not in the archive. */
 	readonly missing: readonly string[];
-	/** Those that do not fit the result that they stand in, so that a tool may have printed them, or fit several originals. */
+	/** Names that do not fit their result (a tool may have printed them), or fit several originals. */
 	readonly ambiguous: readonly string[];
-	/** Ids of the calls of those that name no reference. */
+	/** Ids of the calls of texts that name no reference. */
 	readonly without_reference: readonly string[];
-	/** References of the messages that summaries replaced. Messages are not restored. */
 	readonly summaries: readonly string[];
-	/** Restored originals that were redacted, so that they differ from the first text. */
 	readonly redacted: readonly string[];
 }
 
 interface RestoreOptions {
 	readonly archive: Archive;
 	readonly policy: Policy;
-	/** Whether placeholders without a reference are looked up by the id of their call; by default they stay. */
 	readonly byCallId?: boolean | undefined;
 }
 
-/**
- * Restores archived originals in the JSON text of a conversation, in rounds until nothing more is found. Values get their
- * earlier spelling, so that the text is again the same to the byte. `name` is that of the text, for errors.
- *
- * @throws PalimpsestError `invalid_json`, `not_a_conversation`, `archive_unavailable`.
- */
-export async function restoreText({
-	text,
-	name,
-	...options
-}: RestoreOptions & { readonly text: string; readonly name: string }): Promise<{
-	readonly text: string;
-	readonly report: RestoreReport;
-}> {
+/** Restores a text to the byte. Errors mention `name`. Throws PalimpsestError `invalid_json`, and as `restoreConversation`. */
+export async function restoreText(request: RestoreOptions & { readonly text: string; readonly name: string }) {
+	const { text, name, ...options } = request;
 	const { last, report } = await restoreInRounds(text, async (current) => {
 		const document = readTextDocument(current, name);
-		const restored = await restoreConversation({ ...options, conversation: document.value });
+		const restored = await restoreOnce({ ...options, conversation: document.value });
 		return { next: writeValues(document, restored.edits), report: restored.report };
 	});
 	return { text: last, report };
 }
 
-/**
- * Restores archived originals in a conversation, in rounds until nothing more is found.
- *
- * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
- */
-export async function restoreWhole({
-	conversation: first,
-	...options
-}: RestoreOptions & { readonly conversation: unknown }): Promise<{
-	readonly conversation: unknown;
-	readonly report: RestoreReport;
-}> {
-	const { last, report } = await restoreInRounds(first, async (conversation) => {
-		const restored = await restoreConversation({ ...options, conversation });
-		return { next: restored.conversation, report: restored.report };
+/** In rounds until nothing more is found. Throws PalimpsestError `not_a_conversation`, `archive_unavailable`. */
+export async function restoreConversation(request: RestoreOptions & { readonly conversation: unknown }) {
+	const { conversation, ...options } = request;
+	const size = { message: -1, before: noSize, after: noSize };
+	const { last, report } = await restoreInRounds(conversation, async (current) => {
+		const restored = await restoreOnce({ ...options, conversation: current });
+		const plan = restored.edits.map(
+			({ path, replacement }): Edit => ({ kind: "replace", reason: "mask", path, replacement, ...size }),
+		);
+		return { next: plan.length === 0 ? current : applyPlan(current, plan), report: restored.report };
 	});
 	return { conversation: last, report };
 }
 
-/** A text that was truncated, then masked, takes two rounds. A circle of references takes more than these. */
+/** A text that was truncated, then masked, takes two rounds; references in a circle would never end. */
 const mostRounds = 8;
 
 async function restoreInRounds<Subject>(
@@ -97,23 +75,7 @@ async function restoreInRounds<Subject>(
 	}
 }
 
-/** A conversation with its originals. */
-interface Restored {
-	/** The very input if nothing was restored. */
-	readonly conversation: unknown;
-	/** The restored values, for writing them into the text of the conversation. */
-	readonly edits: readonly ValueEdit[];
-	readonly report: RestoreReport;
-}
-
-/**
- * Restores archived originals in place of placeholders and truncated texts, in one round.
- *
- * @throws PalimpsestError `not_a_conversation`, `archive_unavailable`.
- */
-export async function restoreConversation(
-	given: RestoreOptions & { readonly conversation: unknown },
-): Promise<Restored> {
+async function restoreOnce(given: RestoreOptions & { readonly conversation: unknown }) {
 	const { conversation, archive, policy, byCallId = false } = given;
 	const { document, located, transcript } = readConversation(conversation);
 	const find = createOriginalFinder({ archive, policy, document, byCallId });
@@ -161,15 +123,9 @@ export async function restoreConversation(
 		summaries: [...summaries],
 		redacted: [...redacted],
 	};
-	if (edits.length === 0) return { conversation, edits, report };
-	const size = { message: -1, before: noSize, after: noSize };
-	const plan = edits.map(
-		({ path, replacement }): Edit => ({ kind: "replace", reason: "mask", path, replacement, ...size }),
-	);
-	return { conversation: applyPlan(document, plan), edits, report };
+	return { edits, report };
 }
 
-/** JSON Pointers of a path and of its ancestors, without the document itself. */
 function prefixes(path: Path): string[] {
 	return path.map((_, index) => jsonPointer(path.slice(0, index + 1)));
 }

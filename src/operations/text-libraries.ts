@@ -3,20 +3,14 @@ import { stripVTControlCharacters } from "node:util";
 import type { TruncateOutputParameters } from "../truncation/draft.ts";
 
 const require = createRequire(import.meta.url);
-
-/** Deepest nesting of elements that is read. */
 const maxDepth = 200;
-
-/** Most elements open at once. The parser looks through all of them at each tag, so its time grows with both. */
+/** The parser looks through all open elements at each tag. */
 const mostOpen = 500;
-
-/** Most characters of a page, which takes the library some seconds; a longer page is truncated as text. */
+/** Parsing takes seconds for this; a longer page is truncated as text. */
 const longestPage = 4_000_000;
-
 /** Headings keep their case, because names depend on it. */
 const headings = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
-/** The libraries of the truncation strategies. That for HTML is loaded with the first page. */
 export const textLibraries = {
 	stripAnsi: stripVTControlCharacters,
 	htmlToText(html: string): string {
@@ -35,7 +29,7 @@ export const textLibraries = {
 	},
 } satisfies Pick<TruncateOutputParameters, "stripAnsi" | "htmlToText">;
 
-/** Refuses a page that is nested too deeply for the parser of html-to-text, which has no limit of its own. */
+/** The parser of html-to-text has no limit of its own. */
 function checkNesting(html: string): void {
 	const { Parser } = require("htmlparser2") as typeof import("htmlparser2");
 	let open = 0;

@@ -1,25 +1,19 @@
 import type { Archive, Original, OriginalWriter } from "../archive/archive.ts";
 import { PalimpsestError } from "../errors.ts";
 import { fillTemplate } from "../masking/template.ts";
+import type { LocaleName } from "../policy/names.ts";
 import type { Policy } from "../policy/schema.ts";
-import { wordings } from "../policy/wordings.ts";
-import type { TruncationStrategy } from "../truncation/draft.ts";
+import { excerptWordings, locales, type NoticeWordings, wordings } from "../policy/wordings.ts";
+import type { TruncationBudget, TruncationStrategy } from "../truncation/draft.ts";
+import { focusOfCall } from "../truncation/focus.ts";
 import { cutEnds, endsNeeded, readEnds } from "../truncation/head-tail.ts";
 import { readPassing, shortenPassed } from "../truncation/stream.ts";
+import { truncateOutput } from "../truncation/truncate.ts";
 import type { Log } from "./edit-record.ts";
-import {
-	budgetOf,
-	type HeldShortening,
-	hasFailed,
-	type KeptOutput,
-	type RunEnding,
-	recallNotice,
-	shortenHeld,
-	wordingOf,
-} from "./shorten-held.ts";
 import { textLibraries } from "./text-libraries.ts";
 import {
 	bytesToHold,
+	type ExcerptLimit,
 	excerptStrategy,
 	headShareOf,
 	type LimitCheck,
@@ -29,12 +23,42 @@ import {
 	type StreamLimit,
 } from "./truncation-limit.ts";
 
+interface StreamRequest {
+	readonly pieces: AsyncIterable<Buffer>;
+	readonly policy: Policy;
+	readonly limit: StreamLimit;
+	/** Of a short output, within a limit that is not `head_tail`; by default as the policy says, or `auto`. */
+	readonly strategy?: TruncationStrategy | undefined;
+	readonly focus?: string | undefined;
+	readonly archive?: Archive | undefined;
+	readonly toolCall?: AnsweredCall | undefined;
+	/** How the command ended; called once all of its output is read. */
+	readonly ending?: (() => Promise<RunEnding>) | undefined;
+	/** Whether a short output that cannot be archived is returned as it is, in place of the error. */
+	readonly letThrough?: boolean | undefined;
+	/** The name of the limit. If given, a limit without room for the notice is refused. */
+	readonly limitName?: string | undefined;
+	readonly command?: string | undefined;
+	readonly log?: Log | undefined;
+}
+
+export interface AnsweredCall {
+	readonly id: string | undefined;
+	readonly name: string | undefined;
+	/** Its arguments, which show the subject of the search. */
+	readonly input: unknown;
+}
+
+type ShortenedOutput = (
+	| { readonly kind: "whole"; readonly bytes: Buffer }
+	| { readonly kind: "shortened"; readonly text: string }
+) & {
+	readonly failure?: PalimpsestError | undefined;
+};
+
 /**
- * Shortens an output of any length. What is short enough to be held is treated as a text is; of anything longer no more
- * is held than its excerpt may need, while the whole goes into the archive.
- *
- * @throws PalimpsestError `archive_unavailable` where an output that is held cannot be archived, unless the policy or
- * `letThrough` says otherwise; `invalid_argument` where the limit is named and too small to say that something is left out.
+ * Holds a short output, and of a longer one only the excerpt. Throws PalimpsestError `archive_unavailable` for a short
+ * output, unless the policy or `letThrough` allows it; `invalid_argument` if a named limit is too small.
  */
 export async function shortenStream(request: StreamRequest): Promise<ShortenedOutput> {
 	const most = bytesToHold(request.limit, request.policy);
@@ -53,10 +77,95 @@ export async function shortenStream(request: StreamRequest): Promise<ShortenedOu
 		for (const one of held) await passing.write(one);
 		held = [];
 	}
-	return passing === undefined ? shortenWhole({ ...request, bytes: Buffer.concat(held) }) : passing.end();
+	return passing === undefined ? shortenWhole(request, Buffer.concat(held)) : passing.end();
 }
 
-/** Starts to shorten an output that is too long to be held. */
+/** Shortens a short output. Bytes that are no UTF-8 become U+FFFD if it is cut, and stay if it is not. */
+async function shortenWhole(request: StreamRequest, bytes: Buffer): Promise<ShortenedOutput> {
+	const { policy, limit, log, focus, strategy = excerptStrategy(policy), ...shared } = request;
+	const whole = { kind: "whole", bytes } as const;
+	// No token is shorter than a byte, so that most outputs need no tokenizer.
+	if (limit.kind === "tokens" && policy.guard.model === null && bytes.length <= limit.most) return whole;
+	const text = bytes.toString("utf8");
+	try {
+		if (limit.kind === "head_tail") {
+			const { truncateText } = await import("./truncate.ts");
+			const { archive, limitName } = shared;
+			const cut = await truncateText({ text, policy, maxChars: limit.maxChars, limitName, archive, log });
+			return cut.report.truncated ? { kind: "shortened", text: cut.text } : whole;
+		}
+		const how = { strategy, focus, keepAnsi: policy.truncate.keep_ansi, headShare: headShareOf(policy) };
+		const shortened = await shortenText({ ...shared, text, policy, check: await limitCheck(limit, policy), how });
+		if (shortened === undefined) return whole;
+		logTruncation(log, text.length, shortened.length);
+		return { kind: "shortened", text: shortened };
+	} catch (error) {
+		if (!isArchiveUnavailable(error) || !request.letThrough) throw error;
+		return { ...whole, failure: error };
+	}
+}
+
+/** The largest excerpt of a text, which is archived first; `undefined` if the text fits. Throws as `shortenStream` does. */
+export async function shortenText(
+	what: Pick<StreamRequest, "archive" | "toolCall" | "ending" | "command" | "limitName"> & {
+		readonly text: string;
+		/** Whether a host has cut the text, so that only the received part is archived. */
+		readonly isCut?: boolean;
+		readonly policy: Pick<Policy, "locale" | "on_archive_failure">;
+		readonly check: LimitCheck;
+		readonly how?: {
+			readonly strategy?: TruncationStrategy;
+			/** By default the arguments of the call. */
+			readonly focus?: string | undefined;
+			readonly keepAnsi?: boolean;
+			/** Share of the start in what `head_tail` keeps. */
+			readonly headShare?: number | undefined;
+			/** Given as `undefined`, pages are cut as text: loading the library for pages takes time. */
+			readonly htmlToText?: undefined;
+		};
+	},
+): Promise<string | undefined> {
+	const { text, isCut = false, policy, check, archive, toolCall, command, how, limitName } = what;
+	if (check.fits(text)) return undefined;
+	const refs = await archive?.put([{ ...originalOf(toolCall), text }]).catch((error) => {
+		if (!isArchiveUnavailable(error) || policy.on_archive_failure !== "mask_without_recall") throw error;
+		return undefined;
+	});
+	const ref = refs?.[0];
+	const kept = ref === undefined ? undefined : { ref, command, receivedChars: isCut ? text.length : undefined };
+	const ending = await what.ending?.();
+	const { text: shorter, leastBudget: least } = truncateOutput({
+		...textLibraries,
+		...how,
+		text,
+		budget: budgetOf(check),
+		strategy: how?.strategy ?? "auto",
+		focus: how?.focus ?? focusOfCall({ input: toolCall?.input }),
+		hasFailed: hasFailed(ending),
+		wording: wordingOf(policy.locale, kept, ending),
+		ref,
+	});
+	if (limitName !== undefined && least !== undefined) {
+		throw limitTooSmall({ name: limitName, given: check.most, least });
+	}
+	return shorter;
+}
+
+function isArchiveUnavailable(error: unknown): error is PalimpsestError {
+	return error instanceof PalimpsestError && error.code === "archive_unavailable";
+}
+
+function originalOf(toolCall: AnsweredCall | undefined): Omit<Original, "text"> {
+	if (toolCall === undefined) return { kind: "text" };
+	return { kind: "result", toolCallId: toolCall.id, toolName: toolCall.name };
+}
+
+function budgetOf({ unit, most, countTokens }: LimitCheck): TruncationBudget {
+	return unit === "tokens" ? { unit, max: most, countTokens } : { unit, max: most };
+}
+
+// ---- Outputs that are too long to be held ----
+
 async function startPassing(request: StreamRequest) {
 	const { policy, limit, archive, toolCall, ending, command, log, limitName } = request;
 	const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -75,8 +184,9 @@ async function startPassing(request: StreamRequest) {
 			const { kept, failure } = await archiving.end();
 			const { text, leastLimit: least } = passing.end(kept && { ...kept, command }, await ending?.());
 			const given = limit.kind === "head_tail" ? limit.maxChars : limit.most;
-			if (limitName !== undefined && least !== undefined && given < least)
+			if (limitName !== undefined && least !== undefined && given < least) {
 				throw limitTooSmall({ name: limitName, given, least });
+			}
 			logTruncation(log, chars, text.length);
 			return { kind: "shortened", text, failure };
 		},
@@ -85,14 +195,14 @@ async function startPassing(request: StreamRequest) {
 
 interface PassingExcerpt {
 	readonly push: (text: string) => void;
-	/** `leastLimit` is the least limit with which it says that something is left out; `undefined` where it does. */
+	/** `leastLimit` is set if the limit is too small for the notice. */
 	readonly end: (
-		kept: KeptOutput | undefined,
+		kept: ArchivedOutput | undefined,
 		ending: RunEnding | undefined,
 	) => { readonly text: string; readonly leastLimit?: number | undefined };
 }
 
-/** What `truncateText` makes of a text, of any length. */
+/** The same as `truncateText` returns. */
 function headTail(maxChars: number, policy: Policy): PassingExcerpt {
 	const { head_chars: headChars, tail_chars: tailChars } = policy.truncate;
 	const limits = { maxChars, headChars, tailChars };
@@ -102,7 +212,7 @@ function headTail(maxChars: number, policy: Policy): PassingExcerpt {
 		end(kept) {
 			const isWhole = kept !== undefined && kept.firstBytes === undefined;
 			const template = wordings(policy, isWhole ? "archived" : "not_archived").truncateMarker;
-			// A marker that names a reference promises the whole.
+			// A marker that names a reference promises all of the original.
 			const beginning = isWhole || kept === undefined ? "" : `[${recallNotice(policy.locale, kept).trim()}\n\n`;
 			const marker = fillTemplate(template, { ref: isWhole ? kept.ref : "-" }) + beginning;
 			return cutEnds(reader.ends(), { ...limits, marker });
@@ -110,11 +220,7 @@ function headTail(maxChars: number, policy: Policy): PassingExcerpt {
 	};
 }
 
-/** The lines that tell of failures and head and tail, by the selection for texts that are held. */
-async function excerpt(
-	limit: Exclude<StreamLimit, { readonly kind: "head_tail" }>,
-	policy: Policy,
-): Promise<PassingExcerpt> {
+async function excerpt(limit: ExcerptLimit, policy: Policy): Promise<PassingExcerpt> {
 	const check = await limitCheck(limit, policy);
 	const { keep_ansi: keepsAnsi } = policy.truncate;
 	const passing = readPassing(check.mostChars, keepsAnsi ? undefined : textLibraries.stripAnsi);
@@ -133,130 +239,10 @@ async function excerpt(
 	};
 }
 
-/** An output within its limit, as it came, or shortened. */
-type ShortenedOutput = (
-	| { readonly kind: "whole"; readonly bytes: Buffer }
-	| { readonly kind: "shortened"; readonly text: string }
-) & {
-	/** Why the whole could not be archived, where it should have been. */
-	readonly failure?: PalimpsestError | undefined;
-};
-
-interface StreamRequest {
-	readonly pieces: AsyncIterable<Buffer>;
-	readonly policy: Policy;
-	readonly limit: StreamLimit;
-	/** How it is shortened where it is held, within a limit that is not `head_tail`; by default as the policy says, or `auto`. */
-	readonly strategy?: TruncationStrategy | undefined;
-	readonly focus?: string | undefined;
-	/** Where the whole is kept, up to `mostArchivedBytes`. */
-	readonly archive?: Archive | undefined;
-	readonly toolCall?: AnsweredCall | undefined;
-	/** How the command ended that put it out; asked once all of it has come. */
-	readonly ending?: (() => Promise<RunEnding>) | undefined;
-	/**
-	 * Whether an output that is held comes as it is where its whole cannot be archived, in place of the error; with what
-	 * was too long to be held, there is no such choice.
-	 */
-	readonly letThrough?: boolean | undefined;
-	/** How the limit is called: one that is too small to say that something is left out is then refused. */
-	readonly limitName?: string | undefined;
-	/** How a shell calls this program, for the notice of how the whole is read; by default by its name. */
-	readonly command?: string | undefined;
-	readonly log?: Log | undefined;
-}
-
-/** Shortens an output that is held whole. Bytes that are no UTF-8 become U+FFFD where it is cut, and stay where it is not. */
-async function shortenWhole(request: WholeRequest): Promise<ShortenedOutput> {
-	try {
-		return await shortenOrRefuse(request);
-	} catch (error) {
-		const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
-		if (!isLost || !request.letThrough) throw error;
-		return { kind: "whole", bytes: request.bytes, failure: error };
-	}
-}
-
-type WholeRequest = Omit<StreamRequest, "pieces"> & { readonly bytes: Buffer };
-
-async function shortenOrRefuse(request: WholeRequest): Promise<ShortenedOutput> {
-	const { bytes, policy, limit, archive, toolCall, ending, command, log } = request;
-	const { strategy = excerptStrategy(policy), focus, limitName } = request;
-	const text = bytes.toString("utf8");
-	if (limit.kind === "head_tail") {
-		const { truncateText } = await import("./truncate.ts");
-		const asked = { maxChars: limit.maxChars, limitName };
-		const cut = await truncateText({ text, policy, ...asked, archive, ...(log ? { log } : {}) });
-		return cut.report.truncated ? { kind: "shortened", text: cut.text } : { kind: "whole", bytes };
-	}
-	// No token is shorter than a byte, so that most outputs need no tokenizer.
-	if (limit.kind === "tokens" && policy.guard.model === null && bytes.length <= limit.most)
-		return { kind: "whole", bytes };
-	const check = await limitCheck(limit, policy);
-	const how = { strategy, focus, keepAnsi: policy.truncate.keep_ansi, headShare: headShareOf(policy) };
-	const shortened = await shortenText({ text, policy, check, archive, toolCall, ending, command, how, limitName });
-	if (shortened === undefined) return { kind: "whole", bytes };
-	logTruncation(log, text.length, shortened.length);
-	return { kind: "shortened", text: shortened };
-}
-
-/**
- * The largest excerpt of a text within a limit, its whole archived first; `undefined` where the text fits as it is.
- *
- * @throws PalimpsestError `archive_unavailable` where the whole cannot be kept, unless the policy says otherwise.
- */
-export async function shortenText(what: {
-	readonly text: string;
-	/** Whether a host had cut the text before it came, so that the archive holds only the part that came. */
-	readonly isCut?: boolean;
-	readonly policy: Pick<Policy, "locale" | "on_archive_failure">;
-	readonly check: LimitCheck;
-	readonly archive?: Archive | undefined;
-	readonly toolCall?: AnsweredCall | undefined;
-	readonly ending?: StreamRequest["ending"];
-	readonly command?: StreamRequest["command"];
-	readonly how?: HeldShortening | undefined;
-	readonly limitName?: StreamRequest["limitName"];
-}): Promise<string | undefined> {
-	const { text, isCut = false, policy, check, archive, toolCall, ending, command, how, limitName } = what;
-	if (check.fits(text)) return undefined;
-	const ref = await keep(archive, policy, { text, toolCall });
-	return shortenHeld({
-		text,
-		check,
-		locale: policy.locale,
-		kept: ref === undefined ? undefined : { ref, command, receivedChars: isCut ? text.length : undefined },
-		ending: await ending?.(),
-		input: toolCall?.input,
-		how,
-		limitName,
-	});
-}
-
-async function keep(
-	archive: Archive | undefined,
-	policy: Pick<Policy, "on_archive_failure">,
-	what: Pick<Parameters<typeof shortenText>[0], "text" | "toolCall">,
-): Promise<string | undefined> {
-	if (archive === undefined) return undefined;
-	const { text, toolCall } = what;
-	try {
-		const [ref] = await archive.put([{ ...originalOf(toolCall), text }]);
-		return ref;
-	} catch (error) {
-		const isLost = error instanceof PalimpsestError && error.code === "archive_unavailable";
-		if (!isLost || policy.on_archive_failure !== "mask_without_recall") throw error;
-		return undefined;
-	}
-}
-
-/** Bytes of one output that are archived at most: of a longer one its beginning. */
+/** Of a longer output only the beginning is archived. */
 const mostArchivedBytes = 64 * 1024 * 1024;
 
-/**
- * Begins to keep an output in an archive as it passes; without one, keeps nothing. A failure ends that and is told at the
- * end, so that the output passes all the same.
- */
+/** Archives an output in pieces. A failure ends the archiving and is returned at the end, so that the output still passes. */
 async function archiveStream(archive: Archive | undefined, original: Omit<Original, "text">) {
 	let writer: OriginalWriter | undefined;
 	let failure: PalimpsestError | undefined;
@@ -274,10 +260,8 @@ async function archiveStream(archive: Archive | undefined, original: Omit<Origin
 	};
 	writer = await attempt(() => archive?.putInPieces(original, mostArchivedBytes));
 	return {
-		write: async (piece: string) => {
-			if (writer !== undefined) await attempt(() => writer?.write(piece));
-		},
-		async end(): Promise<{ readonly kept?: KeptOutput; readonly failure?: PalimpsestError | undefined }> {
+		write: (piece: string) => attempt(() => writer?.write(piece)),
+		async end(): Promise<{ readonly kept?: ArchivedOutput; readonly failure?: PalimpsestError | undefined }> {
 			const written = await attempt(() => writer?.end());
 			if (written === undefined) return { failure };
 			const { ref, bytes, isWhole } = written;
@@ -286,15 +270,65 @@ async function archiveStream(archive: Archive | undefined, original: Omit<Origin
 	};
 }
 
-/** The tool call that an output answers. */
-export interface AnsweredCall {
-	readonly id: string | undefined;
-	readonly name: string | undefined;
-	/** Its arguments, as the host has them: what the agent was after. */
-	readonly input: unknown;
+// ---- Notices ----
+
+export interface RunEnding {
+	/** As in a shell: 128 and the signal's number if a signal ended the command. */
+	readonly exitCode: number;
+	readonly signal?: string | undefined;
+	readonly durationMs: number;
 }
 
-function originalOf(toolCall: AnsweredCall | undefined): Omit<Original, "text"> {
-	if (toolCall === undefined) return { kind: "text" };
-	return { kind: "result", toolCallId: toolCall.id, toolName: toolCall.name };
+function hasFailed(ending: RunEnding | undefined): boolean {
+	return ending !== undefined && ending.exitCode !== 0;
+}
+
+interface ArchivedOutput {
+	readonly ref: string;
+	/** Set if only this many bytes of the beginning are archived. */
+	readonly firstBytes?: number | undefined;
+	/** Set if a host had cut the output to this many characters. */
+	readonly receivedChars?: number | undefined;
+	readonly command?: string | undefined;
+}
+
+function wordingOf(
+	locale: LocaleName,
+	kept: ArchivedOutput | undefined,
+	ending: RunEnding | undefined,
+): NoticeWordings {
+	const { notices } = locales[locale];
+	const before = ending === undefined ? "[" : `[${endingNotice(locale, ending)} `;
+	const stop = locale === "zh" ? "。" : ".";
+	const behind = `${kept === undefined ? "" : stop}${recallNotice(locale, kept)}`;
+	const changed = (notice: string) => `${before}${notice.slice(1, -1)}${behind}`;
+	const [notice, whole, html] = [changed(notices.notice), changed(notices.whole), changed(notices.html)];
+	// Used if not even the reference has room.
+	const short = `${before}${notices.short.slice(1)}`;
+	const archived = { archived: notice, wholeArchived: whole, htmlArchived: html, shortArchived: short };
+	return { ...notices, notice, whole, html, short, ...archived };
+}
+
+export function longestShortNotice(locale: LocaleName): string {
+	const ending = { exitCode: 143, signal: "SIGTERM", durationMs: 1e8 };
+	const notice = fillTemplate(wordingOf(locale, undefined, ending).short, { omitted_chars: 1e12 });
+	// JSON stays JSON.
+	return JSON.stringify({ _truncated: notice });
+}
+
+/** How to read an archived output, with the bracket that closes the notice. */
+function recallNotice(locale: LocaleName, kept: ArchivedOutput | undefined): string {
+	if (kept === undefined) return "]";
+	const { recall, recallPart, recallReceived } = excerptWordings[locale];
+	const { ref, firstBytes, receivedChars, command = "palimpsest" } = kept;
+	if (receivedChars !== undefined) return fillTemplate(recallReceived, { command, ref, received_chars: receivedChars });
+	if (firstBytes !== undefined) return fillTemplate(recallPart, { command, ref, kept_bytes: firstBytes });
+	return fillTemplate(recall, { command, ref });
+}
+
+/** A sentence such as "Ended with exit code 1 after 2.0 s." */
+export function endingNotice(locale: LocaleName, { exitCode, signal, durationMs }: RunEnding): string {
+	const { ending, exitCode: ofCode, signal: ofSignal } = excerptWordings[locale];
+	const how = fillTemplate(signal === undefined ? ofCode : ofSignal, { code: exitCode, signal: signal ?? "" });
+	return fillTemplate(ending, { ending: how, seconds: (durationMs / 1000).toFixed(1) });
 }

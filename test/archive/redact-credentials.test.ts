@@ -14,7 +14,7 @@ import { PalimpsestError } from "../../src/errors.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { recallOriginal } from "../../src/operations/recall.ts";
-import { restoreWhole } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { textOfLength } from "../support/sample-text.ts";
@@ -162,7 +162,7 @@ describe("an archive that redacts credentials", () => {
 		const another = await openIn(folder);
 		const longer = await maskConversation({ conversation: conversation(6), policy, archive: another });
 		expect(longer.edits.slice(0, 3)).toEqual(first.edits);
-		const { report } = await restoreWhole({ conversation: first.conversation, archive, policy });
+		const { report } = await restoreConversation({ conversation: first.conversation, archive, policy });
 		expect(report).toMatchObject({ restored: 3, redacted: refs });
 		const plain = await openIn("memory", false);
 		expect(plain.refOf(all)).not.toBe(archive.refOf(all));
@@ -195,7 +195,7 @@ describe("an archive that redacts credentials", () => {
 		) as unknown;
 		const masked = await maskConversation({ conversation: given, policy, archive });
 		expect(masked.edits).toHaveLength(3);
-		const { report, conversation: restored } = await restoreWhole({
+		const { report, conversation: restored } = await restoreConversation({
 			conversation: masked.conversation,
 			archive,
 			policy,

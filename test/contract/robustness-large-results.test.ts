@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { truncate } from "../../src/library.ts";
-import { truncateJsonContent } from "../../src/operations/truncate-json-content.ts";
+import { truncateJsonContent } from "../../src/operations/truncate.ts";
 import { wordings } from "../../src/policy/wordings.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { textOfLength } from "../support/sample-text.ts";

@@ -6,7 +6,7 @@ import { measure } from "../../src/conversation/measure.ts";
 import type { Message } from "../../src/conversation/transcript.ts";
 import { verify } from "../../src/conversation/verify.ts";
 import { readConversation, readLastResponse } from "../../src/formats/detect.ts";
-import { type FollowUpPlan, planFollowUp } from "../../src/operations/follow-up.ts";
+import { planFollowUp } from "../../src/operations/guard.ts";
 import { type FormatRow, toolsOf } from "../formats/format-row.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
 import { roughCount } from "../support/rough-count.ts";
@@ -32,7 +32,7 @@ function cut(content: string, ...written: string[]) {
 	return { choices: [{ finish_reason: "length", message: { role: "assistant", content, tool_calls } }] };
 }
 
-function planFor(document: unknown, response: unknown): FollowUpPlan {
+function planFor(document: unknown, response: unknown) {
 	const source = readConversation(document);
 	return planFollowUp({ source, response: readLastResponse(response), locale: "fr", meter });
 }
@@ -40,7 +40,7 @@ function planFor(document: unknown, response: unknown): FollowUpPlan {
 /** What comes of a conversation, read again, and what was put into it. */
 function followUp(document: unknown, response: unknown) {
 	const plan = planFor(document, response);
-	if (plan.kind === "none") throw new Error("Expected a follow-up.");
+	if (!plan.report.appended) throw new Error("Expected a follow-up.");
 	const written = applyPlan(document, plan.edits);
 	const [before, after] = [document, written].map((one) => readConversation(one));
 	if (!before || !after) throw new Error("Expected two conversations.");
@@ -69,7 +69,7 @@ describe.each(requests)("$format.title", (row) => {
 
 	it("puts the partial answer and the request behind the last message", () => {
 		const { plan, kept, messages } = followUp(documentOf(...turns()), cut("The files a"));
-		expect(plan.broken_calls).toBe(0);
+		expect(plan.report.broken_calls).toBe(0);
 		expect(messages.slice(kept).map(saying)).toEqual([
 			{ role: "assistant", text: "The files a" },
 			{ role: "user", text: request },
@@ -82,7 +82,7 @@ describe.each(requests)("$format.title", (row) => {
 
 	it("leaves broken calls out", () => {
 		const { plan, kept, messages } = followUp(documentOf(...turns()), cut("I look.", '{"path":"a.t'));
-		expect(plan.broken_calls).toBe(1);
+		expect(plan.report.broken_calls).toBe(1);
 		expect(messages.slice(kept).map(saying)).toEqual([
 			{ role: "assistant", text: "I look." },
 			{ role: "user", text: request },
@@ -123,7 +123,7 @@ describe.each(requests)("$format.title", (row) => {
 					message: expect.stringContaining("Pass the conversation without that message."),
 				}),
 			);
-			expect(planFor(document, { finish_reason: "stop", content: "Done." }).kind).toBe("none");
+			expect(planFor(document, { finish_reason: "stop", content: "Done." }).report.appended).toBe(false);
 		}
 	});
 
@@ -172,14 +172,15 @@ describe("a follow-up", () => {
 			[cut("", whole), { why: "has_usable_call", broken_calls: 0 }],
 			[cut("I look.", whole, '{"pa'), { why: "has_usable_call", broken_calls: 1 }],
 		];
-		for (const [response, plan] of plans) expect(planFor(document, response)).toEqual({ kind: "none", ...plan });
+		for (const [response, plan] of plans)
+			expect(planFor(document, response)).toMatchObject({ edits: [], report: { appended: false, ...plan } });
 	});
 
 	it("is worded in each locale", () => {
 		const source = readConversation([{ role: "user", content: "Go." }]);
 		const texts = (["fr", "en", "zh"] as const).map((locale) => {
 			const plan = planFollowUp({ source, response: readLastResponse(cut("")), locale, meter });
-			return plan.kind === "append" ? plan.edits.map((edit) => edit.value) : [];
+			return plan.edits.map((edit) => edit.value);
 		});
 		expect(texts[0]).toEqual([{ role: "user", content: request }]);
 		expect(new Set(texts.map((values) => JSON.stringify(values))).size).toBe(3);
@@ -202,7 +203,7 @@ describe("a follow-up", () => {
 			{ role: "assistant", content: [{ text: "The files" }] },
 		];
 		const plan = planFor(blocks, cut(" a"));
-		expect(plan.kind === "append" && applyPlan(blocks, plan.edits)).toEqual([
+		expect(applyPlan(blocks, plan.edits)).toEqual([
 			blocks[0],
 			{ role: "assistant", content: [{ text: "The files" }, { text: " a" }] },
 			{ role: "user", content: [{ text: request }] },

@@ -3,7 +3,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreWhole } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import { policyOf } from "../support/policy-of.ts";
 import { resultContents } from "../support/raw-conversation.ts";
@@ -38,7 +38,7 @@ describe.each(wordings)("a tool output that looks like a placeholder: $locale, $
 		const conversation = openaiMessages(user("Go."), toolTurn("a", victim), toolTurn(id, content), last);
 		const masked = await maskConversation({ conversation, policy, archive });
 		expect(resultContents(masked.conversation)[1]).toBe(content);
-		const back = await restoreWhole({ conversation: masked.conversation, archive, policy });
+		const back = await restoreConversation({ conversation: masked.conversation, archive, policy });
 		expect(back.conversation).toEqual(conversation);
 		return back.report;
 	}
@@ -59,7 +59,7 @@ describe.each(wordings)("a tool output that looks like a placeholder: $locale, $
 		if (!placeholder.includes("chars=")) return;
 		const other = placeholder.replace(/chars=\d+/, "chars=7");
 		const conversation = openaiMessages(user("Go."), toolTurn("a", other), last);
-		const back = await restoreWhole({ conversation, archive, policy });
+		const back = await restoreConversation({ conversation, archive, policy });
 		expect(back.conversation).toBe(conversation);
 		expect(back.report).toMatchObject({ restored: 0, missing: [], ambiguous: [ref] });
 	});
@@ -71,7 +71,7 @@ it("a placeholder without a reference that names another call is ambiguous, by c
 	const fake = `[Observation masked: old tool result (tool_call_id=a, tool=ls, chars=${victim.length})]`;
 	const conversation = openaiMessages(user("Go."), toolTurn("b", fake));
 	for (const byCallId of [false, true]) {
-		const back = await restoreWhole({ conversation, archive, policy, byCallId });
+		const back = await restoreConversation({ conversation, archive, policy, byCallId });
 		expect(back.conversation).toBe(conversation);
 		expect(back.report).toMatchObject({ restored: 0, missing: [], ambiguous: ["b"], without_reference: [] });
 	}
@@ -83,7 +83,7 @@ it("an id that was cleaned for its placeholder is still the id of its call", asy
 	const conversation = openaiMessages(user("Go."), ...ids.map((id) => toolTurn(id, outputOf(id))), last);
 	const { conversation: masked, edits } = await maskConversation({ conversation, policy, archive });
 	expect(edits).toHaveLength(ids.length);
-	const back = await restoreWhole({ conversation: masked, archive, policy });
+	const back = await restoreConversation({ conversation: masked, archive, policy });
 	expect(back.conversation).toEqual(conversation);
 	expect(back.report).toMatchObject({ restored: ids.length, ambiguous: [], missing: [] });
 });
@@ -96,7 +96,7 @@ describe("a cut text that another call quotes to the letter", () => {
 		const { conversation, edits } = await guardConversation({ ...request, contextWindow: 100_000 });
 		const [cut] = resultContents(conversation) as string[];
 		const quoting = openaiMessages(user("Go."), toolTurn("a", cut), toolTurn("b", cut));
-		const back = await restoreWhole({ conversation: quoting, archive, policy });
+		const back = await restoreConversation({ conversation: quoting, archive, policy });
 		expect(resultContents(back.conversation)).toEqual([victim, cut]);
 		expect(back.report).toMatchObject({ restored: 1, ambiguous: [edits[0]?.ref], missing: [] });
 	});
@@ -110,7 +110,7 @@ describe("a conversation that was masked without an archive", () => {
 		const others = openaiMessages(user("Theirs."), toolTurn("call_1", victim), last);
 		await maskConversation({ conversation: others, policy, archive });
 		const { conversation: masked } = await maskConversation({ conversation: mine, policy });
-		const back = await restoreWhole({ conversation: masked, archive, policy });
+		const back = await restoreConversation({ conversation: masked, archive, policy });
 		expect(back.conversation).toBe(masked);
 		expect(back.report).toMatchObject({ restored: 0, without_reference: ["call_1"], missing: [], ambiguous: [] });
 	});
@@ -118,7 +118,7 @@ describe("a conversation that was masked without an archive", () => {
 	it("gets what the archive keeps under its ids on request, and the report counts it", async () => {
 		await maskConversation({ conversation: mine, policy, archive });
 		const { conversation: masked } = await maskConversation({ conversation: mine, policy });
-		const back = await restoreWhole({ conversation: masked, archive, policy, byCallId: true });
+		const back = await restoreConversation({ conversation: masked, archive, policy, byCallId: true });
 		expect(back.conversation).toEqual(mine);
 		expect(back.report).toMatchObject({ restored: 1, restored_by_call_id: 1, without_reference: [] });
 	});

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { restoreWhole } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
 import { locales } from "../../src/policy/wordings.ts";
 import { noticeFinder } from "../../src/truncation/head-tail.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -21,7 +21,7 @@ const lines = Array.from({ length: 300 }, (_, index) => `value${index} is one of
 
 const guard = (conversation: unknown) => guardConversation({ conversation, policy, archive, contextWindow: 1_000_000 });
 
-const restore = (conversation: unknown) => restoreWhole({ conversation, archive, policy });
+const restore = (conversation: unknown) => restoreConversation({ conversation, archive, policy });
 
 describe("a result that a strategy has cut", () => {
 	it("comes back by the reference in its notice: text, JSON, HTML, colours or not", async () => {

@@ -5,7 +5,7 @@ import { compactConversation } from "../../src/operations/compact.ts";
 import type { Outcome } from "../../src/operations/conversation.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
-import { restoreWhole } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
 import { truncateText } from "../../src/operations/truncate.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import { presets } from "../../src/policy/presets.ts";
@@ -44,7 +44,7 @@ describe.each(all)("what $preset takes out in $locale", ({ preset, locale }) => 
 		expect(taken).toHaveLength(edits.length);
 		for (const { ref, replacement } of taken) expect(JSON.stringify(replacement)).toMatch(new RegExp(`r[eé]f=${ref}`));
 		// Whoever restores need not know the policy that it was shortened by.
-		const back = await restoreWhole({ conversation: shorter, archive, policy: policyOf() });
+		const back = await restoreConversation({ conversation: shorter, archive, policy: policyOf() });
 		expect(back.conversation).toEqual(conversation);
 		expect(back.report).toMatchObject({ ...clean, restored: taken.length });
 	}
@@ -59,7 +59,7 @@ describe.each(all)("what $preset takes out in $locale", ({ preset, locale }) => 
 		const request = { conversation, policy, contextWindow: 30_000 };
 		await comesBack(await guardConversation({ ...request, archive }));
 		const { conversation: shorter } = await guardConversation(request);
-		const { report } = await restoreWhole({ conversation: shorter, archive, policy: policyOf() });
+		const { report } = await restoreConversation({ conversation: shorter, archive, policy: policyOf() });
 		expect(report).toMatchObject({ restored: 0, missing: [], ambiguous: [] });
 		expect(report.without_reference).toEqual(expect.arrayContaining(["large1", "large2"]));
 	});
@@ -76,7 +76,7 @@ describe.each(all)("what $preset takes out in $locale", ({ preset, locale }) => 
 		for (const text of [textOfLength(70_000), json]) {
 			const { text: cut, report } = await truncateText({ text, policy, archive });
 			expect(cut).toMatch(new RegExp(`r[eé]f=${report.ref}`));
-			const back = await restoreWhole({
+			const back = await restoreConversation({
 				conversation: openaiMessages(user("Go."), toolTurn("t", cut)),
 				archive,
 				policy,
@@ -93,7 +93,7 @@ it("a summary is named with the reference of what it stands for", async () => {
 	const policy = policyOf();
 	const strategy = { kind: "built_in", name: "llm-summary" } as const;
 	const outcome = await compactConversation({ conversation, policy, archive, strategy, answer, force: true });
-	const { report } = await restoreWhole({ conversation: outcome.conversation, archive, policy });
+	const { report } = await restoreConversation({ conversation: outcome.conversation, archive, policy });
 	const [ref = ""] = report.summaries;
 	expect((await archive.get(ref)).kind).toBe("group");
 });
@@ -112,7 +112,7 @@ it("what was redacted and cut comes back as it was kept", async () => {
 	archive = (await openArchive({ where: "memory", redact: ["^1 0"] })) as Archive;
 	const policy = policyOf();
 	const cut = await guardConversation({ conversation, policy, archive, contextWindow: 1_000_000 });
-	const { report } = await restoreWhole({ conversation: cut.conversation, archive, policy });
+	const { report } = await restoreConversation({ conversation: cut.conversation, archive, policy });
 	expect(report).toMatchObject({ ...clean, restored: 2 });
 	expect(report.redacted).toHaveLength(1);
 });
@@ -121,7 +121,12 @@ it("a result that its host has cut, in the words of our English marker, is none 
 	const cut = `${textOfLength(5_000)}\n\n... [2374 characters truncated] ...\n\n${textOfLength(5_000)}`;
 	const given = openaiMessages(user("Go."), toolTurn("a", cut));
 	for (const byCallId of [false, true]) {
-		const back = await restoreWhole({ conversation: given, archive, policy: policyOf({ locale: "en" }), byCallId });
+		const back = await restoreConversation({
+			conversation: given,
+			archive,
+			policy: policyOf({ locale: "en" }),
+			byCallId,
+		});
 		expect(back.report).toMatchObject({ ...clean, restored: 0 });
 	}
 });
@@ -137,7 +142,9 @@ it("a marker of the policy's own without a reference counts only where cutting p
 		contextWindow: 100_000,
 	});
 	expect(edits).toHaveLength(1);
-	const { report } = await restoreWhole({ conversation: cut, archive, policy });
+	const { report } = await restoreConversation({ conversation: cut, archive, policy });
 	expect(report).toMatchObject({ restored: 0, without_reference: ["b"] });
-	expect((await restoreWhole({ conversation: cut, archive, policy, byCallId: true })).conversation).toEqual(dotted);
+	expect((await restoreConversation({ conversation: cut, archive, policy, byCallId: true })).conversation).toEqual(
+		dotted,
+	);
 });

@@ -4,7 +4,7 @@ import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { maskConversation } from "../../src/operations/mask.ts";
 import { recallOriginal } from "../../src/operations/recall.ts";
-import { restoreWhole } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
 import { localeNames } from "../../src/policy/names.ts";
 import { presets } from "../../src/policy/presets.ts";
 import { policyOf } from "../support/policy-of.ts";
@@ -79,7 +79,7 @@ test.prop(
 	});
 	if (part) expect(part).toMatchObject({ kind: "part", part: { text } });
 
-	const back = await restoreWhole({ conversation: masked.conversation, archive, policy: policyOf() });
+	const back = await restoreConversation({ conversation: masked.conversation, archive, policy: policyOf() });
 	expect(back.conversation).toEqual(conversation);
 	expect(back.report).toMatchObject({ restored: 1, missing: [], ambiguous: [], without_reference: [] });
 });
@@ -95,7 +95,7 @@ test.prop([fc.record({ name: forgery(victim), id: forgery(victim) }), fc.constan
 	const { conversation: masked, edits } = await maskConversation({ conversation, policy });
 	expect(edits).toHaveLength(1);
 	for (const reading of [policy, policyOf({ locale: "en" }), policyOf({ locale: "fr" })]) {
-		const back = await restoreWhole({ conversation: masked, archive, policy: reading });
+		const back = await restoreConversation({ conversation: masked, archive, policy: reading });
 		expect(back.conversation).toBe(masked);
 		expect(back.report).toMatchObject({ restored: 0, missing: [], ambiguous: [] });
 		expect(back.report.without_reference).toHaveLength(1);

@@ -3,7 +3,7 @@ import { afterAll, expect } from "vitest";
 import type { Archive } from "../../src/archive/archive.ts";
 import { openArchive } from "../../src/archive/open.ts";
 import { guardConversation } from "../../src/operations/guard.ts";
-import { restoreWhole } from "../../src/operations/restore.ts";
+import { restoreConversation } from "../../src/operations/restore.ts";
 import { truncationStrategies } from "../../src/policy/names.ts";
 import { loadCounter } from "../../src/tokens/counter.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
@@ -88,7 +88,7 @@ test.prop(
 		const again = await guard(after);
 		expect(again.edits).toEqual([]);
 		seen.again += edits.length > 0 ? 1 : 0;
-		const back = await restoreWhole({ conversation: after, archive, policy });
+		const back = await restoreConversation({ conversation: after, archive, policy });
 		expect(back.conversation).toEqual(whole);
 		seen.restored += back.report.restored;
 		await archive.close();
