@@ -1,23 +1,10 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, TextNode } from "../conversation/transcript.ts";
-import {
-	addCall,
-	addResult,
-	addThinking,
-	count,
-	type Format,
-	idOfText,
-	keptFields,
-	type MessageDraft,
-	plainRoles,
-	probeEach,
-	roleOf,
-	startMessage,
-	transcriptOf,
-} from "./format.ts";
+import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
 import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
+import { MessageDraft } from "./message-draft.ts";
 import { noContent, readToolContent } from "./parts.ts";
 
 /** One message of an opencode session. */
@@ -36,6 +23,7 @@ export const opencode: Format = {
 	name: "opencode",
 	title: "opencode session",
 	looksFor: "opencode session (messages of `info` with a `role`, and `parts`)",
+	marks: /^info:object$/m,
 	probe: ({ messages }) => probeEach(messages, "at least one message", probe),
 	read({ messages, base }) {
 		const records = messages as readonly OpencodeRecord[];
@@ -108,7 +96,7 @@ function readRecord({ info, parts }: OpencodeRecord, path: Path, isSummary: bool
 	const role = info.role === "system" ? "other" : roleOf(info, plainRoles);
 	const steps = role === "assistant" ? splitIntoSteps(parts) : [[...parts.keys()]];
 	const messages = steps.map((indexes): Message => {
-		const draft = startMessage(role);
+		const draft = new MessageDraft(role);
 		const partPaths = indexes.map((index) => [...path, "parts", index]);
 		for (const [position, index] of indexes.entries()) {
 			readPart(parts[index] as JsonObject, partPaths[position] as Path, draft);
@@ -146,11 +134,11 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const type = stringAt(part, "type") ?? "";
 	switch (type) {
 		case "text":
-			if (draft.role !== "user" || part.ignored !== true) count(draft, asCountedText(part.text));
+			if (draft.role !== "user" || part.ignored !== true) draft.count(asCountedText(part.text));
 			return;
 		case "reasoning": {
 			const isItem = hasAny(part.metadata, ["itemId"]);
-			addThinking(draft, path, part.text, hasAny(part.metadata, bindings), isItem);
+			draft.addThinking(path, part.text, hasAny(part.metadata, bindings), isItem);
 			return;
 		}
 		case "tool":
@@ -162,13 +150,13 @@ function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 			return;
 		// opencode sends these texts in the place of the parts.
 		case "compaction":
-			count(draft, "What did we do so far?");
+			draft.count("What did we do so far?");
 			return;
 		case "subtask":
-			count(draft, "The following tool was executed by the user");
+			draft.count("The following tool was executed by the user");
 			return;
 		default:
-			if (!unsent.has(type)) count(draft, part);
+			if (!unsent.has(type)) draft.count(part);
 	}
 }
 
@@ -185,7 +173,7 @@ function readTool(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const state = objectOf(part.state);
 	const at = [...path, "state"];
 	const callId = idAt(part, "callID");
-	addCall(draft, callId, stringAt(part, "tool"), state.input);
+	draft.addCall(callId, stringAt(part, "tool"), state.input);
 	if (state.status === "completed") {
 		readOutput(state, at, callId, draft);
 	} else if (state.status === "error") {
@@ -197,18 +185,18 @@ function readTool(part: JsonObject, path: Path, draft: MessageDraft): void {
 				? readToolContent(state.error, [...at, "error"])
 				: readToolContent(partial, [...at, "metadata", "output"]);
 		const copies = copiesIn(metadata, [...at, "metadata"], partial === undefined ? copyKeys : copyKeys.slice(1));
-		addResult(draft, { callId, ...content, copies, isError: true });
+		draft.addResult({ callId, ...content, copies, isError: true });
 	} else {
 		// opencode sends this where a call was never answered.
-		count(draft, "[Tool execution was interrupted]");
+		draft.count("[Tool execution was interrupted]");
 	}
 }
 
 function readOutput(state: JsonObject, path: Path, callId: string | undefined, draft: MessageDraft): void {
 	if (objectOf(state.time).compacted) {
 		// opencode sends this in the place of an output that it has cleared itself.
-		count(draft, "[Old tool result content cleared]");
-		addResult(draft, { callId, ...noContent, isError: false });
+		draft.count("[Old tool result content cleared]");
+		draft.addResult({ callId, ...noContent, isError: false });
 		return;
 	}
 	const content = readToolContent(state.output, [...path, "output"]);
@@ -217,11 +205,11 @@ function readOutput(state: JsonObject, path: Path, callId: string | undefined, d
 	for (const [index, attachment] of attachments.entries()) {
 		const text = textOfAttachment(attachment);
 		if (text === undefined) media.push(readFile(attachment as JsonObject, [...path, "attachments", index]));
-		else count(draft, text);
+		else draft.count(text);
 	}
 	const whole = attachments.length > 0 ? undefined : content.whole;
 	const copies = copiesIn(state.metadata, [...path, "metadata"], copyKeys);
-	addResult(draft, { callId, ...content, whole, copies, media, isError: false });
+	draft.addResult({ callId, ...content, whole, copies, media, isError: false });
 }
 
 function copiesIn(metadata: unknown, path: Path, keys: readonly string[]): TextNode[] {

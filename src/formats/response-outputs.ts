@@ -1,8 +1,8 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Path, TextNode } from "../conversation/transcript.ts";
-import { count, countPart, type MessageDraft } from "./format.ts";
 import { objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
+import type { MessageDraft } from "./message-draft.ts";
 import {
 	mediaContent,
 	noContent,
@@ -129,13 +129,13 @@ function textOfPart(part: unknown): string | undefined {
 /** Counts the parts of a message or of reasoning; a text may stand in the place of the list. */
 export function countParts(content: unknown, draft: MessageDraft): void {
 	if (!Array.isArray(content)) {
-		count(draft, content);
+		draft.count(content);
 		return;
 	}
 	for (const part of content as unknown[]) {
 		const media = isJsonObject(part) ? readResponseMedia(part, []) : undefined;
 		const refusal = isJsonObject(part) && part.type === "refusal" ? part.refusal : undefined;
-		countPart(draft, textOfPart(part) ?? refusal ?? part, media);
+		draft.countPart(textOfPart(part) ?? refusal ?? part, media);
 	}
 }
 

@@ -2,24 +2,17 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import {
-	addCall,
-	addResult,
-	addThinking,
-	count,
-	countPart,
 	type Format,
-	type MessageDraft,
 	plainMessage,
 	probeMessages,
 	probeParts,
-	readParts,
 	readTranscript,
 	roleOf,
 	rolesWithTool,
-	startMessage,
 } from "./format.ts";
 import { hasMember, idAt, memberAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
+import { MessageDraft } from "./message-draft.ts";
 import { isMcpFailure, noContent, readOpenContent } from "./parts.ts";
 
 const partTypes = {
@@ -37,6 +30,7 @@ export const vercelModel: Format = {
 	name: "vercel-model",
 	title: "Vercel AI SDK ModelMessage",
 	looksFor: "Vercel AI SDK ModelMessage (parts `tool-call` and `tool-result` with `toolCallId` in `content`)",
+	marks: /^content\.(?:image:string|type=(?:tool-.*|redacted-reasoning|reasoning|file))$/m,
 	probe: ({ messages }) =>
 		probeMessages(messages, "a part `tool-call`, `tool-result` or `reasoning` in `content`", probe),
 	read(located) {
@@ -66,18 +60,18 @@ function probe(message: JsonObject, role: string) {
 }
 
 function readMessage(message: JsonObject, path: Path, callOfApproval: Map<string, string | undefined>): Message {
-	const draft = startMessage(roleOf(message, rolesWithTool), path);
-	readParts(message.content, [...path, "content"], draft, (part, at) => {
+	const draft = new MessageDraft(roleOf(message, rolesWithTool), path);
+	draft.readParts(message.content, [...path, "content"], (part, at) => {
 		const approval = stringAt(part, "approvalId") ?? "";
 		if (part.type === "tool-call") {
 			addSignature(part, at, draft);
-			addCall(draft, idAt(part, "toolCallId"), stringAt(part, "toolName"), part.input ?? part.args);
+			draft.addCall(idAt(part, "toolCallId"), stringAt(part, "toolName"), part.input ?? part.args);
 		} else if (part.type === "tool-result") {
 			readResult(part, at, draft);
 		} else {
 			if (part.type === "tool-approval-request") callOfApproval.set(approval, idAt(part, "toolCallId"));
 			if (part.type === "tool-approval-response") {
-				addResult(draft, { callId: callOfApproval.get(approval), ...noContent });
+				draft.addResult({ callId: callOfApproval.get(approval), ...noContent });
 			}
 			readVercelPart(part, at, draft);
 		}
@@ -95,12 +89,12 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 		const readMediaPart = output.type === "content" ? readVercelMedia : readInlineMedia;
 		// The kind of output is the only flag that there is, and it does not say that a text is no error.
 		const isError = output.type.startsWith("error-") || isMcpFailure(output.value) || undefined;
-		addResult(draft, {
+		draft.addResult({
 			callId,
 			...readOpenContent(output.value, [...path, "output", "value"], readMediaPart),
 			isError,
 		});
-		count(draft, stringAt(output, "reason"));
+		draft.count(stringAt(output, "reason"));
 		return;
 	}
 	const isError = typeof part.isError === "boolean" ? part.isError : isMcpFailure(part.result) || undefined;
@@ -109,22 +103,22 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 		const content = readOpenContent(part.experimental_content, [...path, "experimental_content"], readVercelMedia);
 		const text = stringAt(part, "result");
 		const copies = text === undefined ? [] : [{ path: [...path, "result"], text }];
-		addResult(draft, { callId, ...content, copies, isError });
+		draft.addResult({ callId, ...content, copies, isError });
 		return;
 	}
 	const key = Object.hasOwn(part, "output") ? "output" : "result";
-	addResult(draft, { callId, ...readOpenContent(part[key], [...path, key], readInlineMedia), isError });
+	draft.addResult({ callId, ...readOpenContent(part[key], [...path, key], readInlineMedia), isError });
 }
 
 /** Reads a part that is no call and no result, which UI messages have likewise. */
 export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	switch (part.type) {
 		case "text":
-			count(draft, part.text);
+			draft.count(part.text);
 			addSignature(part, path, draft);
 			return;
 		case "redacted-reasoning":
-			addThinking(draft, path, part.data, true);
+			draft.addThinking(path, part.data, true);
 			return;
 		case "reasoning": {
 			const details = objectsOf(part.details);
@@ -133,11 +127,11 @@ export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft
 			const bound =
 				isRedacted || holders.some((holder) => bindingKeys.some((key) => stringAt(holder, key) !== undefined));
 			const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
-			addThinking(draft, path, part.text ?? part.reasoning, bound, isItem);
+			draft.addThinking(path, part.text ?? part.reasoning, bound, isItem);
 			return;
 		}
 		default:
-			countPart(draft, part, readVercelMedia(part, path));
+			draft.countPart(part, readVercelMedia(part, path));
 	}
 }
 

@@ -1,22 +1,10 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, TextNode } from "../conversation/transcript.ts";
-import {
-	addCall,
-	addResult,
-	count,
-	type Format,
-	idOfText,
-	keptFields,
-	type MessageDraft,
-	plainRoles,
-	probeMessages,
-	readTranscript,
-	roleOf,
-	startMessage,
-} from "./format.ts";
+import { type Format, idOfText, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { idAt, listOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
+import { MessageDraft } from "./message-draft.ts";
 import { isMcpFailure, noContent, opaque, readOpenContent } from "./parts.ts";
 import { addSignature, readVercelPart } from "./vercel-model.ts";
 
@@ -30,6 +18,7 @@ export const vercelUi: Format = {
 	name: "vercel-ui",
 	title: "Vercel AI SDK UIMessage",
 	looksFor: "Vercel AI SDK UIMessage (`role` and `parts` with a `type` each)",
+	marks: /^(?:parts|toolInvocations):list$/m,
 	probe: ({ messages }) => probeMessages(messages, "`parts` with a `type` each, or `toolInvocations`", probe),
 	read: (located) => readTranscript("vercel-ui", located, ["system", "instructions", "tools"], readMessages),
 	write: { message: writeMessage, appends: true },
@@ -58,15 +47,15 @@ function readMessages(message: JsonObject, path: Path): Message[] {
 	const partsPath = [...path, "parts"];
 	if (Array.isArray(parts) && role === "assistant") {
 		const steps = splitIntoSteps(parts).flatMap((indexes) => {
-			const draft = startMessage(role);
+			const draft = new MessageDraft(role);
 			return readStep(parts, indexes, partsPath, invocations, draft) ? [draft] : [];
 		});
 		return steps.length === 1 ? steps.map((step) => ({ ...step, paths: [path] })) : steps;
 	}
-	const draft = startMessage(role);
+	const draft = new MessageDraft(role);
 	if (Array.isArray(parts)) readStep(parts, parts.keys(), partsPath, invocations, draft);
 	else {
-		count(draft, stringAt(message, "reasoning"), message.content);
+		draft.count(stringAt(message, "reasoning"), message.content);
 		for (const { tool, path: at } of invocations) readTool(tool, stringAt(tool, "toolName"), at, draft);
 	}
 	// Files that v4 sends along with a user's text.
@@ -168,15 +157,15 @@ function readTool(
 	// While its arguments are still coming in, a call is sent to no model.
 	const isUnfinished = state === "input-streaming" || state === "partial-call";
 	if (isUnfinished) draft.calls.push({ id: callId, name: name || undefined });
-	else addCall(draft, callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
+	else draft.addCall(callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
 	const key = Object.hasOwn(resultKeys, state) ? resultKeys[state] : undefined;
 	if (key !== undefined) {
 		const content = readOpenContent(tool[key], [...path, key], readInlineMedia);
 		const isError = key === "errorText" || isMcpFailure(tool[key]) || undefined;
-		addResult(draft, { callId, ...content, copies, isError });
+		draft.addResult({ callId, ...content, copies, isError });
 	} else if (state === "output-denied") {
 		const reason = isJsonObject(tool.approval) ? stringAt(tool.approval, "reason") : undefined;
-		addResult(draft, { callId, ...(reason === undefined ? noContent : opaque(reason)) });
+		draft.addResult({ callId, ...(reason === undefined ? noContent : opaque(reason)) });
 	}
 }
 
