@@ -9,10 +9,8 @@ import { isMcpFailure, noContent, opaque, readOpenContent } from "./parts.ts";
 import { addSignature, readVercelPart } from "./vercel-model.ts";
 
 /**
- * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A call and its result are in one
- * part, and an assistant message holds all steps of an answer, from one `step-start` to the next. Each step is a message
- * here, made up of its parts; the only step of a message goes with the whole of it. Parts that are for the screen alone
- * (sources, `data-…`) are not counted. Calls that v4 keeps in `toolInvocations` alone cannot be dropped apart.
+ * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A part is a call with its result,
+ * and each step of an assistant message, from one `step-start` to the next, is read as a message.
  */
 export const vercelUi: Format = {
 	name: "vercel-ui",
@@ -39,7 +37,7 @@ function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObjec
 
 function readMessages(message: JsonObject, path: Path): Message[] {
 	const role = roleOf(message, plainRoles);
-	// v4 keeps its calls here, or second copies of those in the parts.
+	// v4 has its calls here, or copies of those in the parts.
 	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>
 		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
 	);
@@ -58,7 +56,7 @@ function readMessages(message: JsonObject, path: Path): Message[] {
 		draft.count(stringAt(message, "reasoning"), message.content);
 		for (const { tool, path: at } of invocations) readTool(tool, stringAt(tool, "toolName"), at, draft);
 	}
-	// Files that v4 sends along with a user's text.
+	// Files of v4 beside a text of the user.
 	for (const one of objectsOf(message.experimental_attachments)) {
 		const mediaType = stringAt(one, "contentType");
 		draft.mediaTokens += readMedia({ path, provider: "any", mediaType, data: one.url }).tokens;
@@ -71,7 +69,7 @@ interface Invocation {
 	readonly path: Path;
 }
 
-/** The indexes of the parts of each step. The parts before the first `step-start` are a step of their own. */
+/** The indexes of the parts of each step. Parts before the first `step-start` are a step. */
 function splitIntoSteps(parts: readonly unknown[]): number[][] {
 	const steps: number[][] = [];
 	parts.forEach((part, index) => {
@@ -82,10 +80,7 @@ function splitIntoSteps(parts: readonly unknown[]): number[][] {
 	return steps;
 }
 
-/**
- * Reads the parts of a step, and tells whether a model is sent anything of it. Takes the invocations that are copies of
- * its calls out of `copies`.
- */
+/** Reads a step, and tells whether any part of it is sent. Removes the copies of its calls from `copies`. */
 function readStep(
 	parts: readonly unknown[],
 	indexes: Iterable<number>,
@@ -102,7 +97,7 @@ function readStep(
 		sent.push(part.type);
 		readPart(part, at, copies, draft);
 	}
-	// A step of reasoning alone would be empty without it.
+	// A step with only reasoning would be empty without it.
 	const { thinking } = draft;
 	const onlyThinks = sent.every((type) => type === "reasoning");
 	if (onlyThinks) thinking.push(...thinking.splice(0).map((block) => ({ ...block, fixed: true as const })));
@@ -121,7 +116,7 @@ function readPart(part: JsonObject, path: Path, copies: Invocation[], draft: Mes
 		const id = idAt(tool, "toolCallId");
 		const position = copies.findIndex((copy) => id !== undefined && idAt(copy.tool, "toolCallId") === id);
 		const [copy] = position === -1 ? [] : copies.splice(position, 1);
-		// The copy goes with the part where that is dropped.
+		// The copy is dropped with the part.
 		if (copy) draft.paths.push(copy.path);
 		const text = copy && stringAt(copy.tool, "result");
 		const texts = copy && text !== undefined ? [{ path: [...copy.path, "result"], text }] : [];
@@ -133,17 +128,14 @@ function readPart(part: JsonObject, path: Path, copies: Invocation[], draft: Mes
 	} else readVercelPart(part, path, draft);
 }
 
-/** The member that holds the result in each state that has one. */
+/** The key of the result in each state that has one. */
 const resultKeys: Readonly<Record<string, string>> = {
 	"output-available": "output",
 	"output-error": "errorText",
 	result: "result",
 };
 
-/**
- * Reads a call with its result, as UI messages hold both in one object: `input` and `output`, or `errorText` where the
- * tool failed (v5 and later), or `args` and `result` (v4).
- */
+/** Reads a call with its result: `input` and `output` or `errorText` (v5 and later), or `args` and `result` (v4). */
 function readTool(
 	tool: JsonObject,
 	name: string | undefined,
@@ -154,7 +146,7 @@ function readTool(
 	const callId = idAt(tool, "toolCallId");
 	const state = stringAt(tool, "state") ?? "";
 	addSignature(tool, path, draft);
-	// While its arguments are still coming in, a call is sent to no model.
+	// A call with incomplete arguments is not sent.
 	const isUnfinished = state === "input-streaming" || state === "partial-call";
 	if (isUnfinished) draft.calls.push({ id: callId, name: name || undefined });
 	else draft.addCall(callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
@@ -169,7 +161,7 @@ function readTool(
 	}
 }
 
-/** v4 wants the text as `content` besides, and has the time of a message of its own. */
+/** v4 also requires the text as `content`, and keeps the time of a message. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const isOld = isJsonObject(instead) && stringAt(instead, "content") !== undefined;
 	return {
