@@ -204,10 +204,11 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 			if (position !== current.length) differs(path);
 		} else if (isJsonObject(old) && isJsonObject(current)) {
 			const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
-			if (!equalsJson(keys, Object.keys(current))) return differs(path);
-			for (const key of keys) {
-				compare(old[key], current[key], children.get(key), childPath(path, key), childPath(oldPath, key));
-			}
+			if (!equalsJson(keys, Object.keys(current))) differs(path);
+			else
+				for (const key of keys) {
+					compare(old[key], current[key], children.get(key), childPath(path, key), childPath(oldPath, key));
+				}
 		} else differs(path);
 	};
 	compare(before.document, after.document, editTree(plan), [], []);
