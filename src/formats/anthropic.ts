@@ -13,8 +13,7 @@ import {
 } from "./format.ts";
 import { asCountedText, booleanAt, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia, tokensOfMedia } from "./media.ts";
-import { MessageDraft, unsent } from "./message-draft.ts";
-import { readToolContent, textContent } from "./parts.ts";
+import { MessageDraft, readToolContent, textContent, unsent } from "./parts.ts";
 
 const blockTypes = {
 	own: [

@@ -4,8 +4,15 @@ import { callsAmong, finishResponse, type LastResponse } from "./answer.ts";
 import { type Format, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { hasMember, idAt, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { MessageDraft } from "./message-draft.ts";
-import { mediaContent, opaque, readJsonTexts, readPartList, readWrappedContent, type ToolContent } from "./parts.ts";
+import {
+	MessageDraft,
+	mediaContent,
+	opaque,
+	readJsonTexts,
+	readPartList,
+	readWrappedContent,
+	type ToolContent,
+} from "./parts.ts";
 
 const mediaKinds = ["image", "document", "video", "audio"] as const;
 

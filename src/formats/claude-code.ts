@@ -5,7 +5,7 @@ import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { hasMember, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { joinMessages, type MessageDraft, unsent } from "./message-draft.ts";
+import { joinMessages, type MessageDraft, unsent } from "./parts.ts";
 import {
 	type CallValues,
 	outputCopies,

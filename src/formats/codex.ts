@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
 import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { asCountedText, booleanAt, idAt, listOf, stringAt } from "./json-values.ts";
-import { MessageDraft, unsent } from "./message-draft.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
+import { MessageDraft, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
 
 const recordTypes = new Set(["session_meta", "response_item", "event_msg", "turn_context", "compacted"]);

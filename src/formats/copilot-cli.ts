@@ -4,8 +4,7 @@ import type { MediaNode, Message, Path, Role } from "../conversation/transcript.
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { joinMessages, MessageDraft, unsent } from "./message-draft.ts";
-import { readToolContent } from "./parts.ts";
+import { joinMessages, MessageDraft, readToolContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
 
 const ownTypes = /^(?:session|user|assistant|system|tool|subagent|hook|permission)\.[a-z_.]+$/;

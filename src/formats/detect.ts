@@ -146,7 +146,7 @@ function marksOf({ messages, base }: LocatedMessages): string {
 		if (!isJsonObject(value)) return;
 		for (const key of Object.keys(value)) {
 			const member = value[key];
-			marks.add(`${prefix}${key}:${Array.isArray(member) ? "list" : typeof member}`);
+			marks.add(`${prefix}${key}:${Array.isArray(member) ? "list" : member === null ? "null" : typeof member}`);
 			if (kindKeys.has(key) && typeof member === "string") marks.add(`${prefix}${key}=${member}`);
 		}
 		if (!Object.hasOwn(value, "type")) marks.add(`${prefix}type:undefined`);

@@ -20,8 +20,7 @@ import {
 } from "./format.ts";
 import { idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { MessageDraft, type ReadPart } from "./message-draft.ts";
-import { isMcpFailure, onlyMember, readWrappedContent } from "./parts.ts";
+import { isMcpFailure, MessageDraft, onlyMember, type ReadPart, readWrappedContent } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { user: "user", model: "assistant", function: "tool", system: "system" };
 

@@ -13,8 +13,7 @@ import {
 } from "./format.ts";
 import { idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { MessageDraft } from "./message-draft.ts";
-import { readOpenContent } from "./parts.ts";
+import { MessageDraft, readOpenContent } from "./parts.ts";
 
 /**
  * Messages in logs of Inspect AI: Chat Completions roles, but the tool's name of a call is in `function`. Of a result with

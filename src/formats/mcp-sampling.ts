@@ -5,8 +5,7 @@ import { readToolUses } from "./anthropic.ts";
 import { type Format, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { booleanAt, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { MessageDraft } from "./message-draft.ts";
-import { readOpenContent } from "./parts.ts";
+import { MessageDraft, readOpenContent } from "./parts.ts";
 
 /** Of specification 2025-11-25. */
 const answerBlockTypes: readonly unknown[] = ["text", "image", "audio", "tool_use", "tool_result"];

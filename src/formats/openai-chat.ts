@@ -14,8 +14,7 @@ import {
 } from "./format.ts";
 import { hasMember, idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { MessageDraft } from "./message-draft.ts";
-import { readToolContent } from "./parts.ts";
+import { MessageDraft, readToolContent } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { ...rolesWithTool, developer: "system", function: "tool" };
 

@@ -5,7 +5,7 @@ import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastRe
 import { type Format, plainRoles, probeEach, probeParts, readSurroundings, roleOf, transcriptOf } from "./format.ts";
 import { hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { MessageDraft } from "./message-draft.ts";
+import { MessageDraft } from "./parts.ts";
 import { countParts, readHeldOutput, readOutput, screenshotTokens } from "./response-outputs.ts";
 
 /** Item types that other formats may have too, with the member that only items of this one have. */

@@ -4,8 +4,7 @@ import type { MediaNode, Message, Path, TextNode } from "../conversation/transcr
 import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
 import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { MessageDraft, unsent } from "./message-draft.ts";
-import { noContent, readToolContent } from "./parts.ts";
+import { MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
 
 interface OpencodeRecord {
 	readonly info: JsonObject;

@@ -4,8 +4,7 @@ import type { Message, Path, Role, Transcript } from "../conversation/transcript
 import { type Format, keptFields, type LocatedMessages, probeEach, roleOf, transcriptOf } from "./format.ts";
 import { booleanAt, idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
-import { MessageDraft, unsent } from "./message-draft.ts";
-import { readOpenContent } from "./parts.ts";
+import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
 
 /** pi sends messages of its own roles as user messages. */

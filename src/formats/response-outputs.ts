@@ -2,8 +2,8 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Path, TextNode } from "../conversation/transcript.ts";
 import { objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import type { MessageDraft } from "./message-draft.ts";
 import {
+	type MessageDraft,
 	mediaContent,
 	noContent,
 	opaque,

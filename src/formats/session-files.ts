@@ -1,7 +1,7 @@
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Path, type TextNode, valueAt } from "../conversation/transcript.ts";
-import type { Format, LocatedMessages, RecordLinks } from "./format.ts";
+import type { LocatedMessages, RecordLinks } from "./format.ts";
 import { membersOf, objectOf, stringAt } from "./json-values.ts";
 
 /** The values of the arguments of each call, by its id: a record that repeats them is no copy of the output. */
@@ -173,9 +173,8 @@ export function repeatedRecords(records: readonly unknown[], content: (record: J
 }
 
 /** The edits that link records whose parent is dropped to the nearest record that stays. */
-export function planRelink({ links }: Format, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
+export function planRelink(links: RecordLinks, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
 	const { messages, base } = located;
-	if (!links) return [];
 	const removed = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => jsonPointer(edit.path)));
 	if (removed.size === 0) return [];
 	const isDropped = messages.map((_, index) => removed.has(jsonPointer([...base, index])));
@@ -262,8 +261,8 @@ function nextKept(
 }
 
 /** Recognises the places of links between records. */
-export function linkRecogniser({ links }: Format, { base }: LocatedMessages): (path: Path) => boolean {
-	const places = [links?.parent, links?.firstKept].flatMap((place) => (place ? jsonPointer(place) : []));
+export function linkRecogniser(links: RecordLinks, { base }: LocatedMessages): (path: Path) => boolean {
+	const places = [links.parent, links.firstKept].flatMap((place) => (place ? jsonPointer(place) : []));
 	return (path) =>
 		jsonPointer(path.slice(0, base.length)) === jsonPointer(base) &&
 		places.includes(jsonPointer(path.slice(base.length + 1)));

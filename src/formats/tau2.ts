@@ -11,8 +11,7 @@ import {
 	rolesWithTool,
 } from "./format.ts";
 import { booleanAt, idAt, objectsOf, stringAt } from "./json-values.ts";
-import { MessageDraft } from "./message-draft.ts";
-import { readOpenContent } from "./parts.ts";
+import { MessageDraft, readOpenContent } from "./parts.ts";
 
 /**
  * Trajectories of tau2-bench. The user side calls tools too, in messages of role `user`, which are no tool turns, so their

@@ -12,8 +12,7 @@ import {
 } from "./format.ts";
 import { hasMember, idAt, memberAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { MessageDraft } from "./message-draft.ts";
-import { isMcpFailure, noContent, readOpenContent } from "./parts.ts";
+import { isMcpFailure, MessageDraft, noContent, readOpenContent } from "./parts.ts";
 
 const partTypes = {
 	own: ["tool-call", "tool-result", "tool-approval-request", "tool-approval-response", "redacted-reasoning"],

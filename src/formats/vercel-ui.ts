@@ -4,8 +4,7 @@ import type { Message, Path, TextNode } from "../conversation/transcript.ts";
 import { type Format, idOfText, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { idAt, listOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { MessageDraft } from "./message-draft.ts";
-import { isMcpFailure, noContent, opaque, readOpenContent } from "./parts.ts";
+import { isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
 import { addSignature, readVercelPart } from "./vercel-model.ts";
 
 /**

@@ -22,40 +22,6 @@ const mostPlaces = 10;
  * recursion, and paths are built only for a find: the depth is untrusted.
  */
 export function unsafeIntegers(document: unknown): string[] {
-	return holdsUnsafe(document) ? findUnsafe(document) : [];
-}
-
-/** Without places, which is faster: hardly any document has such a number. */
-function holdsUnsafe(document: unknown): boolean {
-	const open: unknown[] = [document];
-	while (open.length > 0) {
-		const value = open.pop();
-		if (isUnsafe(value)) return true;
-		if (Array.isArray(value)) {
-			for (let index = 0; index < value.length; index += 1)
-				if (typeof value[index] !== "string") open.push(value[index]);
-		} else if (typeof value === "object" && value !== null) {
-			// `for in` allocates no list of the keys. Inherited ones do no harm.
-			for (const key in value) {
-				const item = (value as JsonObject)[key];
-				if (typeof item === "number" || typeof item === "object") open.push(item);
-			}
-		}
-	}
-	return false;
-}
-
-function isUnsafe(value: unknown): boolean {
-	return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
-}
-
-interface OpenValue {
-	readonly value: unknown;
-	readonly key: string;
-	readonly parent: OpenValue | undefined;
-}
-
-function findUnsafe(document: unknown): string[] {
 	const places: string[] = [];
 	const open: OpenValue[] = [{ value: document, key: "", parent: undefined }];
 	for (let next = open.pop(); next && places.length < mostPlaces; next = open.pop()) {
@@ -66,13 +32,23 @@ function findUnsafe(document: unknown): string[] {
 		// Backwards, so that the first one is popped first.
 		for (let index = keys.length - 1; index >= 0; index -= 1) {
 			const key = keys[index] as string;
-			const item = (value as JsonObject)[key];
-			if (typeof item === "number" || (typeof item === "object" && item !== null)) {
-				open.push({ value: item, key, parent: next });
+			const member = (value as JsonObject)[key];
+			if (isUnsafe(member) || (typeof member === "object" && member !== null)) {
+				open.push({ value: member, key, parent: next });
 			}
 		}
 	}
 	return places;
+}
+
+interface OpenValue {
+	readonly value: unknown;
+	readonly key: string;
+	readonly parent: OpenValue | undefined;
+}
+
+function isUnsafe(value: unknown): boolean {
+	return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 function pathOf(found: OpenValue): Path {

@@ -203,8 +203,9 @@ export function completePlan(what: {
 			? planStripThinking({ document, transcript, affected, countTokens })
 			: undefined;
 	const all = [...plan, ...(strip?.edits ?? [])];
+	const { links } = source.format;
 	return {
-		plan: [...all, ...planRelink(source.format, source.located, all)],
+		plan: links ? [...all, ...planRelink(links, source.located, all)] : all,
 		thinking: thinkingReport(affected, strip?.left),
 	};
 }
@@ -258,7 +259,7 @@ function check({ source, plan, meter, rewrites }: PlannedEdits, edited: unknown)
 			countTokens: meter.countTokens,
 			...(rewrites ? { rewrite: { meter } } : {}),
 			base: located.base,
-			isLink: linkRecogniser(format, located),
+			...(format.links ? { isLink: linkRecogniser(format.links, located) } : {}),
 			answeredCalls: format.answeredCalls?.(written) ?? [],
 		},
 	);

@@ -1,20 +1,9 @@
-import {
-	blocksEnd,
-	byteClasses,
-	caseless,
-	classAt,
-	endOfBytes,
-	letter,
-	lineEnd,
-	lower,
-	mark,
-	number,
-	space,
-	symbol,
-	upper,
-	white,
-	widthAt,
-} from "./character-classes.ts";
+import * as classes from "./character-classes.ts";
+
+// V8 reads imported constants from memory each time.
+const { upper, lower, caseless, mark, number, space, lineEnd, symbol, letter, white, endOfBytes, byteClasses } =
+	classes;
+const { blocksEnd, classAt, widthAt } = classes;
 
 /**
  * A state machine that splits plain pieces of ASCII: the entry at a state plus a byte is the next state. `ended`: the piece
@@ -113,16 +102,10 @@ export function createAsciiPieces(encoding: "o200k_base" | "cl100k_base"): Ascii
 // This pattern has no slashes after line ends.
 const noSlash = -1;
 
-// V8 reads imported constants from memory each time.
-const inCl100kWord = letter;
-const capital = upper;
 const inO200kWord = letter | mark;
 const beforeSmall = upper | caseless | mark;
 const fromSmall = lower | caseless | mark;
-const inWhite = white;
-const atLineEnd = lineEnd;
-const inSymbols = symbol;
-const inSymbolsWithMarks = symbol | mark;
+const symbolOrMark = symbol | mark;
 
 /**
  * The end of the piece at `start` by cl100k_base's pattern, or `undecided`.
@@ -152,8 +135,8 @@ export function cl100kPieceEnd(bytes: Uint8Array, start: number, limit: number):
 }
 
 function lettersEnd(bytes: Uint8Array, start: number, limit: number): number {
-	let end = blocksEnd(bytes, start, inCl100kWord);
-	while ((classAt(bytes, end) & inCl100kWord) !== 0) end = blocksEnd(bytes, end + widthAt(bytes, end), inCl100kWord);
+	let end = blocksEnd(bytes, start, letter);
+	while ((classAt(bytes, end) & letter) !== 0) end = blocksEnd(bytes, end + widthAt(bytes, end), letter);
 	return end >= limit ? undecided : end;
 }
 
@@ -193,7 +176,7 @@ function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let kind = classAt(bytes, end);
 	for (; (kind & beforeSmall) !== 0; kind = classAt(bytes, end)) {
 		end += widthAt(bytes, end);
-		if ((kind & capital) === 0) caselessEnd = end;
+		if ((kind & upper) === 0) caselessEnd = end;
 	}
 	if ((kind & lower) !== 0) {
 		for (; (kind & fromSmall) !== 0; kind = classAt(bytes, end)) end += widthAt(bytes, end);
@@ -221,8 +204,8 @@ function numberEnd(bytes: Uint8Array, start: number, limit: number): number {
 function symbolsEnd(bytes: Uint8Array, start: number, limit: number, slash: number): number {
 	let end = start;
 	for (;;) {
-		while (((byteClasses[bytes[end] as number] as number) & inSymbols) !== 0) end++;
-		if ((bytes[end] as number) < 0x80 || (classAt(bytes, end) & inSymbolsWithMarks) === 0) break;
+		while (((byteClasses[bytes[end] as number] as number) & symbol) !== 0) end++;
+		if ((bytes[end] as number) < 0x80 || (classAt(bytes, end) & symbolOrMark) === 0) break;
 		end += widthAt(bytes, end);
 	}
 	for (let byte = bytes[end] as number; byte === 10 || byte === 13 || byte === slash; byte = bytes[end] as number)
@@ -238,10 +221,10 @@ function whiteEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let end = start;
 	let last = start;
 	let lineEnded = undecided;
-	for (let kind = classAt(bytes, end); (kind & inWhite) !== 0; kind = classAt(bytes, end)) {
+	for (let kind = classAt(bytes, end); (kind & white) !== 0; kind = classAt(bytes, end)) {
 		last = end;
 		end += widthAt(bytes, end);
-		if ((kind & atLineEnd) !== 0) lineEnded = end;
+		if ((kind & lineEnd) !== 0) lineEnded = end;
 	}
 	if (end >= limit) return undecided;
 	if (lineEnded !== undecided) return lineEnded;
