@@ -120,9 +120,12 @@ export function resultCharacters({ texts }: ToolResult): number {
 /** A place in a JSON document: object keys and array indexes, from the root. */
 export type Path = readonly (string | number)[];
 
-/** The path of an item or a member. Unlike a spread, `concat` allocates no spare room: every message has several paths. */
+/** The path of an item or a member, in a list without spare room: every message has several. */
 export function childPath(path: Path, segment: string | number): Path {
-	return path.concat(segment);
+	const [first, second, third] = path as readonly [string | number, string | number, string | number];
+	if (path.length === 1) return [first, segment];
+	if (path.length === 2) return [first, second, segment];
+	return path.length === 3 ? [first, second, third, segment] : [...path, segment];
 }
 
 /** A path as a JSON Pointer (RFC 6901). */

@@ -57,17 +57,9 @@ export function verify(before: ReadDocument, after: ReadDocument, parameters: Ve
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
 	const given = { before, after, ...parameters, report };
 	const check: Check = { ...given, trace: compareDocuments(given) };
-	verifyTargets(check);
-	verifySizes(check);
-	verifyMessages(check);
-	verifySystem(check);
-	const [callsBefore, callsAfter] = [exchangesIn(before.transcript), exchangesIn(after.transcript)];
-	verifyCalls(check, callsBefore.calls, callsAfter);
-	verifyResults(check, callsBefore, callsAfter);
-	if (check.rewrite) {
-		verifyNothingMoved(check);
-		verifyStart(check);
-	}
+	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges];
+	if (check.rewrite) checks.push(verifyNothingMoved, verifyStart);
+	for (const verifyPart of checks) verifyPart(check);
 	return violations;
 }
 
@@ -220,15 +212,10 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 		return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
 	};
 	const places = before.transcript.messages.map(({ paths }) => paths.flatMap(placeOf));
-	const messageAt = new Map<string, number>();
+	const kept = places.flatMap((left, index) => left.map((place) => ({ place, index })));
+	const messageAt = new Map(kept.map(({ place, index }) => [place, index]));
 	// If one message of a record is left, it is read as the whole record.
-	const messageIn = new Map<string, number>();
-	for (const [index, left] of places.entries()) {
-		for (const place of left) {
-			messageAt.set(place, index);
-			messageIn.set(recordOf(place, base), index);
-		}
-	}
+	const messageIn = new Map(kept.map(({ place, index }) => [recordOf(place, base), index]));
 	const origins = after.transcript.messages.map(({ paths }) => {
 		const pointers = paths.map(jsonPointer);
 		const found = [messageAt, messageIn].flatMap((at) => pointers.flatMap((pointer) => at.get(pointer) ?? []));
@@ -323,6 +310,12 @@ function exchangesIn(transcript: Transcript): Exchanges {
 		}
 	});
 	return { calls, results };
+}
+
+function verifyExchanges(check: Check): void {
+	const [before, after] = [exchangesIn(check.before.transcript), exchangesIn(check.after.transcript)];
+	verifyCalls(check, before.calls, after);
+	verifyResults(check, before, after);
 }
 
 /** No call is new, they keep their order, and each has as many results as before. */

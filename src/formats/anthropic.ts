@@ -12,8 +12,8 @@ import {
 	roleOf,
 } from "./format.ts";
 import { asCountedText, booleanAt, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
-import { readInlineMedia, readMedia, tokensOfMedia } from "./media.ts";
-import { MessageDraft, readToolContent, textContent, unsent } from "./parts.ts";
+import { readInlineMedia, readMedia } from "./media.ts";
+import { MessageDraft, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
 
 const blockTypes = {
 	own: [

@@ -141,29 +141,57 @@ function detectFormat(located: LocatedMessages): Format {
  * `tool_calls.function.name:string`), with the values that name a kind (`role=user`, `content.type=tool_use`).
  */
 function marksOf({ messages, base }: LocatedMessages): string {
-	const marks = new Set([`in ${base.at(-1)}`]);
-	const mark = (value: unknown, prefix: string): void => {
-		if (!isJsonObject(value)) return;
-		for (const key of Object.keys(value)) {
-			const member = value[key];
-			marks.add(`${prefix}${key}:${Array.isArray(member) ? "list" : member === null ? "null" : typeof member}`);
-			if (kindKeys.has(key) && typeof member === "string") marks.add(`${prefix}${key}=${member}`);
-		}
-		if (!Object.hasOwn(value, "type")) marks.add(`${prefix}type:undefined`);
-	};
+	const [ofMessage, ofPart, ofCall, ofFunction]: [Marks, Marks, Marks, Marks] = [
+		new Map(),
+		new Map(),
+		new Map(),
+		new Map(),
+	];
 	for (const message of messages) {
+		mark(message, ofMessage);
 		if (!isJsonObject(message)) continue;
-		mark(message, "");
-		for (const part of [message.content].flat()) mark(part, "content.");
-		for (const call of listOf(message.tool_calls)) {
-			mark(call, "tool_calls.");
-			mark(objectOf(call).function, "tool_calls.function.");
+		const { content, tool_calls: calls } = message;
+		if (Array.isArray(content)) for (const part of content) mark(part, ofPart);
+		else mark(content, ofPart);
+		for (const call of listOf(calls)) {
+			mark(call, ofCall);
+			mark(objectOf(call).function, ofFunction);
 		}
 	}
-	return [...marks].join("\n");
+	const linesOf = (marks: Marks, prefix: string) =>
+		Array.from(marks).flatMap(([key, { kinds, values }]) => [
+			...kindNames.filter((_, bit) => kinds & (1 << bit)).map((kind) => `${prefix}${key}:${kind}`),
+			...Array.from(values, (value) => `${prefix}${key}=${value}`),
+		]);
+	return [
+		`in ${base.at(-1)}`,
+		...linesOf(ofMessage, ""),
+		...linesOf(ofPart, "content."),
+		...linesOf(ofCall, "tool_calls."),
+		...linesOf(ofFunction, "tool_calls.function."),
+	].join("\n");
 }
 
-const kindKeys: ReadonlySet<string> = new Set(["role", "type", "source"]);
+const kindNames = ["string", "list", "object", "other"];
+
+/** Kinds, as bits of `kindNames`, and values by key: this visits every member, and strings for each would take longer. */
+type Marks = Map<string, { kinds: number; readonly values: Set<string> }>;
+
+const noType = { kinds: 8, values: new Set<string>() };
+
+function mark(value: unknown, marks: Marks): void {
+	if (!isJsonObject(value)) return;
+	if (!Object.hasOwn(value, "type")) marks.set("type:none", noType);
+	for (const key in value) {
+		const member = value[key];
+		const known = marks.get(key) ?? { kinds: 0, values: new Set() };
+		if (known.kinds === 0) marks.set(key, known);
+		if (typeof member === "string") {
+			known.kinds |= 1;
+			if (key === "type" || key === "role" || key === "source") known.values.add(member);
+		} else known.kinds |= Array.isArray(member) ? 2 : isJsonObject(member) ? 4 : 8;
+	}
+}
 
 /** Number of formats that are explained in full; the others with their name and the message that does not fit. */
 const mostExplained = 3;

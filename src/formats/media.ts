@@ -62,10 +62,6 @@ function tokensFor(provider: MediaPart["provider"], estimates: Estimates): numbe
 	return provider === "any" ? Math.max(...Object.values(estimates)) : estimates[provider];
 }
 
-export function tokensOfMedia(media: readonly MediaNode[]): number {
-	return media.reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
 interface MediaData {
 	/** Of a data URL. */
 	readonly mediaType: string | undefined;

@@ -30,9 +30,9 @@ export class MessageDraft implements Message {
 	readonly results: ToolResult[] = [];
 	readonly thinking: ThinkingBlock[] = [];
 
-	constructor(role: Role, ...paths: readonly Path[]) {
+	constructor(role: Role, ...paths: Path[]) {
 		this.role = role;
-		this.paths = [...paths];
+		this.paths = paths;
 	}
 
 	/** Counts values that are sent: a text as it is, anything else as JSON, null not at all. */
@@ -53,17 +53,19 @@ export class MessageDraft implements Message {
 	countJson(value: unknown, path: Path, readMedia: ReadMedia): void {
 		const { texts, media, counted } = readJsonTexts(value, path, readMedia);
 		this.count(...counted, ...texts.map(({ text }) => text));
-		this.#addMedia(media);
+		this.mediaTokens += tokensOfMedia(media);
 	}
 
 	/** Reads each object of a list of parts. Counts any other content, and any other part. */
 	readParts(content: unknown, path: Path, read: ReadPart): this {
-		if (!Array.isArray(content)) this.count(content);
-		else {
-			content.forEach((part: unknown, index) => {
-				if (isJsonObject(part)) read(part, childPath(path, index), this, index);
-				else this.count(part);
-			});
+		if (!Array.isArray(content)) {
+			this.count(content);
+			return this;
+		}
+		for (let index = 0; index < content.length; index += 1) {
+			const part: unknown = content[index];
+			if (isJsonObject(part)) read(part, childPath(path, index), this, index);
+			else this.count(part);
 		}
 		return this;
 	}
@@ -91,11 +93,7 @@ export class MessageDraft implements Message {
 		// Much faster than spreading: conversations have thousands of results.
 		this.results.push({ callId, texts, whole, copies, media, isError });
 		this.counted.push(...counted);
-		this.#addMedia(media);
-	}
-
-	#addMedia(media: readonly MediaNode[]): void {
-		for (const { tokens } of media) this.mediaTokens += tokens;
+		this.mediaTokens += tokensOfMedia(media);
 	}
 }
 
@@ -111,6 +109,10 @@ export function joinMessages(parts: readonly [Message, ...Message[]]): Message {
 		results: parts.flatMap(({ results }) => results),
 		thinking: parts.flatMap(({ thinking }) => thinking),
 	};
+}
+
+export function tokensOfMedia(media: readonly MediaNode[]): number {
+	return media.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** The same message, kept by its session but no longer sent. */
