@@ -103,29 +103,16 @@ export function readAnthropicMessage(message: JsonObject, path: Path, paths: rea
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
-	switch (block.type) {
-		case "text":
-			draft.count(block.text);
-			return;
-		case "thinking":
-			// The signature is not part of the prompt's text.
-			draft.addThinking(path, block.thinking, typeof block.signature === "string");
-			return;
-		case "redacted_thinking":
-			draft.addThinking(path, block, true);
-			return;
-		case "tool_use":
-			draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
-			return;
-		case "tool_result":
-			draft.addResult({
-				callId: idAt(block, "tool_use_id"),
-				...readToolContent(block.content, childPath(path, "content"), readResultMedia),
-				isError: booleanAt(block, "is_error"),
-			});
-			return;
-	}
-	if (stringAt(block, "type")?.endsWith("_tool_result")) draft.countJson(block, path, readServerMedia);
+	const { type } = block;
+	if (type === "text") draft.count(block.text);
+	// The signature is not part of the prompt's text.
+	else if (type === "thinking") draft.addThinking(path, block.thinking, typeof block.signature === "string");
+	else if (type === "redacted_thinking") draft.addThinking(path, block, true);
+	else if (type === "tool_use") draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
+	else if (type === "tool_result") {
+		const content = readToolContent(block.content, childPath(path, "content"), readResultMedia);
+		draft.addResult({ callId: idAt(block, "tool_use_id"), ...content, isError: booleanAt(block, "is_error") });
+	} else if (stringAt(block, "type")?.endsWith("_tool_result")) draft.countJson(block, path, readServerMedia);
 	else draft.countPart(block, readAnthropicMedia(block, path));
 }
 

@@ -1,5 +1,6 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { groupBy } from "../conversation/lists.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
 import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
@@ -90,7 +91,7 @@ function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
 
 function readMessages({ messages: records, base }: LocatedMessages): Message[] {
 	const messages: [Message, ...Message[]][] = [];
-	const byApiMessage = new Map<string, Message[]>();
+	const byApiMessage = new Map<string | undefined, Message[]>();
 	const callValues: CallValues = new Map();
 	const { spoken, attached } = conversationRecords(records);
 	let nextAttached = 0;
@@ -108,14 +109,13 @@ function readMessages({ messages: records, base }: LocatedMessages): Message[] {
 		}
 		const message = one.sent ? draft : unsent(draft);
 		const id = apiMessageId(one);
-		const parts = id === undefined ? undefined : byApiMessage.get(id);
-		if (parts) {
-			parts.push(message);
-			continue;
+		const parts = byApiMessage.get(id);
+		if (id !== undefined && parts) parts.push(message);
+		else {
+			const own: [Message, ...Message[]] = [message];
+			messages.push(own);
+			byApiMessage.set(id, own);
 		}
-		const own: [Message, ...Message[]] = [message];
-		messages.push(own);
-		if (id !== undefined) byApiMessage.set(id, own);
 	}
 	return messages.map(joinMessages);
 }
@@ -245,15 +245,8 @@ function isSidechain(record: JsonObject): boolean {
 }
 
 /** The first of each set of equal records, with the others as its `repeats`. */
-function withoutRepeats(
-	speech: readonly SpeechRecord[],
-	repeats: ReadonlyMap<number, number>,
-): readonly SpeechRecord[] {
-	const others = new Map<number, SpeechRecord[]>();
-	for (const one of speech) {
-		const first = repeats.get(one.index);
-		if (first !== undefined) others.set(first, [...(others.get(first) ?? []), one]);
-	}
+function withoutRepeats(speech: readonly SpeechRecord[], repeats: ReadonlyMap<number, number>): SpeechRecord[] {
+	const others = groupBy(speech, ({ index }) => repeats.get(index));
 	return speech.flatMap((one) => (repeats.has(one.index) ? [] : { ...one, repeats: others.get(one.index) ?? [] }));
 }
 

@@ -221,40 +221,28 @@ export function readAnswerItem(item: JsonObject, type: string, path: Path, answe
 		if (held) answer.addResult({ ...held, callId: id });
 		return;
 	}
-	switch (type) {
-		case "message":
-			countParts(item.content, answer);
-			return;
-		case "reasoning": {
-			const before = answer.counted.length;
-			countParts(item.summary, answer);
-			countParts(item.content, answer);
-			answer.mediaTokens += encryptedTokens(item);
-			const text = answer.counted.slice(before).join("\n");
-			// OpenAI checks no binding to the items before, but wants the item beside the one that followed it.
-			answer.thinking.push({ path, text, bound: false, fixed: true });
-			return;
-		}
-		case "image_generation_call":
-			if (typeof item.result === "string") {
-				answer.mediaTokens += readMedia({ path, provider: "openai", kind: "image", data: item.result }).tokens;
-			}
-			return;
-		case "item_reference":
-			return;
-		default: {
-			const id = idAt(item, "call_id");
-			if (id !== undefined && type.endsWith("_call")) answer.calls.push({ id, name: type.slice(0, -"_call".length) });
-			// The work of the provider's own tools, and items of kinds that are not known: opaque.
-			answer.count(item.action ?? item.tools ?? item);
-		}
+	if (type === "message") countParts(item.content, answer);
+	else if (type === "reasoning") {
+		const before = answer.counted.length;
+		countParts(item.summary, answer);
+		countParts(item.content, answer);
+		answer.mediaTokens += encryptedTokens(item);
+		const text = answer.counted.slice(before).join("\n");
+		// OpenAI checks no binding to earlier items, but requires the item beside the one that followed it.
+		answer.thinking.push({ path, text, bound: false, fixed: true });
+	} else if (type === "image_generation_call") {
+		const { result: data } = item;
+		if (typeof data !== "string") return;
+		answer.mediaTokens += readMedia({ path, provider: "openai", kind: "image", data }).tokens;
+	} else if (type !== "item_reference") {
+		const id = idAt(item, "call_id");
+		if (id !== undefined && type.endsWith("_call")) answer.calls.push({ id, name: type.slice(0, -"_call".length) });
+		// The work of the provider's own tools, and items of unknown types: opaque.
+		answer.count(item.action ?? item.tools ?? item);
 	}
 }
 
-/**
- * Tokens of a text that only OpenAI can read, by Codex's own estimate: the bytes that the base64 stands for less 650 of
- * framing, at four bytes a token. Source: github.com/openai/codex, codex-rs/core, `estimate_reasoning_length`.
- */
+/** Tokens of an encrypted text by Codex's estimate (`estimate_reasoning_length` in codex-rs/core): less 650 bytes of frame. */
 function encryptedTokens(item: JsonObject): number {
 	const length = stringAt(item, "encrypted_content")?.length ?? 0;
 	return Math.ceil(Math.max(0, (length * 3) / 4 - 650) / 4);

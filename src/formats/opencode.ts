@@ -126,31 +126,23 @@ const bindings = ["signature", "redactedData", "thoughtSignature"];
 
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const type = stringAt(part, "type") ?? "";
-	switch (type) {
-		case "text":
-			if (draft.role !== "user" || part.ignored !== true) draft.count(asCountedText(part.text));
-			return;
-		case "reasoning":
-			draft.addThinking(path, part.text, hasAny(part.metadata, bindings), hasAny(part.metadata, ["itemId"]));
-			return;
-		case "tool":
-			readTool(part, path, draft);
-			return;
-		case "file":
-			if (draft.role === "assistant" || inlinedFiles.has(stringAt(part, "mime") ?? "")) return;
-			draft.mediaTokens += readFile(part, path).tokens;
-			return;
-		// opencode sends these texts instead.
-		case "compaction":
-			draft.count("What did we do so far?");
-			return;
-		case "subtask":
-			draft.count("The following tool was executed by the user");
-			return;
-		default:
-			if (!unsentParts.has(type)) draft.count(part);
-	}
+	if (type === "text") {
+		if (draft.role !== "user" || part.ignored !== true) draft.count(asCountedText(part.text));
+	} else if (type === "reasoning") {
+		draft.addThinking(path, part.text, hasAny(part.metadata, bindings), hasAny(part.metadata, ["itemId"]));
+	} else if (type === "file") {
+		const isSent = draft.role !== "assistant" && !inlinedFiles.has(stringAt(part, "mime") ?? "");
+		if (isSent) draft.mediaTokens += readFile(part, path).tokens;
+	} else if (type === "tool") readTool(part, path, draft);
+	else if (Object.hasOwn(sentTexts, type)) draft.count(sentTexts[type]);
+	else if (!unsentParts.has(type)) draft.count(part);
 }
+
+/** Texts that opencode sends instead of parts. */
+const sentTexts: Readonly<Record<string, string>> = {
+	compaction: "What did we do so far?",
+	subtask: "The following tool was executed by the user",
+};
 
 /** Whether the metadata of any provider has a text under one of the keys. */
 function hasAny(metadata: unknown, keys: readonly string[]): boolean {

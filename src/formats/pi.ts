@@ -148,26 +148,18 @@ function readMessage(
 }
 
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
-	switch (part.type) {
-		case "text":
-			draft.count(part.text);
-			return;
-		case "thinking": {
-			// A signature of Anthropic or Gemini; or OpenAI's reasoning item as JSON; or the name of a field.
-			const signature = stringAt(part, "thinkingSignature") ?? "";
-			const isItem = signature.startsWith("{");
-			const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
-			draft.addThinking(path, part.thinking, bound, isItem);
-			return;
-		}
-		case "toolCall":
-			// Gemini requires the signed call back.
-			if (stringAt(part, "thoughtSignature")) draft.addSignature(path);
-			draft.addCall(idAt(part, "id"), stringAt(part, "name"), part.arguments);
-			return;
-		default:
-			draft.countPart(part, readInlineMedia(part, path));
-	}
+	if (part.type === "text") draft.count(part.text);
+	else if (part.type === "thinking") {
+		// A signature of Anthropic or Gemini; or OpenAI's reasoning item as JSON; or the name of a field.
+		const signature = stringAt(part, "thinkingSignature") ?? "";
+		const isItem = signature.startsWith("{");
+		const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
+		draft.addThinking(path, part.thinking, bound, isItem);
+	} else if (part.type === "toolCall") {
+		// Gemini requires the signed call back.
+		if (stringAt(part, "thoughtSignature")) draft.addSignature(path);
+		draft.addCall(idAt(part, "id"), stringAt(part, "name"), part.arguments);
+	} else draft.countPart(part, readInlineMedia(part, path));
 }
 
 const noUsage = {

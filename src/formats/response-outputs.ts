@@ -20,23 +20,15 @@ interface Output extends ToolContent {
 /** Reads the output of an item that answers a call. */
 export function readOutput(item: JsonObject, type: string, path: Path): Output {
 	const at = [...path, "output"];
-	switch (type) {
-		case "shell_call_output":
-			return { ...readStreams(item.output, at), isError: failedInShell(item.output) };
-		case "apply_patch_call_output": {
-			const { status } = item;
-			const isError = status === "failed" ? true : status === "completed" ? false : undefined;
-			return { ...readOutputContent(item.output, at), isError };
-		}
-		case "computer_call_output":
-			return noContent;
-		case "program_output":
-			return readOutputContent(item.result, [...path, "result"]);
-		case "mcp_approval_response":
-			return opaque(item.reason);
-		default:
-			return item.output === undefined ? opaque(item.tools) : readOutputContent(item.output, at);
-	}
+	const { output, status } = item;
+	if (type === "shell_call_output") return { ...readStreams(output, at), isError: failedInShell(output) };
+	if (type === "computer_call_output") return noContent;
+	if (type === "program_output") return readOutputContent(item.result, [...path, "result"]);
+	if (type === "mcp_approval_response") return opaque(item.reason);
+	if (type !== "apply_patch_call_output")
+		return output === undefined ? opaque(item.tools) : readOutputContent(output, at);
+	const isError = status === "failed" ? true : status === "completed" ? false : undefined;
+	return { ...readOutputContent(output, at), isError };
 }
 
 /** Reads the output inside a call of the provider's own tools, if it has one. */

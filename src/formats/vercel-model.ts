@@ -105,27 +105,19 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 
 /** Reads a part that is no call and no result, also for UI messages. */
 export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void {
-	switch (part.type) {
-		case "text":
-			draft.count(part.text);
-			addSignature(part, path, draft);
-			return;
-		case "redacted-reasoning":
-			draft.addThinking(path, part.data, true);
-			return;
-		case "reasoning": {
-			const details = objectsOf(part.details);
-			const holders = [part, ...details, ...providerData(part)];
-			const isRedacted = details.some((detail) => detail.type === "redacted");
-			const bound =
-				isRedacted || holders.some((holder) => bindingKeys.some((key) => stringAt(holder, key) !== undefined));
-			const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
-			draft.addThinking(path, part.text ?? part.reasoning, bound, isItem);
-			return;
-		}
-		default:
-			draft.countPart(part, readVercelMedia(part, path));
-	}
+	if (part.type === "text") {
+		draft.count(part.text);
+		addSignature(part, path, draft);
+	} else if (part.type === "redacted-reasoning") draft.addThinking(path, part.data, true);
+	else if (part.type === "reasoning") {
+		const details = objectsOf(part.details);
+		const ofProviders = providerData(part);
+		const isBinding = (holder: JsonObject) => bindingKeys.some((key) => stringAt(holder, key) !== undefined);
+		const isRedacted = details.some((detail) => detail.type === "redacted");
+		const bound = isRedacted || [part, ...details, ...ofProviders].some(isBinding);
+		const isItem = ofProviders.some((data) => stringAt(data, "itemId") !== undefined);
+		draft.addThinking(path, part.text ?? part.reasoning, bound, isItem);
+	} else draft.countPart(part, readVercelMedia(part, path));
 }
 
 /** Keys that bind reasoning of Anthropic and Gemini to the messages before it. OpenAI checks no binding. */
