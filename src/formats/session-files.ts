@@ -1,4 +1,5 @@
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { groupBy } from "../conversation/lists.ts";
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Path, type TextNode, valueAt } from "../conversation/transcript.ts";
 import type { LocatedMessages, RecordLinks } from "./format.ts";
@@ -152,23 +153,14 @@ function latestBefore(ascending: readonly number[], bound: number): number | und
 
 /** The index of each record that repeats an earlier one of the same `uuid`, with the index of that one. */
 export function repeatedRecords(records: readonly unknown[], content: (record: JsonObject) => unknown) {
-	const named = new Map<string, { readonly first: number; byContent?: Map<string, number> }>();
 	const repeats = new Map<number, number>();
-	const contentAt = (index: number) => compactJson(content(records[index] as JsonObject));
-	records.forEach((record, index) => {
-		const name = isJsonObject(record) ? stringAt(record, "uuid") : undefined;
-		if (name === undefined) return;
-		const known = named.get(name);
-		if (!known) {
-			named.set(name, { first: index });
-			return;
-		}
-		known.byContent ??= new Map([[contentAt(known.first), known.first]]);
-		const own = contentAt(index);
-		const first = known.byContent.get(own);
-		if (first === undefined) known.byContent.set(own, index);
-		else repeats.set(index, first);
-	});
+	const named = groupBy(records.keys(), (index) => stringAt(objectOf(records[index]), "uuid"));
+	named.delete(undefined);
+	for (const indexes of named.values()) {
+		if (indexes.length === 1) continue;
+		const equal = groupBy(indexes, (index) => compactJson(content(records[index] as JsonObject)));
+		for (const [first, ...others] of equal.values()) for (const index of others) repeats.set(index, first as number);
+	}
 	return repeats;
 }
 
@@ -178,86 +170,66 @@ export function planRelink(links: RecordLinks, located: LocatedMessages, plan: P
 	const removed = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => jsonPointer(edit.path)));
 	if (removed.size === 0) return [];
 	const isDropped = messages.map((_, index) => removed.has(jsonPointer([...base, index])));
+	const idOf = (record: unknown) => valueAt(record, links.id);
+	const parentOf = (record: unknown) => valueAt(record, links.parent);
 
 	/** By the ids of dropped records, unless another record of that id stays. */
 	const droppedParents = new Map<unknown, unknown>();
-	const staying = new Set(messages.filter((_, index) => !isDropped[index]).map((record) => valueAt(record, links.id)));
+	const staying = new Set(messages.filter((_, index) => !isDropped[index]).map(idOf));
 	for (const [index, record] of messages.entries()) {
-		const id = valueAt(record, links.id);
-		if (isDropped[index] && !staying.has(id)) droppedParents.set(id, valueAt(record, links.parent));
+		if (isDropped[index] && !staying.has(idOf(record))) droppedParents.set(idOf(record), parentOf(record));
 	}
-	const tie = (index: number, place: Path, replacement: unknown): ReplaceEdit => {
-		const same = { chars: 0, tokens: 0 };
-		const path = [...base, index, ...place];
-		return { kind: "replace", reason: "relink", path, replacement, message: -1, before: same, after: same };
-	};
-	const onChain = tiesOfChain(links, located, isDropped, droppedParents);
-	return messages.flatMap((record, index): ReplaceEdit[] => {
-		if (isDropped[index]) return [];
-		const edits: ReplaceEdit[] = [];
-		const before = valueAt(record, links.parent);
-		const parent = onChain.has(index) ? onChain.get(index) : nearestKept(before, droppedParents);
-		if (before !== undefined && parent !== undefined && parent !== before) edits.push(tie(index, links.parent, parent));
-		const kept = links.firstKept && valueAt(record, links.firstKept);
-		if (links.firstKept && typeof kept === "string" && droppedParents.has(kept)) {
-			edits.push(tie(index, links.firstKept, nextKept(record, kept, links, messages, droppedParents)));
-		}
-		return edits;
-	});
-}
 
-/** The new parents of the records of the chain whose predecessor is dropped, by index; null for the new first record. */
-function tiesOfChain(
-	links: RecordLinks,
-	located: LocatedMessages,
-	isDropped: readonly boolean[],
-	droppedParents: ReadonlyMap<unknown, unknown>,
-): ReadonlyMap<number, unknown> {
-	const ties = new Map<number, unknown>();
-	const { messages } = located;
+	/** The new parents of the records of the chain whose predecessor is dropped; null for the new first record. */
+	const onChain = new Map<number, unknown>();
 	let before: unknown = null;
 	let afterDropped = false;
 	for (const index of (links.chain?.(located) ?? []).toReversed()) {
-		if (isDropped[index]) {
-			afterDropped = true;
-			continue;
-		}
 		// A circle of records begins at the record that closes it.
-		const begins = before === null && droppedParents.has(valueAt(messages[index], links.parent));
-		if (afterDropped || begins) ties.set(index, before);
-		before = valueAt(messages[index], links.id);
-		afterDropped = false;
+		const begins = before === null && droppedParents.has(parentOf(messages[index]));
+		if (!isDropped[index]) {
+			if (afterDropped || begins) onChain.set(index, before);
+			before = idOf(messages[index]);
+		}
+		afterDropped = isDropped[index] === true;
 	}
-	return ties;
-}
 
-/** The id of the nearest record before a dropped one that stays, or null; `undefined` if the parent stays. */
-function nearestKept(parent: unknown, droppedParents: ReadonlyMap<unknown, unknown>): unknown {
-	if (typeof parent !== "string" || !droppedParents.has(parent)) return undefined;
-	let nearest: unknown = parent;
-	// Each dropped record is passed at most once, so that a circle ends.
-	for (let steps = droppedParents.size; steps > 0 && droppedParents.has(nearest); steps -= 1) {
-		nearest = droppedParents.get(nearest);
-	}
-	return nearest ?? null;
-}
-
-/** The id of the first record that stays after the dropped one that a compaction kept first; else of the compaction. */
-function nextKept(
-	compaction: unknown,
-	dropped: string,
-	links: RecordLinks,
-	messages: readonly unknown[],
-	droppedParents: ReadonlyMap<unknown, unknown>,
-): unknown {
-	const parents = new Map(messages.map((record) => [valueAt(record, links.id), valueAt(record, links.parent)]));
-	let kept = valueAt(compaction, links.id);
-	let id = kept;
-	for (let steps = parents.size; steps > 0 && id !== dropped && id !== undefined; steps -= 1) {
-		if (!droppedParents.has(id)) kept = id;
-		id = parents.get(id);
-	}
-	return kept;
+	/** The id of the nearest record that stays from a parent on, or null. Passes no record twice: there may be circles. */
+	const nearestKept = (parent: unknown): unknown => {
+		let nearest = parent;
+		for (let steps = droppedParents.size; steps > 0 && droppedParents.has(nearest); steps -= 1) {
+			nearest = droppedParents.get(nearest);
+		}
+		return nearest ?? null;
+	};
+	/** The id of the first record that stays after the dropped one that a compaction kept first; else of the compaction. */
+	const nextKept = (compaction: unknown, dropped: string): unknown => {
+		const parents = new Map(messages.map((record) => [idOf(record), parentOf(record)]));
+		let [kept, id] = [idOf(compaction), idOf(compaction)];
+		for (let steps = parents.size; steps > 0 && id !== dropped && id !== undefined; steps -= 1) {
+			if (!droppedParents.has(id)) kept = id;
+			id = parents.get(id);
+		}
+		return kept;
+	};
+	return messages.flatMap((record, index): ReplaceEdit[] => {
+		if (isDropped[index]) return [];
+		const link = (place: Path, replacement: unknown): ReplaceEdit => {
+			const same = { chars: 0, tokens: 0 };
+			const path = [...base, index, ...place];
+			return { kind: "replace", reason: "relink", path, replacement, message: -1, before: same, after: same };
+		};
+		const edits: ReplaceEdit[] = [];
+		const was = parentOf(record);
+		const isLost = typeof was === "string" && droppedParents.has(was);
+		const parent = onChain.has(index) ? onChain.get(index) : isLost ? nearestKept(was) : was;
+		if (was !== undefined && parent !== undefined && parent !== was) edits.push(link(links.parent, parent));
+		const kept = links.firstKept && valueAt(record, links.firstKept);
+		if (links.firstKept && typeof kept === "string" && droppedParents.has(kept)) {
+			edits.push(link(links.firstKept, nextKept(record, kept)));
+		}
+		return edits;
+	});
 }
 
 /** Recognises the places of links between records. */
