@@ -1,4 +1,3 @@
-/** For a value that JSON cannot hold: one that holds itself, a bigint, or one whose reading throws. */
 export class NotJsonError extends TypeError {
 	override readonly name = "NotJsonError";
 
@@ -10,15 +9,13 @@ export class NotJsonError extends TypeError {
 	}
 }
 
-/** A JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Whether a value is a JSON object. */
 export function isJsonObject(value: unknown): value is JsonObject {
 	return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The object that a text is as JSON; `undefined` where it is none. */
+/** The JSON object in a text; `undefined` if it is none. */
 export function parseJsonObject(text: string): JsonObject | undefined {
 	if (!text.trimStart().startsWith("{")) return undefined;
 	try {
@@ -29,8 +26,8 @@ export function parseJsonObject(text: string): JsonObject | undefined {
 }
 
 /**
- * A value as compact JSON, as `JSON.stringify` writes it, but at any depth: `JSON.stringify` overflows the stack some
- * thousand levels down. Empty for a value that JSON cannot express, such as `undefined`.
+ * The compact JSON of a value at any depth: `JSON.stringify` overflows the stack some thousand levels down. Empty for a
+ * value that JSON cannot express, such as `undefined`.
  *
  * @throws NotJsonError for a value that did not come from JSON.
  */
@@ -72,7 +69,7 @@ function stringifyDeep(root: unknown): string {
 			pieces.push(stringify(value) ?? "null");
 			return;
 		}
-		// A value that holds itself would be written until memory is full.
+		// A circle would be written until memory is full.
 		if (open.has(value)) throw new NotJsonError();
 		open.add(value);
 		const close = Array.isArray(value) ? "]" : "}";
@@ -98,19 +95,15 @@ function stringifyDeep(root: unknown): string {
 	return pieces.join("");
 }
 
-/** Whether JSON can express a value. Others are left out of objects and are null in lists. */
+/** Whether JSON can express a value. Other values are omitted from objects and are null in lists. */
 function isWritten(value: unknown): boolean {
 	return value !== undefined && typeof value !== "function" && typeof value !== "symbol";
 }
 
-/** Levels that are visited without looking for rings: more than any conversation has. */
-const shallow = 100;
-
 /**
- * Checks a value that a program made, since one that holds itself would be read without end. Lets through what JSON
- * leaves out (`undefined`, functions).
+ * Checks a value that a program made. Accepts values that JSON omits (`undefined`, functions).
  *
- * @throws NotJsonError for a value that holds itself, a bigint, or a property whose reading throws.
+ * @throws NotJsonError for a circle, a bigint, or a property whose reading throws.
  */
 export function requireJson(value: unknown): void {
 	try {
@@ -120,26 +113,26 @@ export function requireJson(value: unknown): void {
 	}
 }
 
+/** Levels that are visited without a search for circles, which is much faster: more than any conversation has. */
+const shallow = 100;
+
 function visit(value: unknown, depth: number): void {
 	if (typeof value === "bigint") throw new NotJsonError();
 	if (typeof value !== "object" || value === null) return;
 	const written = asWritten(value);
 	if (depth > shallow) visitDeep(value);
 	else if (written !== value) visit(written, depth + 1);
-	else if (Array.isArray(value)) {
-		for (let index = 0; index < value.length; index += 1) visit(value[index], depth + 1);
-	} else {
-		for (const key in value) visit((value as Readonly<Record<string, unknown>>)[key], depth + 1);
-	}
+	else if (Array.isArray(value)) for (const item of value) visit(item, depth + 1);
+	else for (const key in value) visit((value as JsonObject)[key], depth + 1);
 }
 
-/** The value that JSON writes for an object, such as a text for a date. */
+/** The value that JSON writes for an object: a text for a date. */
 function asWritten(value: object): unknown {
 	const { toJSON } = value as { readonly toJSON?: unknown };
 	return typeof toJSON === "function" ? toJSON.call(value, "") : value;
 }
 
-/** Visits without recursion, and looks for rings. */
+/** Visits without recursion, and looks for circles. */
 function visitDeep(root: object): void {
 	const above = new Set<object>();
 	const checked = new Set<object>();
@@ -163,10 +156,7 @@ function visitDeep(root: object): void {
 	}
 }
 
-/**
- * Whether a value could come from reading JSON: lists without holes and objects without class or accessors. Members that
- * are `undefined` are let through. Call it only once something has failed: it is slow.
- */
+/** Whether a value could be parsed JSON: no holes, classes or accessors; `undefined` members are accepted. Slow. */
 export function isPlainJson(root: unknown): boolean {
 	const open = [root];
 	const seen = new Set<unknown>();

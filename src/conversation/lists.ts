@@ -1,18 +1,16 @@
-/** Adds an item to the list at a key of a map. */
 export function addToList<Key, Item>(lists: Map<Key, Item[]>, key: Key, item: Item): void {
 	const list = lists.get(key);
 	if (list) list.push(item);
 	else lists.set(key, [item]);
 }
 
-/** Items by a key, in their order. */
 export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
 	const groups = new Map<Key, Item[]>();
 	for (const item of items) addToList(groups, keyOf(item), item);
 	return groups;
 }
 
-/** A value that is made when it is first asked for. */
+/** A value that is made when it is first needed. */
 export function once<Value>(make: () => Value): () => Value {
 	let made: { readonly value: Value } | undefined;
 	return () => {

@@ -1,9 +1,8 @@
-import type { Path } from "./transcript.ts";
+import { type Path, startsWith } from "./transcript.ts";
 
 /**
- * Starts a plan over messages of the given sizes, to which several strategies add edits that do not overlap. A dropped
- * message takes its other edits with it; a placeholder takes the place of truncations inside its content where it is
- * smaller than what they leave, never the other way round.
+ * Starts a plan over messages of some sizes, to which several strategies add edits that do not overlap. Dropping a message
+ * removes its other edits; a placeholder replaces truncations of the same content if it is smaller.
  */
 export function startDraft(before: readonly Size[]) {
 	const byMessage: (readonly Edit[] | undefined)[] = before.map(() => undefined);
@@ -16,17 +15,18 @@ export function startDraft(before: readonly Size[]) {
 		if (!original || !current) return true;
 		const after = sizeAfter(original, edits);
 		sizes[message] = after;
-		addDifference(saved, current, after);
+		saved.add(current);
+		saved.subtract(after);
 		return true;
 	}
 
 	return {
-		/** Adds an edit unless an earlier one covers that part already; tells whether it was added. */
+		/** Adds an edit unless an earlier one covers that part; tells whether it was added. */
 		add(edit: Edit): boolean {
 			const present = byMessage[edit.message];
 			if (!present) return setEdits(edit.message, [edit]);
 			if (edit.reason === "drop") {
-				// Other edits of a dropped message go, so that its first edit tells that it is dropped.
+				// So the first edit of a dropped message is always a drop.
 				return setEdits(edit.message, present[0]?.reason === "drop" ? [...present, edit] : [edit]);
 			}
 			if (present.some((one) => one.reason === "drop")) return false;
@@ -35,9 +35,9 @@ export function startDraft(before: readonly Size[]) {
 			if (overlapping.length > 0 && savedBy([edit]) <= savedBy(overlapping)) return false;
 			return setEdits(edit.message, [...present.filter((one) => !overlapping.includes(one)), edit]);
 		},
-		/** The edits so far, by message, oldest first. */
+		/** Ordered by message. */
 		plan: (): Plan => byMessage.flatMap((edits) => edits ?? []),
-		/** Size of each message with the edits so far. */
+		/** Of the messages with the edits so far. */
 		sizes: (): readonly Size[] => sizes,
 		saved: saved.total,
 	};
@@ -57,105 +57,73 @@ function sizeAfter(before: Size, edits: readonly Edit[]): Size {
 	return { chars, tokens, fixed };
 }
 
-/** Tokens that edits save, or characters where they stand in a copy that costs no tokens. */
+/** Tokens that edits save; of unsent copies, characters. */
 function savedBy(edits: readonly Edit[]): number {
 	const key = edits[0]?.unsent ? "chars" : "tokens";
 	return edits.reduce((sum, edit) => sum + edit.before[key] - edit.after[key], 0);
 }
 
 function overlap(a: Path, b: Path): boolean {
-	const length = Math.min(a.length, b.length);
-	for (let index = 0; index < length; index += 1) if (a[index] !== b[index]) return false;
-	return true;
+	return startsWith(a, b) || startsWith(b, a);
 }
 
-/**
- * Sums up a plan in one pass. Sizes leave out what is sent to no model. The edits of a result stand side by side in a plan,
- * and so do those that drop a message.
- */
+/** Sums up a plan. Sizes leave out unsent parts. */
 export function totalsOf(plan: Plan) {
-	const [saved, savedElsewhere] = [startSum(), startSum()];
-	/** The first message with an edit of what is sent. */
-	let firstMessage: number | undefined;
-	/** Characters that results lost. */
-	let resultChars = 0;
-	/** Messages that were not there before. */
-	let added = 0;
-	/** Messages that go, each once. */
-	const gone: number[] = [];
-	const dropped = { messages: 0, before: startSum() };
-	const summarised = { messages: new Set<number>(), before: startSum(), after: startSum() };
-	const masked = { results: 0, edits: 0, charsBefore: 0, charsAfter: 0 };
-	const truncated = { results: 0, edits: [] as Edit[] };
-	const last: { dropped: number; masked: unknown; truncated: unknown } = { dropped: -1, masked: plan, truncated: plan };
-	for (const edit of plan) {
-		const { kind, reason, message, before, after, result, unsent } = edit;
-		if (kind === "insert" ? edit.inserts === "message" : kind === "replace" && reason === "summary") added += 1;
-		switch (reason) {
-			case "drop":
-				dropped.before.add(before);
-				if (message !== last.dropped) {
-					last.dropped = message;
-					dropped.messages += 1;
-					gone.push(message);
-				}
-				break;
-			case "summary":
-				if (takesMessageOut(edit) && !summarised.messages.has(message)) {
-					summarised.messages.add(message);
-					gone.push(message);
-				}
-				summarised.before.add(before);
-				summarised.after.add(after);
-				break;
-			case "mask":
-				if (result !== last.masked) {
-					last.masked = result;
-					masked.results += 1;
-				}
-				if (unsent) break;
-				masked.edits += 1;
-				masked.charsBefore += before.chars;
-				masked.charsAfter += after.chars;
-				break;
-			case "truncate":
-				if (result !== last.truncated) {
-					last.truncated = result;
-					truncated.results += 1;
-				}
-				if (!unsent) truncated.edits.push(edit);
-				break;
-		}
-		if (unsent) continue;
-		addDifference(saved, before, after);
-		if (kind === "replace" && reason !== "summary") resultChars += before.chars - after.chars;
-		if (message < 0) {
-			addDifference(savedElsewhere, before, after);
-			continue;
-		}
-		if (firstMessage === undefined || message < firstMessage) firstMessage = message;
-	}
+	const of = (wanted: EditReason) => plan.filter(({ reason }) => reason === wanted);
+	const sent = plan.filter(({ unsent }) => !unsent);
+	const [mask, truncate, drop, summary] = [of("mask"), of("truncate"), of("drop"), of("summary")];
+	const dropped = messagesOf(drop);
+	const summarised = messagesOf(summary.filter(takesMessageOut));
+	const ofMessages = sent.filter(({ message }) => message >= 0);
+	const sentMasks = mask.filter(({ unsent }) => !unsent);
+	const charsOf = (edits: readonly Edit[], size: "before" | "after") =>
+		edits.reduce((sum, edit) => sum + edit[size].chars, 0);
+	const replaced = sent.filter(({ kind, reason }) => kind === "replace" && reason !== "summary");
 	return {
-		saved: saved.total(),
-		savedInMessages: subtractSizes(saved.total(), savedElsewhere.total()),
-		firstMessage,
-		resultChars,
-		gone,
-		added,
-		dropped: { messages: dropped.messages, before: dropped.before.total() },
+		saved: savedSize(sent),
+		savedInMessages: savedSize(ofMessages),
+		/** The first message with an edit of a sent part. */
+		firstMessage: messagesOf(ofMessages).toSorted((a, b) => a - b)[0],
+		/** Characters that results lost. */
+		resultChars: charsOf(replaced, "before") - charsOf(replaced, "after"),
+		/** Messages that the plan removes, each once. */
+		gone: [...new Set([...dropped, ...summarised])],
+		/** Number of new messages. */
+		added: plan.filter((edit) =>
+			edit.kind === "insert" ? edit.inserts === "message" : edit.kind === "replace" && edit.reason === "summary",
+		).length,
+		dropped: { messages: dropped.length, before: sizeOfEdits(drop, "before") },
 		summarised: {
-			messages: summarised.messages.size,
-			before: summarised.before.total(),
-			after: summarised.after.total(),
+			messages: summarised.length,
+			before: sizeOfEdits(summary, "before"),
+			after: sizeOfEdits(summary, "after"),
 		},
-		masked,
-		truncated,
+		masked: {
+			results: resultsOf(mask),
+			edits: sentMasks.length,
+			charsBefore: charsOf(sentMasks, "before"),
+			charsAfter: charsOf(sentMasks, "after"),
+		},
+		truncated: { results: resultsOf(truncate), edits: truncate.filter(({ unsent }) => !unsent) },
 	};
 }
 
-function addDifference(sum: SizeSum, before: Size, after: Size): void {
-	sum.add(before);
-	sum.subtract(after);
+function messagesOf(edits: readonly Edit[]): number[] {
+	return [...new Set(edits.map(({ message }) => message))];
+}
+
+function resultsOf(edits: readonly Edit[]): number {
+	return new Set(edits.map(({ result }) => result)).size;
+}
+
+function sizeOfEdits(edits: readonly Edit[], size: "before" | "after"): Size {
+	const sum = startSum();
+	for (const edit of edits) sum.add(edit[size]);
+	return sum.total();
+}
+
+function savedSize(edits: readonly Edit[]): Size {
+	return subtractSizes(sizeOfEdits(edits, "before"), sizeOfEdits(edits, "after"));
 }
 
 export const noSize: Size = { chars: 0, tokens: 0 };
@@ -175,7 +143,7 @@ export function subtractSizes(a: Size, b: Size): Size {
 	return { chars, tokens, fixed: (a.fixed ?? 0) - (b.fixed ?? 0) };
 }
 
-/** Starts a sum of sizes, which changes in place. */
+/** Starts a sum that changes in place. */
 export function startSum(from: Size = noSize) {
 	let { chars, tokens, fixed = 0 } = from;
 	return {
@@ -195,39 +163,38 @@ export function startSum(from: Size = noSize) {
 
 export type SizeSum = ReturnType<typeof startSum>;
 
-/** Whether an edit takes its message out of the conversation: it is dropped, or replaced by a summary. */
+/** Whether an edit drops its message or replaces it by a summary. */
 export function takesMessageOut({ reason, kind }: Edit): boolean {
 	return reason === "drop" || (reason === "summary" && kind !== "insert");
 }
 
 export type EditReason = "mask" | "truncate" | "drop" | "thinking" | "relink" | "summary" | "append";
 
-/** Size of a text before or after an edit. */
 export interface Size {
 	/** Characters (UTF-16 code units). */
 	readonly chars: number;
 	/** Tokens in the encoding of the call. */
 	readonly tokens: number;
-	/** Those of them that no tokenizer counts: the delimiters of messages, images. Absent: none. */
+	/** Tokens among them that no tokenizer counts: the delimiters of messages, images. */
 	readonly fixed?: number;
 }
 
-/** An original in the form in which it is archived. */
+/** An original to archive. */
 export interface TakenOut {
 	readonly ref: string;
-	/** The text of a result or a cut text; of an image or a document, its JSON. */
+	/** JSON for an image, a document or a group. */
 	readonly text: string;
-	/** `group`: a list of whole messages, as JSON. */
+	/** `group`: a list of messages. */
 	readonly kind: "result" | "media" | "group";
 }
 
 interface EditBase {
-	/** Where in the document; paths of a plan all refer to the document before any edit. */
+	/** In the document before any edit of the plan. */
 	readonly path: Path;
 	readonly reason: EditReason;
-	/** Index of the message that it stands in; -1 where it stands in a record that is no message. */
+	/** Index of its message; -1 in a record that is no message. */
 	readonly message: number;
-	/** Set on edits of what is sent to no model, so that no total counts them: a second copy, a message compacted away. */
+	/** Set on edits of copies and of compacted messages. No total counts them. */
 	readonly unsent?: true;
 	readonly before: Size;
 	readonly after: Size;
@@ -237,25 +204,22 @@ interface EditBase {
 	readonly takenOut?: TakenOut | undefined;
 }
 
-/** Replaces a tool result's text, its whole content, or a record's link to another. */
+/** Replaces a tool result's text, its content, or a link between records. */
 export interface ReplaceEdit extends EditBase {
 	readonly kind: "replace";
-	/** A string, or the JSON value that a format writes for a whole content or a media part. */
+	/** A string, or the JSON value that a format writes. */
 	readonly replacement: unknown;
 }
 
-/** Takes a message, one of the values that make it up, or a reasoning block out of its list. */
+/** Removes a message, one of its values, or a reasoning block from its list. */
 export interface RemoveEdit extends EditBase {
 	readonly kind: "remove";
 }
 
-/** Puts a new message, or a part of one, into a list. */
+/** Inserts a message or a part of one. */
 export interface InsertEdit extends EditBase {
 	readonly kind: "insert";
-	/**
-	 * Its last segment is the index of the item that the value is put in front of, or the length of the list to put it
-	 * behind the last. `message` is the index of the message there, or their number behind the last.
-	 */
+	/** The last segment is the index of the next item, or the length of the list. `message` is an index in the same way. */
 	readonly path: Path;
 	readonly value: unknown;
 	readonly inserts: "message" | "part";

@@ -15,15 +15,15 @@ export interface Report {
 	readonly masked_tool_results: number;
 	readonly truncated_tool_results: number;
 	readonly dropped_messages: number;
-	/** Characters of everything that is counted. */
+	/** Of all counted texts. */
 	readonly chars: BeforeAfter;
-	/** Characters of tool results. */
+	/** Of tool results. */
 	readonly tool_chars: BeforeAfter;
-	/** Tokens, by the best guess where the model's own are not counted. */
+	/** An estimate if the model's own tokens are not counted. */
 	readonly tokens: BeforeAfter;
-	/** The least and the most tokens after; both `tokens.after` where they are exact. */
+	/** The least and the most tokens after the plan. */
 	readonly band: { readonly low: number; readonly high: number };
-	/** English sentences for the reader of the numbers. */
+	/** English sentences about the numbers. */
 	readonly notes: readonly string[];
 }
 
@@ -72,15 +72,12 @@ export function notesOn(transcript: Transcript): string[] {
 	];
 }
 
-/** A role that a note may name: anything else could be text of the conversation. */
+/** Any other role could be text of the conversation. */
 const plainRole = /^[\w.:-]{1,40}$/;
 
 const mostRolesListed = 8;
 
-/**
- * A note on the roles that no format defines, in the order in which they come: their messages are counted but never masked
- * or truncated, so a misspelled role is easily overlooked.
- */
+/** A note on roles that no format defines: a misspelled role is easily overlooked. */
 export function notesOnRoles(document: unknown, { messages }: Transcript): string[] {
 	const counts = new Map<string, number>();
 	for (const { role, paths } of messages) {
@@ -96,7 +93,7 @@ export function notesOnRoles(document: unknown, { messages }: Transcript): strin
 	];
 }
 
-/** The role that a message names, itself or in the record around it. */
+/** The role of a message or of the record around it. */
 function roleAt(document: unknown, path: Path): string | undefined {
 	const value = valueAt(document, path) as Record<string, unknown> | null | undefined;
 	const holders = [value, value?.message, value?.payload] as (Record<string, unknown> | null | undefined)[];
@@ -105,31 +102,25 @@ function roleAt(document: unknown, path: Path): string | undefined {
 	return plainRole.test(role as string) ? JSON.stringify(role) : "one that is no plain word";
 }
 
-/** How the engine names originals that are archived. Absent where nothing is archived. */
+/** How the engine refers to archived originals. */
 export interface Archiving {
-	/** The reference of a text, before it is stored: the same for the same text. */
+	/** The reference of a text before it is stored: a function of the text. */
 	readonly refOf: (text: string) => string;
 	/** The JSON of the value at a path of the document. */
 	readonly jsonAt: (path: Path) => string;
 }
 
-/**
- * The cost and the saving of a plan where the provider caches the prompt, compared with sending the conversation unchanged,
- * all of it read from the cache. Tokens by the best guess.
- */
+/** Cost and saving of a plan with a cached prompt, compared with reading the unchanged conversation from the cache. */
 export interface Economics {
-	/** Index of the first message that differs from the input; `null` where none does. */
+	/** Index of the first message that differs from the input. */
 	readonly first_changed_message: number | null;
-	/** Tokens before it, which the provider still has in its cache. */
+	/** Tokens before it, which are still in the provider's cache. */
 	readonly prefix_kept_tokens: number;
 	/** Tokens from it on, after the edits, which the provider writes to its cache again. */
 	readonly rewritten_tokens: number;
-	/** Tokens that this call and each later one saves; below 0 where more was put in than taken out. */
+	/** Of this call and each later one; negative if the plan inserts more than it removes. */
 	readonly saved_tokens_per_call: number;
-	/**
-	 * Calls after which the savings have paid for the rewriting: `rewritten × (cache_write − cache_read) ÷ (saved ×
-	 * cache_read)`, rounded up; `null` where they never do.
-	 */
+	/** `rewritten × (cache_write − cache_read) ÷ (saved × cache_read)`, rounded up; `null` for never. */
 	readonly calls_to_break_even: number | null;
 }
 

@@ -1,9 +1,9 @@
-import { addToList } from "./lists.ts";
+import { addToList, groupBy } from "./lists.ts";
 import type { Message, ToolCall, ToolResult, Transcript } from "./transcript.ts";
 
 /**
- * For each call of a message, the index of its arguments in `counted`; `undefined` where the format counts the call otherwise
- * (as an opaque item, or not at all). Formats count a call as its name, then its arguments, in the order of the calls.
+ * For each call of a message, the index of its arguments in `counted`. Formats count a call as its name, then its
+ * arguments, in the order of the calls; `undefined` for a call that is counted otherwise or not at all.
  */
 export function locateCallArguments({ calls, counted }: Message): readonly (number | undefined)[] {
 	const places = new Array<number | undefined>(calls.length).fill(undefined);
@@ -25,31 +25,29 @@ export function locateCallArguments({ calls, counted }: Message): readonly (numb
 	return places;
 }
 
-/** The arguments of each call as the format counts them: JSON, or free text. */
+/** The arguments of each call as counted: JSON, or free text. */
 export function callArguments(message: Message): readonly (string | undefined)[] {
 	return locateCallArguments(message).map((place) => (place === undefined ? undefined : message.counted[place]));
 }
 
-/** Messages that must go or stay together: a message with calls and all its results, or one plain message. */
+/** Messages that can only be dropped together: a message with calls and all its results, or one plain message. */
 export interface MessageGroup {
 	/** Ascending indexes. */
 	readonly messages: readonly number[];
 }
 
 /**
- * Splits a conversation into groups, oldest first by their first message. Results are grouped by pairing; a tool message
- * whose results have no id belongs to the nearest earlier message with calls, as an API reads it.
+ * Splits a conversation into groups, ordered by their first message. Results are grouped by pairing; a message with a
+ * result without id belongs to the nearest earlier message with calls.
  */
 export function groupMessages({ messages }: Transcript, paired: readonly PairedResult[]): readonly MessageGroup[] {
 	const parents = messages.map((_, index) => index);
 	const find = (index: number): number => {
 		let root = index;
-		while (parents[root] !== root) root = parents[root] as number;
-		let walker = index;
-		while (walker !== root) {
-			const next = parents[walker] as number;
-			parents[walker] = root;
-			walker = next;
+		while (parents[root] !== root) {
+			// Halves the way, so that later searches are short.
+			parents[root] = parents[parents[root] as number] as number;
+			root = parents[root] as number;
 		}
 		return root;
 	};
@@ -66,34 +64,21 @@ export function groupMessages({ messages }: Transcript, paired: readonly PairedR
 		if (isPositional && latestCaller !== undefined) join(index, latestCaller);
 	});
 
-	const groupOf: number[] = [];
-	const groups: { messages: number[] }[] = [];
-	for (let index = 0; index < messages.length; index += 1) {
-		// The root of a group is its first message.
-		const root = find(index);
-		const group = root === index ? groups.length : (groupOf[root] as number);
-		groupOf.push(group);
-		if (root === index) groups.push({ messages: [index] });
-		else groups[group]?.messages.push(index);
-	}
-	return groups;
+	// The root of a group is its first message.
+	return Array.from(groupBy(messages.keys(), find).values(), (indexes) => ({ messages: indexes }));
 }
 
-/** A tool result with the call that it answers. */
+/** A tool result with the call that it answers, if there is one. */
 export interface PairedResult {
 	readonly result: ToolResult;
-	/** Index of the message of the result. */
+	/** Index of the result's message. */
 	readonly message: number;
-	/** Index of the message that made the call; `undefined` for an orphan. */
+	/** Index of the call's message. */
 	readonly caller: number | undefined;
-	/** The call; `undefined` for an orphan. */
 	readonly call: ToolCall | undefined;
 }
 
-/**
- * Pairs each result with its call, in order of appearance. A result belongs to the nearest earlier message with a call of
- * its id: real conversations reuse ids.
- */
+/** Pairs each result with the latest earlier call of its id, in order of appearance: real conversations reuse ids. */
 export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	const known = pairings.get(messages);
 	if (known) return known;
@@ -111,13 +96,10 @@ export function pairResults({ messages }: Transcript): readonly PairedResult[] {
 	return paired;
 }
 
-// A transcript never changes, and every step of an operation asks for its pairs.
+// A transcript never changes, and every step of an operation needs its pairs.
 const pairings = new WeakMap<readonly Message[], readonly PairedResult[]>();
 
-/**
- * Indexes of the tool turns: assistant messages with at least one tool call that has an id
- * (docs/specs/observation-masking.md#tool-turns). Parallel calls are one turn.
- */
+/** Indexes of the tool turns (docs/specs/observation-masking.md#tool-turns). Parallel calls are one turn. */
 export function toolTurns({ messages }: Transcript): readonly number[] {
 	return messages.flatMap((message, index) => (isToolTurn(message) ? [index] : []));
 }

@@ -4,13 +4,14 @@ import { groupBy } from "./lists.ts";
 import { type CountTokens, measure, sizeOfResult, type TokenMeter } from "./measure.ts";
 import { type Edit, type InsertEdit, type Plan, takesMessageOut } from "./plan.ts";
 import {
+	childPath,
 	editablePaths,
 	isListed,
 	jsonPointer,
 	type Message,
 	type Path,
 	recordOf,
-	samePath,
+	startsWith,
 	type ToolCall,
 	type Transcript,
 	valueAt,
@@ -29,7 +30,7 @@ export type KeptPromise =
 	| "inserted_as_planned"
 	| "start_kept";
 
-/** A broken promise and its place. It never quotes the conversation. */
+/** A broken promise. It never quotes the conversation. */
 export interface Violation {
 	readonly promise: KeptPromise;
 	readonly detail: string;
@@ -42,31 +43,23 @@ interface VerifyParameters {
 	/** Path of the list of messages or records. */
 	readonly base: Path;
 	readonly countTokens: CountTokens;
-	/** Recognises the places that link one record to another. They may change where records are removed. */
+	/** Recognises links between records, which may change if records are removed. */
 	readonly isLink?: (path: Path) => boolean;
-	/** The ids of all calls that have an answer in the written list, as `Format.answeredCalls` finds them. */
+	/** `Format.answeredCalls` of the written list. */
 	readonly answeredCalls?: readonly string[];
-	/** Set where an external strategy rewrote the list: it may replace any value, but the total by this meter may not grow. */
+	/** Set if an external strategy rewrote the list: it may replace any value, but the total by this meter may not grow. */
 	readonly rewrite?: { readonly meter: TokenMeter } | undefined;
 }
 
-/** Checks a written document against the promises, whoever planned its edits; returns nothing if every promise holds. */
+/** Checks a written document against all promises, whoever planned its edits. */
 export function verify(before: ReadDocument, after: ReadDocument, parameters: VerifyParameters): Violation[] {
 	const violations: Violation[] = [];
 	const report = (promise: KeptPromise, detail: string) => violations.push({ promise, detail });
 	const given = { before, after, ...parameters, report };
 	const check: Check = { ...given, trace: compareDocuments(given) };
-	verifyTargets(check);
-	verifySizes(check);
-	verifyMessages(check);
-	verifySystem(check);
-	const [callsBefore, callsAfter] = [exchangesIn(before.transcript), exchangesIn(after.transcript)];
-	verifyCalls(check, callsBefore.calls, callsAfter);
-	verifyResults(check, callsBefore, callsAfter);
-	if (check.rewrite) {
-		verifyNothingMoved(check);
-		verifyStart(check);
-	}
+	const checks = [verifyTargets, verifySizes, verifyMessages, verifySystem, verifyExchanges];
+	if (check.rewrite) checks.push(verifyNothingMoved, verifyStart);
+	for (const verifyPart of checks) verifyPart(check);
 	return violations;
 }
 
@@ -77,7 +70,7 @@ interface Check extends VerifyParameters {
 	readonly report: (promise: KeptPromise, detail: string) => unknown;
 }
 
-/** Each edit goes to a place that its reason allows. */
+/** Each edit is at a place that its reason allows. */
 function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): void {
 	const { messages } = before.transcript;
 	const targets = targetsOf(messages, plan);
@@ -99,7 +92,7 @@ function verifyTargets({ before, plan, base, isLink, rewrite, report }: Check): 
 	}
 }
 
-/** The places in the edited messages that may be edited, each as its kind, its message and its pointer. */
+/** The editable places in the edited messages: kind, message and pointer. */
 function targetsOf(messages: readonly Message[], plan: Plan): ReadonlySet<string> {
 	const targets = new Set<string>();
 	for (const index of new Set(plan.map(({ message }) => message))) {
@@ -112,17 +105,15 @@ function targetsOf(messages: readonly Message[], plan: Plan): ReadonlySet<string
 	return targets;
 }
 
-/** A message goes into the list of messages; a part goes into a user message or behind the assistant's own words. */
+/** Messages are inserted into the list of messages; parts into a user message or after the assistant's own words. */
 function isInsertable({ reason, inserts, path }: InsertEdit, message: Message | undefined, base: Path): boolean {
 	if (reason !== "summary" && reason !== "append") return false;
 	if (inserts === "message") return isListed(path, base);
 	const isOwn = message?.role === "user" || (message?.role === "assistant" && reason === "append");
-	return (
-		isOwn && message.paths.some((place) => place.length < path.length && samePath(place, path.slice(0, place.length)))
-	);
+	return isOwn && message.paths.some((place) => place.length < path.length && startsWith(path, place));
 }
 
-/** Edits make the conversation smaller, by their own sizes and by a measurement of the written document. */
+/** Edits shrink the conversation, by their own sizes and by a measurement of the written document. */
 function verifySizes({ before, after, plan, countTokens, rewrite, trace, report }: Check): void {
 	const expectAtMost = (most: number, tokens: number, where: string) => {
 		if (tokens > most) report("every_edit_shrinks", `${where}: ${tokens} tokens, expected at most ${most}`);
@@ -147,7 +138,7 @@ function verifySizes({ before, after, plan, countTokens, rewrite, trace, report 
 	});
 }
 
-/** Whether an edit is smaller than what it replaces. Edits of a summary shrink all together; links and inserts need not. */
+/** Whether an edit shrinks its place. The edits of a summary shrink in total; links and inserts need not. */
 function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	if (unsent) return after.chars < before.chars || after.tokens < before.tokens;
 	if (reason === "mask") return after.tokens < before.tokens;
@@ -155,22 +146,22 @@ function shrinks({ kind, before, after, reason, unsent }: Edit): boolean {
 	return after.tokens === 0 || kind === "insert" || reason === "summary" || reason === "relink";
 }
 
-/** Where the messages come from and where they are written. Pointers are those of the written document. */
+/** Where the messages come from and where they are. Pointers are into the written document. */
 interface MessageTrace {
-	/** By message afterwards: its index before, or `isNew`. */
+	/** By message of the written document: its index before, or `isNew`. */
 	readonly origins: readonly number[];
 	/** By message before: the pointers of its values that stay. */
 	readonly places: readonly (readonly string[])[];
-	/** Pointers of the values that the plan puts among the messages. */
+	/** Pointers of the values that the plan inserts among the messages. */
 	readonly written: ReadonlySet<string>;
 }
 
-/** In the place of an index before: the message was not there. */
+/** An origin of messages that were not there before. */
 const isNew = -1;
 
-/** The documents differ only where the plan says so, and keys keep their order. Tells which messages stay, and where. */
+/** The documents differ only at the places of the plan, and keys keep their order. */
 function compareDocuments({ before, after, plan, base, report }: Omit<Check, "trace">): MessageTrace {
-	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` where it is taken out or replaced. */
+	/** By pointer of an item in an edited list: its pointer afterwards; `undefined` if it is removed or replaced. */
 	const moved = new Map<string, string | undefined>();
 	const written = new Set<string>();
 	const differs = (path: Path) => report("untouched_parts_identical", jsonPointer(path) || "the whole document");
@@ -192,13 +183,13 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 					position += 1;
 				}
 				if (index === old.length) continue;
-				const isRemoved = child?.edit?.kind === "remove";
-				const [from, to] = [
-					[...oldPath, index],
-					[...path, position],
-				];
-				moved.set(jsonPointer(from), isRemoved ? undefined : jsonPointer(to));
-				if (isRemoved) continue;
+				const from = childPath(oldPath, index);
+				if (child?.edit?.kind === "remove") {
+					moved.set(jsonPointer(from), undefined);
+					continue;
+				}
+				const to = childPath(path, position);
+				moved.set(jsonPointer(from), jsonPointer(to));
 				compare(old[index], current[position], child, to, from);
 				position += 1;
 			}
@@ -207,7 +198,9 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 			const keys = Object.keys(old).filter((key) => children.get(key)?.edit?.kind !== "remove");
 			if (!equalsJson(keys, Object.keys(current))) differs(path);
 			else
-				for (const key of keys) compare(old[key], current[key], children.get(key), [...path, key], [...oldPath, key]);
+				for (const key of keys) {
+					compare(old[key], current[key], children.get(key), childPath(path, key), childPath(oldPath, key));
+				}
 		} else differs(path);
 	};
 	compare(before.document, after.document, editTree(plan), [], []);
@@ -219,24 +212,22 @@ function compareDocuments({ before, after, plan, base, report }: Omit<Check, "tr
 		return place === undefined ? [] : [place + jsonPointer(old.slice(depth))];
 	};
 	const places = before.transcript.messages.map(({ paths }) => paths.flatMap(placeOf));
-	const messageAt = new Map(places.flatMap((all, index) => all.map((place) => [place, index] as const)));
-	// The last message that is left of a record is read as the whole record.
-	const messageIn = new Map(
-		places.flatMap((all, index) => all.map((place) => [recordOf(place, base), index] as const)),
-	);
+	const kept = places.flatMap((left, index) => left.map((place) => ({ place, index })));
+	const messageAt = new Map(kept.map(({ place, index }) => [place, index]));
+	// If one message of a record is left, it is read as the whole record.
+	const messageIn = new Map(kept.map(({ place, index }) => [recordOf(place, base), index]));
 	const origins = after.transcript.messages.map(({ paths }) => {
 		const pointers = paths.map(jsonPointer);
-		const found = (indexes: ReadonlyMap<string, number>) =>
-			pointers.map((pointer) => indexes.get(pointer)).find((index) => index !== undefined);
-		return found(messageAt) ?? found(messageIn) ?? isNew;
+		const found = [messageAt, messageIn].flatMap((at) => pointers.flatMap((pointer) => at.get(pointer) ?? []));
+		return found[0] ?? isNew;
 	});
 	return { origins, places, written };
 }
 
-/** Messages that stay are still read, with their roles and in their order; new ones are as planned. */
+/** Messages that stay are read with the same roles and in the same order; new ones are as planned. */
 function verifyMessages({ before, after, plan, base, rewrite, trace, report }: Check): void {
 	const { origins, places, written } = trace;
-	// A value of a message is found by its own pointer, and by that of the record that holds it.
+	// A value of a message is found by its own pointer and by that of its record.
 	const pointersOf = ({ paths }: Message) =>
 		paths.flatMap((path) => [jsonPointer(path), jsonPointer(path.slice(0, base.length + 1))]);
 	const read = new Set(after.transcript.messages.flatMap(pointersOf));
@@ -261,19 +252,19 @@ function verifyMessages({ before, after, plan, base, rewrite, trace, report }: C
 		if (!isPlanned) report("order_kept", `message ${index} of the result was not planned`);
 		else if (!mayBeNew(message, rewrite !== undefined)) report("inserted_as_planned", `message ${index} of the result`);
 	});
-	// Records that are no messages may change, but no more of them may come than go.
+	// Records that are no messages may change, but their number may not grow.
 	const unreadBefore = plan.filter((edit) => takesMessageOut(edit) && edit.message === -1).length;
 	const unread = [...written].filter((place) => !read.has(place)).length;
 	if (unread > unreadBefore) report("inserted_as_planned", `${unread} new values are no messages`);
 }
 
-/** An external strategy may write a message with calls and results anew; new messages of this engine are plain. */
+/** An external strategy may write calls and results; new messages of this engine are plain. */
 function mayBeNew({ role, calls, results, thinking }: Message, isRewrite: boolean): boolean {
 	if (isRewrite) return role !== "other";
 	return (role === "user" || role === "assistant") && calls.length + results.length + thinking.length === 0;
 }
 
-/** The system messages stay the same, but for links between records in them. */
+/** The system messages stay the same, except for links between records in them. */
 function verifySystem({ before, after, trace, report }: Check): void {
 	const { messages } = before.transcript;
 	const textsBefore = messages.filter(({ role }) => role === "system").map((message) => textOf(before, message));
@@ -292,10 +283,9 @@ function textOf({ document }: ReadDocument, message: Message | undefined): strin
 	return compactJson(message?.paths.map((path) => valueAt(document, path)));
 }
 
-/** The calls of a conversation with the number of their results, and the results with the message of their call. */
+/** The calls with the number of their results, and the results with the message of their call, if there is one. */
 interface Exchanges {
 	readonly calls: { id: string | undefined; key: string; index: number; message: number; results: number }[];
-	/** An orphan has no caller. */
 	readonly results: { id: string | undefined; message: number; caller: number | undefined }[];
 }
 
@@ -313,7 +303,7 @@ function exchangesIn(transcript: Transcript): Exchanges {
 		}
 		for (; pair?.message === index; pair = paired.next().value) {
 			const id = pair.result.callId;
-			// A result without an id belongs to the last call before it, as APIs read it.
+			// APIs read a result without an id as that of the last call before it.
 			const call = id === undefined ? calls.at(-1) : counted.get(pair.call);
 			if (call) call.results += 1;
 			results.push({ id, message: index, caller: call?.message });
@@ -322,7 +312,13 @@ function exchangesIn(transcript: Transcript): Exchanges {
 	return { calls, results };
 }
 
-/** Calls are some of those before, in their order, each with as many results as before, and each result was read. */
+function verifyExchanges(check: Check): void {
+	const [before, after] = [exchangesIn(check.before.transcript), exchangesIn(check.after.transcript)];
+	verifyCalls(check, before.calls, after);
+	verifyResults(check, before, after);
+}
+
+/** No call is new, they keep their order, and each has as many results as before. */
 function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges["calls"], after: Exchanges): void {
 	const left = groupBy(before.toReversed(), ({ key }) => key);
 	const read = new Set(after.results.map(({ id }) => id));
@@ -342,7 +338,7 @@ function verifyCalls({ answeredCalls = [], report }: Check, before: Exchanges["c
 	}
 }
 
-/** A result that stays keeps its caller, no id is new, and no result has lost its call. */
+/** A result keeps its caller, no id is new, and no result has lost its call. */
 function verifyResults({ trace: { origins }, report, ...read }: Check, before: Exchanges, after: Exchanges): void {
 	const ids = new Set([...before.calls, ...before.results].map(({ id }) => id));
 	const orphans = groupBy(
@@ -353,7 +349,7 @@ function verifyResults({ trace: { origins }, report, ...read }: Check, before: E
 	const kept = new Set(origins);
 	const isSameCaller = (was: number | undefined, is: number | undefined) => {
 		if (was === undefined || is === undefined) return was === is;
-		// A new caller may be the old one with another text, and of equal messages nobody can tell which one stayed.
+		// A new caller may be the old one with another text. Equal messages are interchangeable.
 		if (origins[is] === was || (origins[is] === isNew && !kept.has(was))) return true;
 		const [old, current] = [read.before.transcript.messages[was], read.after.transcript.messages[is]];
 		return textOf(read.before, old) === textOf(read.after, current);
@@ -369,14 +365,14 @@ function verifyResults({ trace: { origins }, report, ...read }: Check, before: E
 	}
 }
 
-/** An external strategy moves no value, and puts no new message between a call and its results: APIs refuse that. */
+/** An external strategy moves no value, and inserts no message between a call and its results: APIs refuse that. */
 function verifyNothingMoved({ before, after, plan, base, trace, report }: Check): void {
 	const copiesIn = ({ document }: ReadDocument) =>
 		groupBy([valueAt(document, base)].flat().map(compactJson), (text) => text);
 	const [valuesBefore, valuesAfter] = [copiesIn(before), copiesIn(after)];
 	for (const edit of plan) {
 		const text = edit.kind === "insert" ? compactJson(edit.value) : "";
-		// Of equal values nobody can tell which one moved.
+		// Equal values are interchangeable.
 		const isMoved = valuesBefore.get(text)?.length === 1 && valuesAfter.get(text)?.length === 1;
 		if (isMoved) report("order_kept", jsonPointer(edit.path));
 	}
@@ -390,7 +386,7 @@ function verifyNothingMoved({ before, after, plan, base, trace, report }: Check)
 	});
 }
 
-/** An external strategy leaves a message, and the first one is the user's where the API requires it. */
+/** An external strategy leaves a message, and the first one is the user's if the API requires it. */
 function verifyStart({ before, after, report }: Check): void {
 	const firstOf = ({ messages }: Transcript) => messages.find(({ role, sent }) => role !== "system" && sent !== false);
 	const [was, is] = [firstOf(before.transcript), firstOf(after.transcript)];

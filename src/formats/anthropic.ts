@@ -1,28 +1,19 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import { childPath, type MediaNode, type Message, type Path } from "../conversation/transcript.ts";
-import { finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
+import { callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import {
-	addCall,
-	addResult,
-	addThinking,
-	count,
-	countJson,
-	countPart,
 	type Format,
 	type LocatedMessages,
-	type MessageDraft,
 	plainMessage,
 	plainRoles,
 	probeMessages,
 	probeParts,
-	readParts,
 	readTranscript,
 	roleOf,
-	startMessage,
 } from "./format.ts";
-import { asCountedText, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
-import { readInlineMedia, readMedia, tokensOfMedia } from "./media.ts";
-import { readToolContent, textContent } from "./parts.ts";
+import { asCountedText, booleanAt, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
+import { readInlineMedia, readMedia } from "./media.ts";
+import { MessageDraft, readToolContent, textContent, tokensOfMedia, unsent } from "./parts.ts";
 
 const blockTypes = {
 	own: [
@@ -40,7 +31,7 @@ const blockTypes = {
 	foreign: ["image_url", "input_audio", "refusal", "input_text", "output_text"],
 };
 
-/** Anthropic Messages. Thinking blocks are opaque: counted, never edited. */
+/** Anthropic Messages. */
 export const anthropicMessages: Format = {
 	name: "anthropic-messages",
 	title: "Anthropic Messages",
@@ -57,7 +48,7 @@ export const anthropicMessages: Format = {
 	read(located) {
 		const transcript = readTranscript("anthropic-messages", located, ["system", "tools"], readCompacted);
 		const messages = markCompacted(transcript.messages, located);
-		// What was compacted still opens the conversation.
+		// Compacted messages still open the conversation.
 		return { ...transcript, messages, opensWithUser: messages[0]?.sent !== false };
 	},
 	write: { message: plainMessage, appends: true },
@@ -73,39 +64,31 @@ function probe({ content, tool_calls: calls }: JsonObject, role: string) {
 	return probeParts(content, blockTypes, ({ type, source }) => type === "image" && isJsonObject(source));
 }
 
-/**
- * Reads a message of the API, of which a `compaction` block is a message of its own: the API ignores everything before
- * the last such block, so the block has to stay as a system message does.
- */
+/** Reads a `compaction` block as a system message, which stays: the API ignores everything before the last block of it. */
 function readCompacted(message: JsonObject, path: Path): Message | Message[] {
 	const at = compactionIn(message);
 	if (at === -1) return readAnthropicMessage(message, path);
 	const blocks = message.content as readonly JsonObject[];
 	const places = blocks.map((_, index) => [...path, "content", index]);
-	const isAll = at === blocks.length - 1;
-	const summary = startMessage("system", path);
-	count(summary, blocks[at]?.content);
-	if (isAll) return summary;
-	const rest = readAnthropicMessage(
-		{ ...message, content: blocks.map((block, index) => (index > at ? block : "")) },
-		path,
-	);
+	const summary = new MessageDraft("system", path);
+	summary.count(blocks[at]?.content);
+	if (at === blocks.length - 1) return summary;
+	const laterBlocks = blocks.map((block, index) => (index > at ? block : ""));
+	const rest = readAnthropicMessage({ ...message, content: laterBlocks }, path);
 	return [
 		{ ...summary, paths: places.slice(0, at + 1) },
 		{ ...rest, paths: places.slice(at + 1) },
 	];
 }
 
-/** Marks the messages before the last `compaction` block: they are sent, and ignored. */
+/** Marks the messages before the last `compaction` block: the API ignores them. */
 function markCompacted(messages: readonly Message[], { messages: values, base }: LocatedMessages): readonly Message[] {
 	const last = values.findLastIndex((value) => isJsonObject(value) && compactionIn(value) !== -1);
 	if (last === -1) return messages;
-	return messages.map((message) =>
-		Number(message.paths[0]?.[base.length]) < last ? { ...message, sent: false } : message,
-	);
+	return messages.map((message) => (Number(message.paths[0]?.[base.length]) < last ? unsent(message) : message));
 }
 
-/** The index of the last compaction that was finished among a message's blocks; -1 where there is none. */
+/** The index of the last finished compaction among the blocks of a message, or -1. */
 function compactionIn({ content }: JsonObject): number {
 	if (!Array.isArray(content)) return -1;
 	return (content as unknown[]).findLastIndex(
@@ -113,52 +96,38 @@ function compactionIn({ content }: JsonObject): number {
 	);
 }
 
-/** Reads one message; sessions of agents that speak this API hold it inside their records. */
-export function readAnthropicMessage(message: JsonObject, path: Path): MessageDraft {
-	const draft = startMessage(roleOf(message, plainRoles), path);
-	readParts(message.content, childPath(path, "content"), draft, (block, at) => readBlock(block, at, draft));
-	return draft;
+/** Reads one message; `paths` are the values that make it up if it is part of a record. */
+export function readAnthropicMessage(message: JsonObject, path: Path, paths: readonly Path[] = [path]): MessageDraft {
+	const draft = new MessageDraft(roleOf(message, plainRoles), ...paths);
+	return draft.readParts(message.content, childPath(path, "content"), readBlock);
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
-	switch (block.type) {
-		case "text":
-			count(draft, block.text);
-			return;
-		case "thinking":
-			// The signature is not part of the prompt's text.
-			addThinking(draft, path, block.thinking, typeof block.signature === "string");
-			return;
-		case "redacted_thinking":
-			addThinking(draft, path, block, true);
-			return;
-		case "tool_use":
-			addCall(draft, idAt(block, "id"), stringAt(block, "name"), block.input);
-			return;
-		case "tool_result":
-			addResult(draft, {
-				callId: idAt(block, "tool_use_id"),
-				...readToolContent(block.content, childPath(path, "content"), readResultMedia),
-				isError: typeof block.is_error === "boolean" ? block.is_error : undefined,
-			});
-			return;
-	}
-	if (stringAt(block, "type")?.endsWith("_tool_result")) countJson(draft, block, path, readServerMedia);
-	else countPart(draft, block, readAnthropicMedia(block, path));
+	const { type } = block;
+	if (type === "text") draft.count(block.text);
+	// The signature is not part of the prompt's text.
+	else if (type === "thinking") draft.addThinking(path, block.thinking, typeof block.signature === "string");
+	else if (type === "redacted_thinking") draft.addThinking(path, block, true);
+	else if (type === "tool_use") draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
+	else if (type === "tool_result") {
+		const content = readToolContent(block.content, childPath(path, "content"), readResultMedia);
+		draft.addResult({ callId: idAt(block, "tool_use_id"), ...content, isError: booleanAt(block, "is_error") });
+	} else if (stringAt(block, "type")?.endsWith("_tool_result")) draft.countJson(block, path, readServerMedia);
+	else draft.countPart(block, readAnthropicMedia(block, path));
 }
 
-/** Agents put what their tools return into a result as it is, with images as MCP writes them. */
+/** Agents put the output of their tools into a result unchanged, with images in the form of MCP. */
 function readResultMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	return readAnthropicMedia(part, path) ?? readInlineMedia(part, path);
 }
 
 /**
- * Characters for a token of what a server tool found and encrypted: base64, so three bytes. Estimated from the usage of one
- * recorded answer with ten results of a web search: some 14 400 characters, some 4 000 tokens. As text they are 9 900.
+ * Estimated from the usage of one recorded answer with ten results of a web search: some 14 400 characters, some 4 000
+ * tokens. Counted as text they are 9 900.
  */
 const encryptedCharactersPerToken = 4;
 
-/** What the result of a server tool holds beside text: a fetched image or document, or an object that is encrypted. */
+/** In the result of a server tool: a fetched image or document, or an encrypted object. */
 function readServerMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const media = readAnthropicMedia(part, path);
 	const isEncrypted = ["encrypted_content", "encrypted_stdout"].some((key) => stringAt(part, key) !== undefined);
@@ -167,13 +136,10 @@ function readServerMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	return { ...node, tokens: Math.ceil(asCountedText(part).length / encryptedCharactersPerToken) };
 }
 
-/** Characters of a document's title and context assumed for a token. */
+/** Assumed of a document's title and context. */
 const charactersPerToken = 4;
 
-/**
- * Reads a block of the Messages API that holds an image or a document. A document given as text or as blocks is counted
- * by its texts; a title and a context are counted as part of the estimate.
- */
+/** Reads an image or a document. One given as text or blocks is counted by its texts. */
 export function readAnthropicMedia(block: JsonObject, path: Path): MediaNode | undefined {
 	if ((block.type !== "image" && block.type !== "document") || !isJsonObject(block.source)) return undefined;
 	const { source, cache_control } = block;
@@ -201,14 +167,11 @@ export function readAnthropicMedia(block: JsonObject, path: Path): MediaNode | u
 	return { ...node, bytes: content.media.length > 0 ? undefined : bytes, tokens, texts };
 }
 
-/**
- * The API and its SDK make an object of the part of a call's input that came, down to `{}`, so that a call that ends a cut
- * answer is taken to be cut.
- */
+/** The API and its SDK make an object of the received part of a call's input, so a call that ends a cut answer is cut. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const { content } = response;
 	if (typeof content !== "string" && !Array.isArray(content)) return undefined;
-	// vLLM puts a `stop_reason` of its own beside the `finish_reason`; an item of OpenAI Responses has a `status`.
+	// vLLM has a `stop_reason` beside its `finish_reason`; an item of OpenAI Responses has a `status`.
 	if (hasMember(response, "finish_reason", "status")) return undefined;
 	const isMessage = response.type === "message" && response.role === "assistant";
 	if (!isMessage && !hasMember(response, "stop_reason")) return undefined;
@@ -221,11 +184,10 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 	});
 }
 
-/** Reads the `tool_use` blocks of an answer, which MCP writes alike. */
+/** Reads the `tool_use` blocks of an answer; those of MCP are alike. */
 export function readToolUses(blocks: readonly JsonObject[]): GivenCall[] {
-	return blocks.flatMap((block, index): GivenCall[] => {
-		if (block.type !== "tool_use") return [];
-		const input = { kind: "parsed_partly", value: block.input } as const;
-		return [{ id: idAt(block, "id"), name: idAt(block, "name"), input, endsAnswer: index === blocks.length - 1 }];
+	return callsAmong(blocks, (block) => {
+		if (block.type !== "tool_use") return undefined;
+		return { id: idAt(block, "id"), name: idAt(block, "name"), input: { kind: "parsed_partly", value: block.input } };
 	});
 }

@@ -1,27 +1,22 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
-import { finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
-import {
-	addCall,
-	addResult,
-	addThinking,
-	countPart,
-	type Format,
-	type MessageDraft,
-	plainRoles,
-	probeMessages,
-	readParts,
-	readTranscript,
-	roleOf,
-	startMessage,
-} from "./format.ts";
+import { callsAmong, finishResponse, type LastResponse } from "./answer.ts";
+import { type Format, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { hasMember, idAt, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { mediaContent, opaque, readJsonTexts, readPartList, readWrappedContent, type ToolContent } from "./parts.ts";
+import {
+	MessageDraft,
+	mediaContent,
+	opaque,
+	readJsonTexts,
+	readPartList,
+	readWrappedContent,
+	type ToolContent,
+} from "./parts.ts";
 
 const mediaKinds = ["image", "document", "video", "audio"] as const;
 
-/** The kinds of block, each named by its one key. */
+/** A block has one of these keys. */
 const blockKinds = [
 	...mediaKinds,
 	"text",
@@ -34,11 +29,12 @@ const blockKinds = [
 	"searchResult",
 ];
 
-/** The Converse API of AWS Bedrock: content is a list of blocks without `type`, each an object named by its one key. */
+/** The Converse API of AWS Bedrock: content is a list of blocks without `type`. */
 export const bedrockConverse: Format = {
 	name: "bedrock-converse",
 	title: "AWS Bedrock Converse",
 	looksFor: "AWS Bedrock Converse messages (`content` a list of blocks such as {text}, {toolUse} and {toolResult})",
+	marks: /^content\.type:none:/m,
 	probe: ({ messages }) => probeMessages(messages, "blocks such as {text}, {toolUse} and {toolResult}", probe),
 	read: (located) => ({
 		...readTranscript("bedrock-converse", located, ["system", "toolConfig"], readMessage),
@@ -67,18 +63,20 @@ function isBlock(block: unknown): block is JsonObject {
 }
 
 function readMessage(message: JsonObject, path: Path): Message {
-	const draft = startMessage(roleOf(message, plainRoles), path);
-	readParts(message.content, [...path, "content"], draft, (block, at) => readBlock(block, at, draft));
-	return draft;
+	return new MessageDraft(roleOf(message, plainRoles), path).readParts(
+		message.content,
+		[...path, "content"],
+		readBlock,
+	);
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 	const { toolUse, toolResult, reasoningContent, cachePoint } = block;
 	if (isJsonObject(toolUse)) {
-		addCall(draft, idAt(toolUse, "toolUseId"), stringAt(toolUse, "name"), toolUse.input);
+		draft.addCall(idAt(toolUse, "toolUseId"), stringAt(toolUse, "name"), toolUse.input);
 	} else if (isJsonObject(toolResult)) {
 		const { status } = toolResult;
-		addResult(draft, {
+		draft.addResult({
 			callId: idAt(toolResult, "toolUseId"),
 			...readResultContent(toolResult.content, [...path, "toolResult", "content"]),
 			isError: status === "error" ? true : status === "success" ? false : undefined,
@@ -88,9 +86,9 @@ function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
 		// The signature is not part of the prompt's text.
 		const content = isJsonObject(reasoningText) ? reasoningText.text : redactedContent;
 		const isSigned = isJsonObject(reasoningText) && typeof reasoningText.signature === "string";
-		addThinking(draft, path, content, isSigned || redactedContent !== undefined);
+		draft.addThinking(path, content, isSigned || redactedContent !== undefined);
 	} else if (!isJsonObject(cachePoint)) {
-		countPart(draft, stringAt(block, "text") ?? block, readBedrockMedia(block, path));
+		draft.countPart(stringAt(block, "text") ?? block, readBedrockMedia(block, path));
 	}
 }
 
@@ -108,12 +106,11 @@ function readResultBlock(block: unknown, path: Path): ToolContent {
 	return readJsonTexts(block, path, () => undefined);
 }
 
-/** An image, a recording or a document; its bytes are in base64 where the conversation is JSON. */
 function readBedrockMedia(block: JsonObject, path: Path): MediaNode | undefined {
 	const kind = mediaKinds.find((one) => isJsonObject(block[one]));
 	if (!kind) return undefined;
 	const { format, source } = block[kind] as JsonObject;
-	// A document may hold its text as it is: that is counted, not estimated.
+	// The text of a document is counted, not estimated.
 	if (isJsonObject(source) && hasMember(source, "text", "content")) return undefined;
 	const name = typeof format === "string" ? format : "";
 	const family = kind !== "document" ? kind : ["txt", "md", "csv", "html"].includes(name) ? "text" : "application";
@@ -128,10 +125,7 @@ function readBedrockMedia(block: JsonObject, path: Path): MediaNode | undefined 
 	});
 }
 
-/**
- * Bedrock's models differ in the input that they give of a cut call, so one that ends a cut answer is taken to be cut, as
- * with Anthropic's.
- */
+/** Its models differ in the input of a cut call, so a call that ends a cut answer counts as cut. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const reason = memberAt(response, "stopReason", "stop_reason");
 	const { output } = response;
@@ -144,12 +138,10 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 		const cited = isJsonObject(block.citationsContent) ? objectsOf(block.citationsContent.content) : [];
 		return [block, ...cited].flatMap((one) => stringAt(one, "text") ?? []);
 	});
-	const calls = content.flatMap(({ toolUse }, index): GivenCall[] => {
-		// The caller does not answer what the provider runs itself.
-		if (!isJsonObject(toolUse) || toolUse.type === "server_tool_use") return [];
+	const calls = callsAmong(content, ({ toolUse }) => {
+		if (!isJsonObject(toolUse) || toolUse.type === "server_tool_use") return undefined;
 		const input = { kind: "parsed_partly", value: toolUse.input } as const;
-		const endsAnswer = index === content.length - 1;
-		return [{ id: idAt(toolUse, "toolUseId"), name: idAt(toolUse, "name"), input, endsAnswer }];
+		return { id: idAt(toolUse, "toolUseId"), name: idAt(toolUse, "name"), input };
 	});
 	return finishResponse({ reason, texts, calls });
 }

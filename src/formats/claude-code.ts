@@ -1,20 +1,12 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import type { MediaNode, Message, Path, ThinkingBlock } from "../conversation/transcript.ts";
+import { groupBy } from "../conversation/lists.ts";
+import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { readAnthropicMedia, readAnthropicMessage } from "./anthropic.ts";
-import {
-	countJson,
-	type Format,
-	idOfText,
-	joinMessages,
-	keptFields,
-	type LocatedMessages,
-	type MessageDraft,
-	probeEach,
-	transcriptOf,
-} from "./format.ts";
+import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { hasMember, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
+import { joinMessages, type MessageDraft, unsent } from "./parts.ts";
 import {
 	type CallValues,
 	outputCopies,
@@ -24,10 +16,10 @@ import {
 	repeatedRecords,
 } from "./session-files.ts";
 
-/** Members that Claude Code writes beside a message; the API's own messages have none of them. */
+/** Members beside a message that messages of the API do not have. */
 const sessionKeys = ["sessionId", "session_id", "parentUuid", "isSidechain", "uuid"];
 
-/** Members that tie a record to its session, in the order in which Claude Code writes them. */
+/** Members that link a record to its session, in the order of Claude Code. */
 const sessionFields = [
 	"parentUuid",
 	"parent_tool_use_id",
@@ -44,15 +36,15 @@ const sessionFields = [
 ];
 
 /**
- * The session files of Claude Code: one record a line, of which those of type `user` and `assistant` hold Anthropic
- * messages. The records that one API message was split over are one message here, so that calls made in parallel stay
- * together.
+ * The session files of Claude Code: records of type `user` and `assistant` have Anthropic messages. The records of one API
+ * message are one message, so that parallel calls stay together.
  */
 export const claudeCode: Format = {
 	name: "claude-code",
 	title: "Claude Code session",
 	looksFor:
 		"Claude Code session (records of `type` user or assistant that hold `message`, with `uuid` and `parentUuid`)",
+	marks: /^message:object$/m,
 	probe: ({ messages }) => probeEach(messages, "records of a session with messages", probe),
 	read: (located) => ({ ...transcriptOf("claude-code", readMessages(located)), opensWithUser: true }),
 	answeredCalls: ({ messages }) => {
@@ -80,18 +72,17 @@ function probe(record: unknown) {
 	return isContent ? hasMember(record, ...sessionKeys) : "`message.content` as a string or a list of blocks";
 }
 
-/** A record of a session that holds a user's or an assistant's message. */
+/** A record with a message of the user or the assistant. */
 interface SpeechRecord {
 	readonly index: number;
 	readonly record: JsonObject;
 	readonly message: JsonObject;
 	/** Other records of the file that repeat it. */
 	readonly repeats: readonly SpeechRecord[];
-	/** False where a compaction replaced it. */
+	/** False if a compaction replaced it. */
 	readonly sent: boolean;
 }
 
-/** Reads a record as speech; `undefined` for all others (snapshots, progress, summaries, queue operations, …). */
 function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
 	if (!isJsonObject(record) || (record.type !== "user" && record.type !== "assistant")) return undefined;
 	const message = Object.hasOwn(record, "message") ? record.message : undefined;
@@ -100,7 +91,7 @@ function readSpeech(record: unknown, index: number): SpeechRecord | undefined {
 
 function readMessages({ messages: records, base }: LocatedMessages): Message[] {
 	const messages: [Message, ...Message[]][] = [];
-	const byApiMessage = new Map<string, Message[]>();
+	const byApiMessage = new Map<string | undefined, Message[]>();
 	const callValues: CallValues = new Map();
 	const { spoken, attached } = conversationRecords(records);
 	let nextAttached = 0;
@@ -116,44 +107,42 @@ function readMessages({ messages: records, base }: LocatedMessages): Message[] {
 			addAttachment(draft, records[index] as JsonObject, [...base, index]);
 			nextAttached += 1;
 		}
-		const message = one.sent ? draft : { ...draft, sent: false };
+		const message = one.sent ? draft : unsent(draft);
 		const id = apiMessageId(one);
-		const parts = id === undefined ? undefined : byApiMessage.get(id);
-		if (parts) {
-			parts.push(message);
-			continue;
+		const parts = byApiMessage.get(id);
+		if (id !== undefined && parts) parts.push(message);
+		else {
+			const own: [Message, ...Message[]] = [message];
+			messages.push(own);
+			byApiMessage.set(id, own);
 		}
-		const own: [Message, ...Message[]] = [message];
-		messages.push(own);
-		if (id !== undefined) byApiMessage.set(id, own);
 	}
 	return messages.map(joinMessages);
 }
 
-/** Members of a record that keep a second copy of a tool's output. */
 const copyPlaces = [["toolUseResult"], ["tool_use_result"], ["mcpMeta"]];
 
 function readRecord({ index, record, message }: SpeechRecord, base: Path, callValues: CallValues): MessageDraft {
 	const path = [...base, index];
-	const own = readAnthropicMessage(message, [...path, "message"]);
-	const draft = { ...own, paths: [path], thinking: thinkingOf(own, message, path) };
+	const draft = readAnthropicMessage(message, [...path, "message"], [path]);
+	joinThinking(draft, message, path);
 	const [first] = draft.results;
 	if (!first) return draft;
-	// A record keeps one copy for all its results; in what Claude Code writes there is one result.
+	// A record has one copy for all its results. Claude Code writes one result into each record.
 	const texts = draft.results.flatMap((result) => result.texts);
 	const ofTheCall = callValues.get(first.callId ?? "");
 	draft.results[0] = { ...first, copies: outputCopies({ record, path, places: copyPlaces, texts, ofTheCall }) };
 	return draft;
 }
 
-/** A record that holds reasoning and nothing else goes as a whole, since a content may not be empty. */
-function thinkingOf({ thinking }: MessageDraft, { content }: JsonObject, path: Path): ThinkingBlock[] {
-	if (thinking.length === 0 || !Array.isArray(content) || thinking.length < content.length) return thinking;
+/** A record that has only reasoning is removed as one block, since a content may not be empty. */
+function joinThinking({ thinking }: MessageDraft, { content }: JsonObject, path: Path): void {
+	if (thinking.length === 0 || !Array.isArray(content) || thinking.length < content.length) return;
 	const text = thinking.map((block) => block.text).join("\n");
-	return [{ path, text, bound: thinking.some((block) => block.bound) }];
+	thinking.splice(0, thinking.length, { path, text, bound: thinking.some((block) => block.bound) });
 }
 
-/** Adds a record that repeats a message: its content is sent once, and edited in both. */
+/** Adds a record that repeats a message: the content is sent once, and edited in both. */
 function addRepeat(draft: MessageDraft, repeat: MessageDraft): void {
 	draft.paths.push(...repeat.paths);
 	draft.thinking.push(...repeat.thinking);
@@ -164,11 +153,8 @@ function addRepeat(draft: MessageDraft, repeat: MessageDraft): void {
 	});
 }
 
-/**
- * Kinds of attachments of which Claude Code sends nothing: what it shows on the screen, keeps for itself, or no longer
- * knows. All others become a text of a user's message (a file that was named, an edited file, memory, skills, reminders).
- */
-const unsent: ReadonlySet<unknown> = new Set([
+/** Attachments that Claude Code does not send. It sends all others as a text of the user. */
+const unsentAttachments: ReadonlySet<unknown> = new Set([
 	"already_read_file",
 	"command_permissions",
 	"dynamic_skill",
@@ -186,17 +172,17 @@ const unsent: ReadonlySet<unknown> = new Set([
 	"ultramemory",
 ]);
 
-/** Adds an attachment to the message before it. It is counted, never edited, and dropped with the message. */
+/** An attachment is counted, never edited, and dropped with the message before it. */
 function addAttachment(draft: MessageDraft, { attachment }: JsonObject, path: Path): void {
 	draft.paths.push(path);
-	if (!isJsonObject(attachment) || unsent.has(attachment.type)) return;
+	if (!isJsonObject(attachment) || unsentAttachments.has(attachment.type)) return;
 	const isHook = attachment.type === "hook_success";
-	// Of other hooks the output is not sent.
+	// The output of other hooks is not sent.
 	if (isHook && attachment.hookEvent !== "SessionStart" && attachment.hookEvent !== "UserPromptSubmit") return;
-	countJson(draft, isHook ? { content: attachment.content } : attachment, [...path, "attachment"], readAttachedMedia);
+	draft.countJson(isHook ? { content: attachment.content } : attachment, [...path, "attachment"], readAttachedMedia);
 }
 
-/** An image or a document: as the API has it, or as Claude Code's own tool reads a file. */
+/** An image or a document, of the API or of the tool that reads files. */
 function readAttachedMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const data = stringAt(part, "base64");
 	if (data === undefined) return readAnthropicMedia(part, path);
@@ -204,11 +190,9 @@ function readAttachedMedia(part: JsonObject, path: Path): MediaNode | undefined 
 }
 
 /**
- * The records that make up the conversation as it would be sent now, in file order: the chain of parents that ends in
- * the last message, with the records that belong to it but hang beside it, since one answer of the API is written as
- * several records and each parallel call has its result as a child of its own. Branches that a rewind or a retry left
- * behind are not part of it, nor are the notices of failed API requests, which are never sent. Records that a compaction
- * replaced are, but they are no longer sent.
+ * The records of the conversation in file order: the chain of parents that ends in the last message, with the siblings of
+ * its records, since parallel calls and their results are separate branches. Branches that a rewind or a retry left are no
+ * part of it, nor are notices of failed requests. Records that a compaction replaced are part of it, but not sent.
  */
 function conversationRecords(records: readonly unknown[]) {
 	const { main, ties } = readTree(records);
@@ -227,9 +211,9 @@ function conversationRecords(records: readonly unknown[]) {
 	return { spoken, attached: [...attached, ...trailingAttachments(records, main.at(-1)?.index)] };
 }
 
-/** The messages of the main agent in a session, and how its records are tied. */
+/** The messages of the main agent, and how the records are linked. */
 function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[]; ties: RecordTies } {
-	// Who resumes a session writes the time and the folder of a copied record anew, but not its message.
+	// A resumed session has copies of records with another time and folder, but the same message.
 	const repeats = repeatedRecords(records, (record) => {
 		const speech = readSpeech(record, 0);
 		return speech ? [record.type, isSidechain(record), speech.message] : record;
@@ -238,7 +222,7 @@ function readTree(records: readonly unknown[]): { main: readonly SpeechRecord[];
 		records.flatMap((record, index) => readSpeech(record, index) ?? []),
 		repeats,
 	);
-	// In a subagent's own file every record is a sidechain; elsewhere a sidechain is another agent's conversation.
+	// In the file of a subagent every record is a sidechain; elsewhere a sidechain is the conversation of another agent.
 	const isOwnFile = speech.every(({ record }) => isSidechain(record));
 	const isMain = (record: JsonObject) => isOwnFile || !isSidechain(record);
 	const main = speech.filter(({ record }) => isMain(record));
@@ -260,16 +244,9 @@ function isSidechain(record: JsonObject): boolean {
 	return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
 }
 
-/** Takes records that the file holds more than once at their first place, with the others beside them. */
-function withoutRepeats(
-	speech: readonly SpeechRecord[],
-	repeats: ReadonlyMap<number, number>,
-): readonly SpeechRecord[] {
-	const others = new Map<number, SpeechRecord[]>();
-	for (const one of speech) {
-		const first = repeats.get(one.index);
-		if (first !== undefined) others.set(first, [...(others.get(first) ?? []), one]);
-	}
+/** The first of each set of equal records, with the others as its `repeats`. */
+function withoutRepeats(speech: readonly SpeechRecord[], repeats: ReadonlyMap<number, number>): SpeechRecord[] {
+	const others = groupBy(speech, ({ index }) => repeats.get(index));
 	return speech.flatMap((one) => (repeats.has(one.index) ? [] : { ...one, repeats: others.get(one.index) ?? [] }));
 }
 
@@ -295,7 +272,7 @@ function addSiblings(main: readonly SpeechRecord[], chosen: Set<SpeechRecord>): 
 	}
 }
 
-/** The id under which the API gave an answer, which all records of that answer carry. */
+/** The id that all records of one API answer have. */
 function apiMessageId({ record, message }: SpeechRecord): string | undefined {
 	return record.type === "assistant" ? stringAt(message, "id") || undefined : undefined;
 }
@@ -308,7 +285,7 @@ function isApiError({ record, message }: SpeechRecord): boolean {
 	return record.isApiErrorMessage === true && message.model === "<synthetic>";
 }
 
-/** The records before the beginning of a chain that a compaction begins: what the compaction replaced. */
+/** The records that the compaction at the start of a chain replaced. */
 function compactedChain(records: readonly unknown[], chain: readonly number[], ties: RecordTies): number[] {
 	const indexOf = new Map(records.map((record, index) => [isJsonObject(record) ? record.uuid : undefined, index]));
 	const found = new Set(chain);
@@ -328,7 +305,7 @@ function isAttachment(record: unknown): record is JsonObject {
 	return isJsonObject(record) && record.type === "attachment";
 }
 
-/** The attachments behind the last message, which no message follows yet. */
+/** The attachments after the last message. */
 function trailingAttachments(records: readonly unknown[], last: number | undefined): number[] {
 	const message = last === undefined ? undefined : records[last];
 	if (last === undefined || !isJsonObject(message)) return [];
@@ -342,10 +319,7 @@ function trailingAttachments(records: readonly unknown[], last: number | undefin
 	});
 }
 
-/**
- * A record as Claude Code writes it for a user's prompt, or for an answer of its own that no model gave. It is none of
- * a compaction, before which nothing would be sent any longer, unless it replaces one.
- */
+/** A record of a prompt, or of an answer that no model gave. It is marked as a compaction only if it replaces one. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const compacted = objectOf(instead).isCompactSummary === true;
 	const uuid = stringAt(objectOf(instead), "uuid") || idOfText(text);
@@ -359,7 +333,7 @@ function writeMessage({ role, text, instead }: WrittenMessage) {
 	};
 }
 
-/** Claude Code sums up the usage of all answers when it resumes a session. */
+/** With a usage, since Claude Code adds up that of all answers. */
 function writeAnswer(text: string, id: string) {
 	return {
 		id,

@@ -1,33 +1,27 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path } from "../conversation/transcript.ts";
-import {
-	type Format,
-	keptFields,
-	type LocatedMessages,
-	type MessageDraft,
-	probeEach,
-	startMessage,
-	transcriptOf,
-} from "./format.ts";
+import { type Format, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { asCountedText, booleanAt, idAt, listOf, stringAt } from "./json-values.ts";
 import { isOfAnswer, readAnswerItem, readOther } from "./openai-responses.ts";
+import { MessageDraft, unsent } from "./parts.ts";
 import { outputCopies } from "./session-files.ts";
 
 const recordTypes = new Set(["session_meta", "response_item", "event_msg", "turn_context", "compacted"]);
 
-/** Types of items that the first versions wrote without a record around them. */
+/** Items that the first versions wrote without a record around them. */
 const itemTypes =
 	/^(message|reasoning|ghost_snapshot|(function|custom_tool|local_shell|web_search)_call|(function|custom_tool|local_shell)_call_output)$/;
 
 /**
- * The rollout files of Codex: one record a line, of which those of type `response_item` hold items of the OpenAI
- * Responses API. Events of the user interface are no messages; those that repeat an output are edited along with it.
+ * The rollout files of Codex: records of type `response_item` have items of the OpenAI Responses API. Events of the user
+ * interface that repeat an output are edited with it.
  */
 export const codexRollout: Format = {
 	name: "codex-rollout",
 	title: "Codex rollout",
 	looksFor: "Codex rollout (records with `type`, such as session_meta or response_item, and `payload`)",
+	marks: /^(?:payload:object|(?:instructions|git|cwd):.*)$/m,
 	probe({ messages }) {
 		const isBare = isBareHeader(messages[0]);
 		return probeEach(messages, "a record such as session_meta", (record, index) => {
@@ -48,7 +42,7 @@ export const codexRollout: Format = {
 	write: { message: writeMessage, within: ["payload", "replacement_history"], appends: false },
 };
 
-/** The first line of a rollout of the first versions: the fields that are now inside `session_meta`. */
+/** The header of the first versions: the fields that are now inside `session_meta`. */
 function isBareHeader(record: unknown): boolean {
 	if (!isJsonObject(record) || Object.hasOwn(record, "type") || Object.hasOwn(record, "role")) return false;
 	const isNamed = stringAt(record, "id") !== undefined && stringAt(record, "timestamp") !== undefined;
@@ -57,14 +51,14 @@ function isBareHeader(record: unknown): boolean {
 
 interface HistoryItem {
 	readonly item: JsonObject;
-	/** Whether it would still be sent: a compaction may have replaced it. */
+	/** False if a compaction replaced it. */
 	readonly sent: boolean;
 	readonly path: Path;
-	/** The value that goes when the item is dropped: its record, or the item itself inside a compaction's record. */
+	/** The value to remove when it is dropped: its record, or the item itself inside the record of a compaction. */
 	readonly removal: Path;
-	/** Whether an answer of the model ended before it, as far as events tell. */
+	/** Whether an event ended the answer before it. */
 	readonly opensAnswer: boolean;
-	/** Of an output: records of the user interface about the end of its call. */
+	/** Of an output: events about the end of its call. */
 	readonly events: readonly EventPlace[];
 }
 
@@ -77,14 +71,13 @@ interface EventPlace {
 const betweenAnswers = new Set(["token_count", "task_started", "task_complete", "turn_started", "turn_aborted"]);
 
 /**
- * Replays a rollout as Codex does when it resumes one: items are added in order; a `compacted` record replaces all before
- * it by its `replacement_history` (an older one, which has none, keeps the messages that are not the assistant's beside
- * its summary); a rollback takes the last turns back. What was replaced is no longer sent; what was rolled back is no
- * part of the history. The surroundings are instructions, tools, and the summary of an older compaction.
+ * Replays a rollout as Codex does when it resumes one. A `compacted` record replaces all items before it by its
+ * `replacement_history`; without one (older versions) all messages but those of the assistant stay beside its summary. A
+ * rollback removes the last turns. Replaced items are no longer sent.
  */
 function replayRollout({ messages, base }: LocatedMessages) {
 	let items: HistoryItem[] = [];
-	/** Indexes of the items with which turns begin. */
+	/** Indexes of the first items of turns. */
 	let turns: number[] = [];
 	let summary: string | undefined;
 	let meta: string[] | undefined;
@@ -104,7 +97,7 @@ function replayRollout({ messages, base }: LocatedMessages) {
 			items.push({ sent: true, item: payload, path, removal, opensAnswer, events: eventsOf.item(payload) });
 			opensAnswer = false;
 		} else if (type === "session_meta") {
-			// A forked session holds the header of the one that it came from as well.
+			// A forked session also has the header of its origin.
 			meta ??= readMeta(payload);
 		} else if (type === "compacted") {
 			const { replacement_history: replacement } = payload;
@@ -137,7 +130,7 @@ function readMeta(meta: JsonObject): string[] {
 	return texts.map(asCountedText);
 }
 
-/** Whether an item is a request of the user, not context that Codex puts into a user message. */
+/** Whether an item is a request of the user, not context that Codex adds as a user message. */
 function isRequest(item: JsonObject): boolean {
 	if (item.type !== "message" || item.role !== "user") return false;
 	const first: unknown = Array.isArray(item.content) ? item.content[0] : item.content;
@@ -145,14 +138,11 @@ function isRequest(item: JsonObject): boolean {
 	return typeof text !== "string" || !/^\s*(<|# AGENTS\.md)/.test(text);
 }
 
-/**
- * Finds the events about each output: those since its call, before it or after it. Ids of calls may be used again, so an
- * event belongs to the output that is nearest.
- */
+/** Finds the events about each output, before or after it. Ids of calls may be used again: the nearest output counts. */
 function pairEvents() {
 	const found = new Map<string, { readonly events: EventPlace[]; readonly isAnswered: boolean }>();
 	return {
-		/** The events of an item, where it is an output: a list that grows while later events are found. */
+		/** The events of an output: a list that grows while later events are found. */
 		item(item: JsonObject): readonly EventPlace[] {
 			const callId = idAt(item, "call_id");
 			const known = callId === undefined ? undefined : found.get(callId);
@@ -172,14 +162,10 @@ function pairEvents() {
 	};
 }
 
-/** Snapshots of the working tree, which are sent to no model. */
+/** Snapshots of the working tree. */
 const neverSent = new Set(["ghost_snapshot", "other"]);
 
-/**
- * Reads the items of a history as messages. One answer of the model (reasoning, text, calls) is a run of items and becomes
- * one message, so that parallel calls stay together; each output is a message of its own. Events between two answers keep
- * them apart even where nothing else does.
- */
+/** Reads items as messages, as in OpenAI Responses. Events between two answers also separate them. */
 function readItems(items: readonly HistoryItem[]): Message[] {
 	const messages: { readonly sent: boolean; readonly draft: Message }[] = [];
 	let answer: { readonly sent: boolean; readonly draft: MessageDraft; readonly callIds: Set<unknown> } | undefined;
@@ -189,7 +175,7 @@ function readItems(items: readonly HistoryItem[]): Message[] {
 		if (neverSent.has(type)) continue;
 		if (isOfAnswer(item, type)) {
 			if (!answer || one.opensAnswer || answer.sent !== sent) {
-				answer = { draft: startMessage("assistant"), callIds: new Set(), sent };
+				answer = { draft: new MessageDraft("assistant"), callIds: new Set(), sent };
 				messages.push(answer);
 			}
 			answer.draft.paths.push(one.removal);
@@ -198,14 +184,13 @@ function readItems(items: readonly HistoryItem[]): Message[] {
 			continue;
 		}
 		messages.push({ sent, draft: readOtherItem(one, type) });
-		// A late output of an earlier call does not end an answer, so that it may go without changing the answer.
+		// A late output of an earlier call does not end an answer: dropping it must not join two answers.
 		const isLate = type.endsWith("_output") && !answer?.callIds.has(idAt(item, "call_id"));
 		if (!isLate) answer = undefined;
 	}
-	return messages.map(({ sent, draft }) => (sent ? draft : { ...draft, sent }));
+	return messages.map(({ sent, draft }) => (sent ? draft : unsent(draft)));
 }
 
-/** Where an event repeats the output of a tool. */
 const copyPlaces = ["stdout", "stderr", "aggregated_output", "formatted_output", "result", "content_items"].map(
 	(key) => [key],
 );
@@ -223,7 +208,6 @@ function readOtherItem({ item, path, removal, events }: HistoryItem, type: strin
 	return { ...message, paths: [removal], results };
 }
 
-/** Whether a call failed, as the event about its end tells. */
 function flagOfEvent(payload: JsonObject): boolean | undefined {
 	if (typeof payload.exit_code === "number") return payload.exit_code !== 0;
 	if (typeof payload.success === "boolean") return !payload.success;
@@ -233,10 +217,7 @@ function flagOfEvent(payload: JsonObject): boolean | undefined {
 	return isJsonObject(result.Ok) ? booleanAt(result.Ok, "isError") : undefined;
 }
 
-/**
- * Whether a call failed, as an output that is an object tells. An exit code in the text of the output itself is no flag:
- * it would be gone with the text.
- */
+/** An exit code in the text of an output is no flag: it would be removed with the text. */
 function flagOfOutput(output: unknown): boolean | undefined {
 	if (!isJsonObject(output)) return undefined;
 	if (typeof output.success === "boolean") return !output.success;
@@ -244,10 +225,7 @@ function flagOfOutput(output: unknown): boolean | undefined {
 	return typeof code === "number" ? code !== 0 : undefined;
 }
 
-/**
- * The item of a message in a record of its own, without the event by which Codex shows it. The first versions wrote items
- * without a record around them, as a compaction's record still holds them: such an item is replaced by such an item.
- */
+/** A record with an item; or an item without a record, if it replaces one. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const type = role === "user" ? "input_text" : "output_text";
 	const item = { type: "message", role, content: [{ type, text }] };

@@ -1,37 +1,23 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
-import {
-	addCall,
-	addResult,
-	count,
-	type Format,
-	idOfText,
-	joinMessages,
-	keptFields,
-	type LocatedMessages,
-	type MessageDraft,
-	probeEach,
-	startMessage,
-	transcriptOf,
-} from "./format.ts";
+import { type Format, idOfText, keptFields, type LocatedMessages, probeEach, transcriptOf } from "./format.ts";
 import { idAt, listOf, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { readToolContent } from "./parts.ts";
+import { joinMessages, MessageDraft, readToolContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, rememberCall } from "./session-files.ts";
 
-/** Event types that only this format has. */
 const ownTypes = /^(?:session|user|assistant|system|tool|subagent|hook|permission)\.[a-z_.]+$/;
 
 /**
- * The session log of GitHub Copilot CLI (`events.jsonl`). Messages are the events of which a model is sent something;
- * hooks, permissions, starts of tools (they repeat the arguments) and the work of sub-agents are left as they are. No
- * reasoning counts as bound: Copilot strips its encrypted part when a session is resumed.
+ * The session log of GitHub Copilot CLI (`events.jsonl`). Reasoning is never bound: Copilot strips its encrypted part when
+ * it resumes a session.
  */
 export const copilotCli: Format = {
 	name: "copilot-cli",
 	title: "GitHub Copilot CLI session",
 	looksFor: "GitHub Copilot CLI session (events with a `type` such as assistant.message, and `data`)",
+	marks: /^data:object$/m,
 	probe: ({ messages }) =>
 		probeEach(messages, "an event such as user.message", (event) => {
 			const type = isJsonObject(event) ? stringAt(event, "type") : undefined;
@@ -49,40 +35,35 @@ function readEvents({ messages: events, base }: LocatedMessages): Message[] {
 	let lastCall: string | undefined;
 	for (const { index, role, sent } of conversationEvents(events as readonly JsonObject[])) {
 		const data = dataOf(events[index]);
-		const draft = startMessage(role, [...base, index]);
+		const draft = new MessageDraft(role, [...base, index]);
 		const at = [...base, index, "data"];
 		if (role === "assistant") readAnswer(data, at, draft, callValues);
 		else if (role === "tool") readToolEnd(data, at, draft, callValues);
 		else readText(data, at, draft);
 		const apiCall = role === "assistant" ? idAt(data, "apiCallId") : undefined;
-		// One answer of the model may be split over several events; its calls are parallel.
+		// Several events may be one answer of the model; their calls are parallel.
 		const previous = apiCall !== undefined && apiCall === lastCall ? messages.pop() : undefined;
 		const message = previous ? joinMessages([previous, draft]) : draft;
-		messages.push(sent ? message : { ...message, sent });
+		messages.push(sent ? message : unsent(message));
 		lastCall = apiCall;
 	}
 	return messages;
 }
 
-/** Roles of the events of which a model is sent something. */
+/** Roles of the events that are sent to a model. */
 const roles: Readonly<Record<string, Role>> = {
 	"system.message": "system",
 	"user.message": "user",
-	// The model gets it as a user message.
 	"system.notification": "user",
 	"assistant.message": "assistant",
 	"tool.execution_complete": "tool",
 };
 
 /**
- * The events that make up the context of the main agent's model at the end of a log:
- * - none that a rewind took back;
- * - after a compaction that came to its end, its summary and the events from its start on, since Copilot goes on while
- *   the summary is written; after the context was cleared, the events that followed; the rest is no longer sent;
- * - of system messages under one name the last, since each turn logs the same prompt anew;
- * - none of a sub-agent.
- * A truncation only says how many messages it left out of a request, not which, so it changes nothing here.
- * An event is `sent` until a compaction replaces it.
+ * The events of the main agent's context at the end of a log: none that was rewound, none of a sub-agent, and only the
+ * last of the system messages of one name, since each turn logs the prompt again. After a finished compaction, its summary
+ * and the events since its start are sent (Copilot continues while the summary is written); after the context was
+ * cleared, the events that followed. A truncation logs only the number of omitted messages, so it is ignored.
  */
 function conversationEvents(events: readonly JsonObject[]) {
 	const gone = rewoundEvents(events);
@@ -93,7 +74,7 @@ function conversationEvents(events: readonly JsonObject[]) {
 		if (event.type === "system.message" && isOwn(index)) prompts.set(promptName(event), index);
 	});
 	return events.flatMap((event, index): { readonly index: number; readonly role: Role; readonly sent: boolean }[] => {
-		// Without a summary its originals would be sent again, so it stays as a system message does.
+		// It has to stay, like a system message: without it, its originals would be sent again.
 		if (index === summary) return [{ index, role: "system", sent: true }];
 		const type = stringAt(event, "type") ?? "";
 		const role = Object.hasOwn(roles, type) ? roles[type] : undefined;
@@ -103,7 +84,7 @@ function conversationEvents(events: readonly JsonObject[]) {
 	});
 }
 
-/** The first event that is still sent, and the event of the summary. */
+/** The first event that is sent, and the event of the summary. */
 function findStart(events: readonly JsonObject[], isOwn: (index: number) => boolean) {
 	for (let index = events.length - 1; index >= 0; index -= 1) {
 		if (!isOwn(index)) continue;
@@ -122,7 +103,7 @@ function findStart(events: readonly JsonObject[], isOwn: (index: number) => bool
 	return { first: 0, summary: undefined };
 }
 
-/** Indexes of the events that were taken back: from the one that a rewind names up to the rewind. */
+/** Indexes of the rewound events: from the one that a rewind names to the rewind. */
 function rewoundEvents(events: readonly JsonObject[]): ReadonlySet<number> {
 	const indexOf = new Map(events.map((event, index) => [idAt(event, "id"), index]));
 	const gone = new Set<number>();
@@ -132,7 +113,7 @@ function rewoundEvents(events: readonly JsonObject[]): ReadonlySet<number> {
 		const target = idAt(dataOf(event), "upToEventId");
 		const from = target === undefined ? undefined : indexOf.get(target);
 		if (from === undefined) continue;
-		// A rewind inside this range only takes back events before it.
+		// A rewind inside this range is rewound itself.
 		while (index > from) {
 			index -= 1;
 			gone.add(index);
@@ -156,9 +137,9 @@ function dataOf(event: unknown): JsonObject {
 }
 
 function readText(data: JsonObject, path: Path, draft: MessageDraft): void {
-	// The model is sent the transformed text; `content` of a user message is what the timeline shows.
+	// The transformed text is sent; `content` of a user message is for the timeline.
 	const keys = ["transformedContent", "summaryContent", "initialMessage", "content"];
-	count(draft, data[keys.find((key) => stringAt(data, key) !== undefined) ?? "content"]);
+	draft.count(data[keys.find((key) => stringAt(data, key) !== undefined) ?? "content"]);
 	for (const one of objectsOf(data.attachments)) {
 		if (one.type !== "blob" || one.omittedReason !== undefined) continue;
 		draft.mediaTokens += readMedia({ path, provider: "any", ...blobOf(one) }).tokens;
@@ -171,16 +152,16 @@ function blobOf(blob: JsonObject) {
 
 function readAnswer(data: JsonObject, path: Path, draft: MessageDraft, callValues: CallValues): void {
 	const text = stringAt(data, "reasoningText");
-	count(draft, data.content, text, data.serverTools);
+	draft.count(data.content, text, data.serverTools);
 	for (const request of objectsOf(data.toolRequests)) {
 		const id = idAt(request, "toolCallId");
-		addCall(draft, id, stringAt(request, "name"), request.arguments);
+		draft.addCall(id, stringAt(request, "name"), request.arguments);
 		rememberCall(callValues, id, request.arguments);
 	}
 	if (text) draft.thinking.push({ path: [...path, "reasoningText"], text, bound: false, fixed: true });
 }
 
-/** Members of an event that repeat the output of its tool: for the timeline, as blocks, for telemetry. */
+/** Members that repeat the output of the tool: for the timeline, as blocks, for telemetry. */
 const copyPlaces = [
 	["result", "detailedContent"],
 	["result", "contents"],
@@ -188,10 +169,7 @@ const copyPlaces = [
 	["toolTelemetry"],
 ];
 
-/**
- * Reads a `tool.execution_complete` event. The model is sent `result.content` and the binaries beside it; of a call that
- * failed, the error's message.
- */
+/** Copilot sends `result.content` and the binaries beside it; of a failed call, the message of its error. */
 function readToolEnd(data: JsonObject, path: Path, draft: MessageDraft, callValues: CallValues): void {
 	const { success, error } = data;
 	const { content: output, binaryResultsForLlm } = objectOf(data.result);
@@ -205,24 +183,24 @@ function readToolEnd(data: JsonObject, path: Path, draft: MessageDraft, callValu
 		const at = [...path, "result", "binaryResultsForLlm", index];
 		const node = isJsonObject(binary) ? readBinary(binary, at) : undefined;
 		if (node) media.push(node);
-		else count(draft, isJsonObject(binary) ? stringAt(binary, "description") : binary);
+		else draft.count(isJsonObject(binary) ? stringAt(binary, "description") : binary);
 	}
 	const callId = idAt(data, "toolCallId");
 	const ofTheCall = callValues.get(callId ?? "");
 	const copies = outputCopies({ record: data, path, places: copyPlaces, texts: content.texts, ofTheCall });
 	const whole = binaries.length > 0 ? undefined : content.whole;
 	const isError = typeof success === "boolean" ? !success : undefined;
-	addResult(draft, { callId, ...content, whole, media, copies, isError });
+	draft.addResult({ callId, ...content, whole, media, copies, isError });
 }
 
-/** A binary that is still there, in the event or in an asset; `undefined` for one that the log has left out already. */
+/** A binary in the event or in an asset; `undefined` for one that the log omits. */
 function readBinary(binary: JsonObject, path: Path): MediaNode | undefined {
 	if (binary.omittedReason !== undefined) return undefined;
 	const type = stringAt(binary, "type") ?? "resource";
 	const kind = type === "image" ? "image" : undefined;
 	const node = readMedia({ path, provider: "any", ...blobOf(binary), kind });
 	const bytes = typeof binary.byteLength === "number" ? binary.byteLength : node.bytes;
-	// The log's own way to say that a binary is no longer there.
+	// The form of a binary that the log omits.
 	const write = (text: string) => ({
 		type,
 		mimeType: stringAt(binary, "mimeType") ?? "application/octet-stream",
@@ -233,7 +211,6 @@ function readBinary(binary: JsonObject, path: Path): MediaNode | undefined {
 	return { ...node, bytes, write };
 }
 
-/** An event as Copilot logs a user's prompt, with the same text for the model as for the timeline, or a model's answer. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const id = stringAt(objectOf(instead), "id") || idOfText(text);
 	const interaction = keptFields(dataOf(instead), ["interactionId"]);

@@ -10,7 +10,7 @@ import { copilotCli } from "./copilot-cli.ts";
 import type { Fit, Format, LocatedMessages } from "./format.ts";
 import { gemini } from "./gemini.ts";
 import { inspect } from "./inspect.ts";
-import { stringAt } from "./json-values.ts";
+import { listOf, objectOf, stringAt } from "./json-values.ts";
 import { kimiContext } from "./kimi-context.ts";
 import { mcpSampling } from "./mcp-sampling.ts";
 import { ollama } from "./ollama.ts";
@@ -22,10 +22,7 @@ import { tau2 } from "./tau2.ts";
 import { vercelModel } from "./vercel-model.ts";
 import { vercelUi } from "./vercel-ui.ts";
 
-/**
- * Every format. Where several fit a conversation equally well the first one is taken, so those that share their shape
- * with a plainer format, or are records around one, come before it.
- */
+/** Every format. Of several that fit equally well the first one is taken, so plainer formats come last. */
 export const formats: readonly Format[] = [
 	claudeCode,
 	codexRollout,
@@ -54,10 +51,9 @@ export interface ReadConversation {
 }
 
 /**
- * Reads a conversation: a bare list of messages, a request body, or any object that holds one. The format is
- * found by shape.
+ * Reads a conversation: a bare list of messages, a request body, or any object that holds one.
  *
- * @throws PalimpsestError `not_a_conversation`, naming what was looked for and at which message it failed.
+ * @throws PalimpsestError `not_a_conversation`, with the expected shapes and the message that does not fit.
  */
 export function readConversation(document: unknown): ReadConversation {
 	const located = locateMessages(document);
@@ -65,15 +61,14 @@ export function readConversation(document: unknown): ReadConversation {
 	return { format, document, located, transcript: format.read(located) };
 }
 
-/** The request body of a conversation, which has its model, its tools and its system prompt beside the messages. */
+/** The request body of a conversation, with its model, tools and system prompt. */
 export function requestBody(document: unknown): unknown {
 	return isJsonObject(document) ? (findMessages(document)?.document ?? document) : document;
 }
 
-/** Where request bodies hold their conversation: most APIs, Gemini, OpenAI Responses. */
+/** The keys of the conversation in a request body: of most APIs, Gemini, OpenAI Responses. */
 const messageKeys = ["messages", "contents", "input"];
 
-/** Finds the list of messages in a document. */
 export function locateMessages(document: unknown): LocatedMessages {
 	if (Array.isArray(document)) return { document, base: [], messages: document };
 	const found = isJsonObject(document) ? findMessages(document) : undefined;
@@ -91,9 +86,8 @@ export function locateMessages(document: unknown): LocatedMessages {
 }
 
 /**
- * Finds the list of messages in an object: in a request body; in one that a log, a batch or a JSON-RPC call holds
- * (`request`, `body`, `params`); or under any other key, where it is the only list that begins with a message.
- * `undefined` where there is none, and where there are two of which neither is the likelier.
+ * Finds the list of messages: in a request body; in one that a log, a batch or a JSON-RPC call holds (`request`, `body`,
+ * `params`); or under another key, if it is the only list that begins with a message.
  */
 function findMessages(document: JsonObject): LocatedMessages | undefined {
 	const own = inBody(document, []);
@@ -129,20 +123,88 @@ function kindOf(value: unknown): string {
 const strength = { certain: 3, likely: 2, possible: 1, none: 0 } as const;
 
 function detectFormat(located: LocatedMessages): Format {
-	const probed = formats.map((format) => ({ format, fit: format.probe(located) }));
-	const best = probed.reduce((winner, one) => (strength[one.fit.fit] > strength[winner.fit.fit] ? one : winner));
-	if (best.fit.fit !== "none") return best.format;
-	throw new PalimpsestError("not_a_conversation", explain(located, probed));
+	const marks = marksOf(located);
+	let best: { readonly format?: Format; readonly fit: Fit["fit"] } = { fit: "none" };
+	for (const format of formats) {
+		if (best.fit === "certain") break;
+		if (format.marks && !format.marks.test(marks)) continue;
+		const { fit } = format.probe(located);
+		if (strength[fit] > strength[best.fit]) best = { format, fit };
+	}
+	if (best.format) return best.format;
+	throw new PalimpsestError("not_a_conversation", explain(located));
 }
 
-/** How many formats are explained in full; the others by name and the message at which they failed. */
+/**
+ * A first look at a conversation, so that only the formats that it can have are probed: a line for the key of the list
+ * (`in input`), and for each member of a message, of its parts and of its calls (`payload:object`, `content.text:string`,
+ * `tool_calls.function.name:string`), with the values that name a kind (`role=user`, `content.type=tool_use`).
+ */
+function marksOf({ messages, base }: LocatedMessages): string {
+	const [ofMessage, ofPart, ofCall, ofFunction]: [Marks, Marks, Marks, Marks] = [
+		new Map(),
+		new Map(),
+		new Map(),
+		new Map(),
+	];
+	for (const message of messages) {
+		mark(message, ofMessage);
+		if (!isJsonObject(message)) continue;
+		const { content, tool_calls: calls } = message;
+		if (Array.isArray(content)) for (const part of content) mark(part, ofPart);
+		else mark(content, ofPart);
+		for (const call of listOf(calls)) {
+			mark(call, ofCall);
+			mark(objectOf(call).function, ofFunction);
+		}
+	}
+	const linesOf = (marks: Marks, prefix: string) =>
+		Array.from(marks).flatMap(([key, { kinds, values }]) => [
+			...kindNames.filter((_, bit) => kinds & (1 << bit)).map((kind) => `${prefix}${key}:${kind}`),
+			...Array.from(values, (value) => `${prefix}${key}=${value}`),
+		]);
+	return [
+		`in ${base.at(-1)}`,
+		...linesOf(ofMessage, ""),
+		...linesOf(ofPart, "content."),
+		...linesOf(ofCall, "tool_calls."),
+		...linesOf(ofFunction, "tool_calls.function."),
+	].join("\n");
+}
+
+const kindNames = ["string", "list", "object", "other"];
+
+/** Kinds, as bits of `kindNames`, and values by key: this visits every member, and strings for each would take longer. */
+type Marks = Map<string, { kinds: number; readonly values: Set<string> }>;
+
+const noType = { kinds: 8, values: new Set<string>() };
+
+function mark(value: unknown, marks: Marks): void {
+	if (!isJsonObject(value)) return;
+	if (!Object.hasOwn(value, "type")) marks.set("type:none", noType);
+	for (const key in value) {
+		const member = value[key];
+		const known = marks.get(key) ?? { kinds: 0, values: new Set() };
+		if (known.kinds === 0) marks.set(key, known);
+		if (typeof member === "string") {
+			known.kinds |= 1;
+			if (key === "type" || key === "role" || key === "source") known.values.add(member);
+		} else known.kinds |= Array.isArray(member) ? 2 : isJsonObject(member) ? 4 : 8;
+	}
+}
+
+/** Number of formats that are explained in full; the others with their name and the message that does not fit. */
 const mostExplained = 3;
 
-function explain({ messages }: LocatedMessages, probed: readonly { format: Format; fit: Fit }[]): string {
-	// Of those that got equally far, the plainer formats come last and are the likelier meant.
-	const failed = probed
+function explain(located: LocatedMessages): string {
+	const { messages } = located;
+	// Of those that got equally far, the plainer formats are the likelier meant.
+	const failed = formats
 		.toReversed()
-		.flatMap(({ format, fit }) => (fit.fit === "none" ? [{ format, ...fit }] : []))
+		.flatMap((format) => {
+			const fit = format.probe(located);
+			return fit.fit === "none" ? [{ format, ...fit }] : [];
+		})
 		.sort((a, b) => b.message - a.message);
 	const nearest = failed
 		.slice(0, mostExplained)
@@ -160,7 +222,7 @@ function explain({ messages }: LocatedMessages, probed: readonly { format: Forma
 	].join("\n");
 }
 
-/** Readers of answers. The first shape that fits is taken, so stricter shapes come first. */
+/** The first shape that fits is taken, so stricter shapes come first. */
 const answerReaders = [
 	openaiResponses,
 	gemini,
@@ -173,14 +235,14 @@ const answerReaders = [
 ].flatMap(({ answer }) => answer ?? []);
 
 /**
- * Reads a provider's answer, whole or put together from its stream, found by shape: its text, its calls, and whether it
- * was cut (docs/specs/robustness.md#cut-answers). Where it does not say why it ended, `finishReason` is `other`.
+ * Reads a provider's answer, complete or assembled from its stream (docs/specs/robustness.md#cut-answers).
+ * `finishReason` is `other` if it gives none.
  *
- * @throws PalimpsestError `invalid_argument` for anything else, naming the shapes that are read.
+ * @throws PalimpsestError `invalid_argument` for any other shape.
  */
 export function readLastResponse(response: unknown): LastResponse {
 	if (isJsonObject(response)) {
-		// A copy of its own members: the AI SDK's results compute others, some of which throw.
+		// A copy of its own members: results of the AI SDK have getters that throw.
 		const own = { ...response };
 		for (const reader of answerReaders) {
 			const read = reader.read(own);

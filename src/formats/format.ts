@@ -1,46 +1,38 @@
 import type { MessageWriter, WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
-import {
-	childPath,
-	type MediaNode,
-	type Message,
-	type Path,
-	type Role,
-	type ThinkingBlock,
-	type ToolCall,
-	type ToolResult,
-	type Transcript,
-} from "../conversation/transcript.ts";
+import { childPath, type Message, type Path, type Role, type Transcript } from "../conversation/transcript.ts";
 import { sha256Of } from "../json-text/value.ts";
 import type { AnswerReader } from "./answer.ts";
 import { asCountedText, stringAt } from "./json-values.ts";
-import { tokensOfMedia } from "./media.ts";
-import { type ReadMedia, readJsonTexts, type ToolContent } from "./parts.ts";
 
 /** A wire format: how to recognise it, and where its texts are. It never converts a conversation. */
 export interface Format {
 	readonly name: string;
 	readonly title: string;
-	/** What makes a conversation of this format, for error messages. */
+	/** The shape of its conversations, for error messages. */
 	readonly looksFor: string;
+	/**
+	 * A mark that each conversation of this format has; only if `marksOf` has a line that matches, the format is probed.
+	 * Absent if plain messages without calls fit it.
+	 */
+	readonly marks?: RegExp;
 	readonly probe: (located: LocatedMessages) => Fit;
 	/** Reads messages that fit. Never throws: it counts what it does not know. */
 	readonly read: (located: LocatedMessages) => Transcript;
 	/**
-	 * The ids of all calls that anything in the list answers, read without the ties between records, so that the verifier
-	 * notices a result that reading has lost. Absent where each value of the list is read as a message.
+	 * The ids of all answered calls in the list, found without the links between records, so that the verifier notices a
+	 * result that reading has lost. Absent if each value of the list is read as a message.
 	 */
 	readonly answeredCalls?: (located: LocatedMessages) => readonly string[];
-	/** How the records of a session are tied to each other. Absent where a format has no such ties. */
+	/** Absent if its records are not linked. */
 	readonly links?: RecordLinks;
-	/** How an answer of its API is read. Absent for session files. */
+	/** Reads an answer of its API. Absent for session files. */
 	readonly answer?: AnswerReader;
-	/** How a message of plain text is written: a summary, a request to go on. */
 	readonly write: MessageWriter;
 }
 
 export interface LocatedMessages {
-	/** The request body, which has a model, tools and a system prompt beside the messages; or the document. */
+	/** The request body, with model, tools and system prompt beside the messages; or the document. */
 	readonly document: unknown;
 	/** Path of the list of messages in the whole document: empty for a bare list. */
 	readonly base: Path;
@@ -48,42 +40,42 @@ export interface LocatedMessages {
 }
 
 /**
- * How well a list of messages fits a format. `certain`: something in it exists in this format only. `likely`: its shape
- * is this format's habit, though another would allow it. `possible`: nothing speaks against it.
+ * How well a list of messages fits a format. `certain`: something in it exists in this format only. `likely`: the shape is
+ * typical of this format, but others allow it. `possible`: nothing contradicts it.
  */
 export type Fit =
 	| { readonly fit: "certain" | "likely" | "possible" }
 	| { readonly fit: "none"; readonly message: number; readonly expected: string };
 
 /**
- * Where the records of a session name themselves and the record before them, as paths within a record. When records are
- * dropped, those that followed them are tied to the nearest that stays.
+ * The places where a record of a session has its id and that of its parent, as paths within it. If records are dropped,
+ * their successors are linked to the nearest one that stays.
  */
 export interface RecordLinks {
 	readonly id: Path;
 	readonly parent: Path;
 	/** Where the record of a compaction names the first record that it kept. */
 	readonly firstKept?: Path;
-	/** The records of the conversation from the last one back: for ties that are missing or lead nowhere. */
+	/** The records of the conversation from the last one back, for links that are missing or broken. */
 	readonly chain?: (located: LocatedMessages) => readonly number[];
 }
 
 /** The roles that most APIs share. */
 export const plainRoles: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant" };
 
-/** The same where results are messages of their own. */
+/** The same for APIs whose results are messages of their own. */
 export const rolesWithTool: Readonly<Record<string, Role>> = { ...plainRoles, tool: "tool" };
 
-/** The role that a message names, by a format's table; `unnamed` is the name where it names none. */
+/** The role of a message by the table of its format; `unnamed` is the name if it has none. */
 export function roleOf(message: JsonObject, roles: Readonly<Record<string, Role>>, unnamed = ""): Role {
 	const name = stringAt(message, "role") ?? unnamed;
 	return (Object.hasOwn(roles, name) && roles[name]) || "other";
 }
 
-/** `true`: only this format has such a value; `false`: others may have it too; a text: what was expected instead. */
-type Probed = boolean | string;
+/** `true`: only this format has such a value; `false`: others may have it too; a text: the expected value. */
+export type Probed = boolean | string;
 
-/** Probes each value of a list. `otherwise` is the fit where none is certain: a text says what was looked for in vain. */
+/** Probes each value of a list. `otherwise` is the fit if none is certain; a text is the expected evidence. */
 export function probeEach(
 	values: readonly unknown[],
 	otherwise: Fit | string,
@@ -112,10 +104,18 @@ export function probeMessages(
 	});
 }
 
-/** The parts in which formats write calls and results: each belongs to few of them. */
+/** Probes the `tool_calls` of a message. Only this format has calls that pass `isCall`. */
+export function probeCalls(calls: unknown, isCall: (call: JsonObject) => boolean, members: string): Probed {
+	if (calls === undefined || calls === null) return false;
+	if (!Array.isArray(calls)) return "`tool_calls` as a list";
+	if (!calls.every((call) => isJsonObject(call) && isCall(call))) return `\`tool_calls\` whose items hold ${members}`;
+	return calls.length > 0;
+}
+
+/** The part types of calls and results: few formats share one. */
 const callParts: readonly string[] = ["tool_use", "tool_result", "tool-call", "tool-result", "toolCall"];
 
-/** Probes parts that name their `type`: only this format has the types of `own`, and it has none of those of `foreign`. */
+/** Probes parts by their `type`: only this format has those of `own`, and it has none of `foreign`. */
 export function probeParts(
 	parts: readonly unknown[],
 	{ own, foreign }: { readonly own: readonly string[]; readonly foreign: readonly string[] },
@@ -133,7 +133,7 @@ export function probeParts(
 	return certain;
 }
 
-/** Reads a conversation value by value. `keys` are those of `readSurroundings`. */
+/** Reads a conversation value by value. `keys` are for `readSurroundings`. */
 export function readTranscript(
 	format: string,
 	located: LocatedMessages,
@@ -153,7 +153,7 @@ export function transcriptOf(
 	return { format, messages, surroundings, opensWithUser: false };
 }
 
-/** The texts of a request body's own fields that each call sends along: tool schemas, a system prompt. */
+/** The texts of the fields of a request body that each call sends along: tool schemas, a system prompt. */
 export function readSurroundings(body: unknown, keys: readonly string[]): string[] {
 	if (!isJsonObject(body)) return [];
 	return keys.flatMap((key) => {
@@ -162,99 +162,7 @@ export function readSurroundings(body: unknown, keys: readonly string[]): string
 	});
 }
 
-/** A message while its parts are read. */
-export interface MessageDraft extends Message {
-	readonly paths: Path[];
-	readonly counted: string[];
-	readonly calls: ToolCall[];
-	readonly results: ToolResult[];
-	readonly thinking: ThinkingBlock[];
-	mediaTokens: number;
-}
-
-export function startMessage(role: Role, path?: Path): MessageDraft {
-	return { role, paths: path ? [path] : [], counted: [], mediaTokens: 0, calls: [], results: [], thinking: [] };
-}
-
-/** Counts values that are sent: a text as it is, anything else as JSON, null not at all. */
-export function count(draft: MessageDraft, ...values: readonly unknown[]): void {
-	for (const value of values) {
-		if (value !== undefined && value !== null) draft.counted.push(asCountedText(value));
-	}
-}
-
-/** Counts a part by its media where it holds any, else as JSON. */
-export function countPart(draft: MessageDraft, part: unknown, media: MediaNode | undefined): void {
-	if (!media) count(draft, part);
-	draft.mediaTokens += media?.tokens ?? 0;
-	for (const { text } of media?.texts ?? []) count(draft, text);
-}
-
-/** Adds a reasoning block and counts its text. `isItem`: OpenAI wants it beside the call that followed it. */
-export function addThinking(draft: MessageDraft, path: Path, content: unknown, bound: boolean, isItem = false): void {
-	const text = asCountedText(content);
-	draft.thinking.push({ path, text, bound, ...(isItem ? { fixed: true } : {}) });
-	count(draft, text);
-}
-
-/** Counts a value of any shape with its media, of which nothing is edited. */
-export function countJson(draft: MessageDraft, value: unknown, path: Path, readMedia: ReadMedia): void {
-	const { texts, media, counted } = readJsonTexts(value, path, readMedia);
-	count(draft, ...counted, ...texts.map(({ text }) => text));
-	draft.mediaTokens += tokensOfMedia(media);
-}
-
-/** Reads the parts of a content that is a list, and counts any other content and what is no object among the parts. */
-export function readParts(
-	content: unknown,
-	path: Path,
-	draft: MessageDraft,
-	read: (part: JsonObject, path: Path, index: number) => void,
-): void {
-	if (!Array.isArray(content)) {
-		count(draft, content);
-		return;
-	}
-	content.forEach((part: unknown, index) => {
-		if (isJsonObject(part)) read(part, childPath(path, index), index);
-		else count(draft, part);
-	});
-}
-
-/** Adds a call. Its name and its arguments are counted one behind the other, as `locateCallArguments` expects. */
-export function addCall(draft: MessageDraft, id: string | undefined, name: string | undefined, input: unknown): void {
-	draft.calls.push({ id, name });
-	draft.counted.push(name ?? "", asCountedText(input));
-}
-
-type ReadResult = ToolContent & Pick<ToolResult, "callId"> & Partial<Pick<ToolResult, "copies" | "isError">>;
-
-/** Adds a result, and counts what it holds beside its texts. */
-export function addResult(draft: MessageDraft, result: ReadResult): void {
-	// Much faster than spreading: conversations have thousands of results.
-	const { callId, texts, whole, copies = none, media, isError } = result;
-	draft.results.push({ callId, texts, whole, copies, media, isError });
-	draft.counted.push(...result.counted);
-	draft.mediaTokens += tokensOfMedia(media);
-}
-
-const none: readonly never[] = [];
-
-/** One message made of several that were written apart. */
-export function joinMessages(parts: readonly [Message, ...Message[]]): Message {
-	if (parts.length === 1) return parts[0];
-	return {
-		...parts[0],
-		paths: parts.flatMap(({ paths }) => paths),
-		counted: parts.flatMap(({ counted }) => counted),
-		mediaTokens: parts.reduce((sum, { mediaTokens }) => sum + mediaTokens, 0),
-		calls: parts.flatMap(({ calls }) => calls),
-		results: parts.flatMap(({ results }) => results),
-		thinking: parts.flatMap(({ thinking }) => thinking),
-	};
-}
-
-/** A call of a tool, or its result, at its place in a message. Its own id is absent where it has none. */
+/** A tool call or its result, at its place in a message. */
 export interface Exchange {
 	readonly kind: "call" | "result";
 	readonly name: string | undefined;
@@ -262,12 +170,11 @@ export interface Exchange {
 }
 
 /**
- * The ids by which calls and results are paired in APIs that don't demand any, by message and part; `undefined` for parts
- * that are neither, and for results without an id that answer no call. Ids of the API's own count where both sides have
- * the same one. Where one side has none, a result answers the first open call of its name in the nearest message with
- * calls before it, and both go by the id that one of them has. Where neither has one they go by the tool's name and the
- * call's number among those of that name in its message (`read_file#1`): such an id stays the same when other messages
- * are dropped, and is readable in a placeholder. A result without a name answers the first open call of any.
+ * The ids that pair calls and results in APIs that require none, by message and part; `undefined` for other parts, and for
+ * results without an id that answer no call. An id that both sides have pairs them. If one side has none, a result answers
+ * the first open call of its name (of any name if it has none) in the nearest message with calls, and both get the id of
+ * the other. If neither has one, the id is the tool's name and the number of the call among those of its name in the
+ * message (`read_file#1`): it stays the same when other messages are dropped.
  */
 export function pairByPosition(messages: readonly (readonly (Exchange | undefined)[])[]): (string | undefined)[][] {
 	const ids: (string | undefined)[][] = [];
@@ -304,20 +211,19 @@ export function pairByPosition(messages: readonly (readonly (Exchange | undefine
 	return ids;
 }
 
-/** An id in the shape of a UUID (version 8, RFC 9562) that is the same for the same text: writing uses no chance. */
+/** An id in the form of a UUID (version 8, RFC 9562), the same for the same text: writing uses no randomness. */
 export function idOfText(text: string): string {
 	const hash = sha256Of(text);
 	const groups = [hash.slice(0, 8), hash.slice(8, 12), `8${hash.slice(13, 16)}`, `8${hash.slice(17, 20)}`];
 	return [...groups, hash.slice(20, 32)].join("-");
 }
 
-/** The members of a value at the given keys: what a record takes over from the one in whose place it is put. */
+/** The members of a value at some keys: the fields that a record takes over from the one that it replaces. */
 export function keptFields(value: unknown, keys: readonly string[]): JsonObject {
 	if (!isJsonObject(value)) return {};
 	return Object.fromEntries(keys.filter((key) => Object.hasOwn(value, key)).map((key) => [key, value[key]]));
 }
 
-/** A message as most chat APIs take one: its role, and its text as a string. */
 export function plainMessage({ role, text }: WrittenMessage) {
 	return { role, content: text };
 }

@@ -1,31 +1,32 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, Role } from "../conversation/transcript.ts";
 import { excerptWordings } from "../policy/wordings.ts";
-import { finishResponse, type GivenCall, isMalformedCall, type LastResponse } from "./answer.ts";
 import {
-	addCall,
-	addResult,
-	count,
+	type CallInput,
+	callsAmong,
+	finishResponse,
+	type GivenCall,
+	isMalformedCall,
+	type LastResponse,
+} from "./answer.ts";
+import {
 	type Exchange,
 	type Format,
-	type MessageDraft,
 	pairByPosition,
 	probeEach,
-	readParts,
 	readSurroundings,
 	readTranscript,
 	roleOf,
-	startMessage,
 } from "./format.ts";
 import { idAt, listOf, memberAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { isMcpFailure, onlyMember, readWrappedContent } from "./parts.ts";
+import { isMcpFailure, MessageDraft, onlyMember, type ReadPart, readWrappedContent } from "./parts.ts";
 
 const roles: Readonly<Record<string, Role>> = { user: "user", model: "assistant", function: "tool", system: "system" };
 
 const surroundingKeys = ["systemInstruction", "system_instruction", "tools"];
 
-/** The kinds of part. `thought` and `thoughtSignature` are members beside one of these. */
+/** A part has one of these keys. */
 const partKeys = [
 	"text",
 	"functionCall",
@@ -39,14 +40,12 @@ const partKeys = [
 	"thoughtSignature",
 ];
 
-/**
- * Google Gemini, in the camelCase of the API and the snake_case of some libraries. Parts have no `type`. Where calls or
- * their responses have no id, they are paired by their position within the turn.
- */
+/** Google Gemini, in the camelCase of the API and the snake_case of some libraries. Parts have no `type`. */
 export const gemini: Format = {
 	name: "gemini",
 	title: "Google Gemini",
 	looksFor: "Google Gemini contents (`role` user or model, `parts` such as `text`, `functionCall`, `functionResponse`)",
+	marks: /^parts:list$/m,
 	probe: ({ messages }) => probeEach(messages, "`parts` of the kinds that Gemini has", probe),
 	read(located) {
 		const { messages, document } = located;
@@ -72,7 +71,7 @@ function probe(content: unknown) {
 	if (content.content !== undefined) return "`parts`, not `content`";
 	const [role, parts] = [memberAt(content, "role"), memberAt(content, "parts")];
 	if (role !== undefined && role !== null && typeof role !== "string") return "`role` as a string";
-	// Where the model gave nothing, the content has a role only.
+	// An empty answer has only a role.
 	if (parts === undefined || parts === null) return role === "model" ? false : "a list of `parts`";
 	if (!Array.isArray(parts)) return "`parts` as a list";
 	const isPart = (part: unknown): part is JsonObject => isJsonObject(part) && typeof part.type !== "string";
@@ -101,33 +100,32 @@ function exchangeOf(part: unknown): Exchange | undefined {
 }
 
 function readContent(content: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {
-	const draft = startMessage(roleOf(content, roles, "user"), path);
-	readParts(partsOf(content), [...path, "parts"], draft, (part, at, index) => readPart(part, at, ids[index], draft));
-	return draft;
+	const draft = new MessageDraft(roleOf(content, roles, "user"), path);
+	const read: ReadPart = (part, at, _, index) => readPart(part, at, ids[index], draft);
+	return draft.readParts(partsOf(content), [...path, "parts"], read);
 }
 
-/** Reads a part into its message; `id` is the one by which a call and its response are paired. */
 function readPart(part: JsonObject, path: Path, id: string | undefined, draft: MessageDraft): void {
 	const call = memberOf(part, "functionCall");
 	const response = memberOf(part, "functionResponse");
 	const media = readGeminiMedia(part, path);
 	const isSigned = Boolean(memberOf(part, "thoughtSignature"));
-	// The API refuses a call that comes back without its signature, so a part that is more than a thought has to stay.
-	if (isSigned && part.thought !== true) draft.thinking.push({ path, text: "", bound: true, fixed: true });
+	// The API refuses a call that comes back without its signature.
+	if (isSigned && part.thought !== true) draft.addSignature(path);
 	if (isJsonObject(call)) {
-		addCall(draft, id, stringAt(call, "name"), memberOf(call, "args"));
+		draft.addCall(id, stringAt(call, "name"), memberOf(call, "args"));
 	} else if (isJsonObject(response)) {
 		const key = Object.hasOwn(part, "functionResponse") ? "functionResponse" : "function_response";
 		readResponse(response, [...path, key], id, draft);
 	} else if (media) {
 		draft.mediaTokens += media.tokens;
 	} else if (typeof part.text === "string") {
-		count(draft, part.text);
+		draft.count(part.text);
 		if (part.thought === true) draft.thinking.push({ path, text: part.text, bound: isSigned });
 	} else {
 		// Signatures are no part of the prompt's text.
 		const { thoughtSignature, thought_signature, ...rest } = part;
-		if (Object.keys(rest).length > 0) count(draft, rest);
+		if (Object.keys(rest).length > 0) draft.count(rest);
 	}
 }
 
@@ -142,9 +140,9 @@ function readResponse(response: JsonObject, path: Path, callId: string | undefin
 	const texts = parts.flatMap((part) => textOfBlob(part) ?? []);
 	const inside = readWrappedContent(value, at, readInlineMedia);
 	const isShortened = parts.length === 0 && isShortenedOutput(value);
-	// The rest of it would be taken for an error if it lost the line that says that it is none.
+	// Without its first line the rest would be read as an error.
 	const whole = isShortened ? { path: at, write: (output: string) => ({ output }), only: true as const } : inside.whole;
-	addResult(draft, {
+	draft.addResult({
 		callId,
 		texts: inside.texts,
 		whole: parts.length === 0 ? whole : undefined,
@@ -154,13 +152,10 @@ function readResponse(response: JsonObject, path: Path, callId: string | undefin
 	});
 }
 
-/** Characters that a host may put in front of the text of our hook, such as "Tool result blocked: ". */
+/** Characters that a host may put before the text of our hook, such as "Tool result blocked: ". */
 const longestLead = 60;
 
-/**
- * Whether a response is a long output that our hook has shortened: Gemini CLI takes it as the text of an error only, and
- * its first line says that it is none.
- */
+/** Whether our hook has shortened an output: Gemini CLI accepts it only as an error, and its first line says it is none. */
 function isShortenedOutput(value: unknown): boolean {
 	if (!isJsonObject(value) || onlyMember(value) !== "error" || typeof value.error !== "string") return false;
 	const { error } = value;
@@ -173,7 +168,7 @@ function isShortenedOutput(value: unknown): boolean {
 function hasFailed(value: unknown): boolean {
 	if (!isJsonObject(value)) return false;
 	const error = Object.hasOwn(value, "error") ? value.error : undefined;
-	// An error that was cut down to nothing is one all the same.
+	// An error that was cut to nothing is still one.
 	return Boolean(error) || (error === "" && onlyMember(value) === "error") || [value, value.result].some(isMcpFailure);
 }
 
@@ -192,12 +187,11 @@ function readGeminiMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	});
 }
 
-/** Plain text as a part of a function's response, which takes no other text. */
+/** The response of a function accepts no text parts. */
 function writeTextBlob(text: string) {
 	return { inlineData: { mimeType: "text/plain", data: Buffer.from(text).toString("base64") } };
 }
 
-/** The text of a part that `writeTextBlob` or another program wrote. */
 function textOfBlob(part: unknown): string | undefined {
 	const inline = isJsonObject(part) ? memberOf(part, "inlineData") : undefined;
 	if (!isJsonObject(inline) || memberOf(inline, "mimeType") !== "text/plain") return undefined;
@@ -206,8 +200,8 @@ function textOfBlob(part: unknown): string | undefined {
 }
 
 /**
- * Gemini: an answer, or its first candidate. The API parses a call before it gives it, so that one with arguments is
- * whole, but for those that it streams in pieces; of a call that does not parse it gives nothing but the reason.
+ * An answer or its first candidate. The API parses calls, so their arguments are complete unless it streams them in
+ * pieces. Of a call that it cannot parse it gives only the reason.
  */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const { candidates, content } = response;
@@ -215,7 +209,7 @@ function readAnswer(response: JsonObject): LastResponse | undefined {
 		const isCandidate = isJsonObject(content) && (Array.isArray(content.parts) || content.role === "model");
 		return isCandidate ? readCandidate(response) : undefined;
 	}
-	// A prompt that was blocked has no candidate.
+	// A blocked prompt has no candidate.
 	const [candidate = {}] = candidates as readonly unknown[];
 	return isJsonObject(candidate) ? readCandidate(candidate) : undefined;
 }
@@ -224,12 +218,12 @@ function readCandidate(candidate: JsonObject): LastResponse {
 	const reason = memberOf(candidate, "finishReason");
 	const parts = objectsOf(partsOf(candidate.content));
 	const texts = parts.flatMap((part) => (part.thought === true ? [] : (stringAt(part, "text") ?? [])));
-	const calls = parts.flatMap((part, index): GivenCall[] => {
+	const calls = callsAmong(parts, (part) => {
 		const call = memberOf(part, "functionCall");
-		if (!isJsonObject(call)) return [];
+		if (!isJsonObject(call)) return undefined;
 		const isPiece = memberOf(call, "willContinue") === true;
-		const input = isPiece ? ({ kind: "broken" } as const) : ({ kind: "json", value: memberOf(call, "args") } as const);
-		return [{ id: idAt(call, "id"), name: idAt(call, "name"), input, endsAnswer: index === parts.length - 1 }];
+		const input: CallInput = isPiece ? { kind: "broken" } : { kind: "json", value: memberOf(call, "args") };
+		return { id: idAt(call, "id"), name: idAt(call, "name"), input };
 	});
 	const isLost = calls.length === 0 && isMalformedCall(reason);
 	const lost: GivenCall = { id: undefined, name: undefined, input: { kind: "broken" }, endsAnswer: true };

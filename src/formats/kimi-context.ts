@@ -4,14 +4,14 @@ import { type Format, plainMessage, probeMessages, readTranscript } from "./form
 import { probeChatMessage, readChatMessage } from "./openai-chat.ts";
 
 /**
- * The context file of Kimi CLI (`context.jsonl`): Chat Completions messages, one a line, between records of its own.
- * Checkpoints and token counts are no messages: they are sent to no model, and stay where they are. A tool's failure is
- * told in its text (`<system>ERROR: …`), not by a flag.
+ * The context file of Kimi CLI (`context.jsonl`): Chat Completions messages between records of its own, which are not
+ * sent. A failed tool has no flag; its text says so (`<system>ERROR: …`).
  */
 export const kimiContext: Format = {
 	name: "kimi-context",
 	title: "Kimi CLI context",
 	looksFor: "Kimi CLI context (Chat Completions messages between records of `role` _checkpoint or _usage)",
+	marks: /^role=_(?:checkpoint|usage|system_prompt)$/m,
 	probe: ({ messages }) =>
 		messages.some(isOwnRecord)
 			? probeMessages(messages, "", (message, role) => isOwnRecord(message) || probeChatMessage(message, role))

@@ -2,38 +2,25 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
 import { finishResponse, type LastResponse, textsOf } from "./answer.ts";
 import { readToolUses } from "./anthropic.ts";
-import {
-	addCall,
-	addResult,
-	count,
-	countPart,
-	type Format,
-	type MessageDraft,
-	plainRoles,
-	probeMessages,
-	readParts,
-	readTranscript,
-	roleOf,
-	startMessage,
-} from "./format.ts";
+import { type Format, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { booleanAt, hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { readOpenContent } from "./parts.ts";
+import { MessageDraft, readOpenContent } from "./parts.ts";
 
-/** The blocks of a sampled message (specification 2025-11-25). */
+/** Of specification 2025-11-25. */
 const answerBlockTypes: readonly unknown[] = ["text", "image", "audio", "tool_use", "tool_result"];
 
 const blockTypes: readonly unknown[] = [...answerBlockTypes, "resource", "resource_link"];
 
 /**
- * Messages of MCP sampling with tools (`sampling/createMessage`, specification 2025-11-25): `content` is one block or a
- * list of blocks, never a string, and a result names its call by `toolUseId`. A result with `structuredContent` is not
- * replaced as a whole, since the same output is there again and some hosts send only that; its long strings may be cut.
+ * Messages of MCP sampling with tools (`sampling/createMessage`): `content` is a block or a list of blocks. A result with
+ * `structuredContent` is not replaced as a whole: it has the output twice, and some hosts send only that copy.
  */
 export const mcpSampling: Format = {
 	name: "mcp-sampling",
 	title: "MCP sampling",
 	looksFor: "MCP sampling messages (`content` a block or a list of blocks, results with `toolUseId`)",
+	marks: /^content(?::object|\.toolUseId:string|\.mimeType:string)$/m,
 	probe: ({ messages }) =>
 		probeMessages(
 			messages,
@@ -63,26 +50,26 @@ function probe({ content }: JsonObject, role: string) {
 }
 
 function readMessage(message: JsonObject, path: Path): Message {
-	const draft = startMessage(roleOf(message, plainRoles), path);
+	const draft = new MessageDraft(roleOf(message, plainRoles), path);
 	const { content } = message;
 	const at = [...path, "content"];
-	if (isJsonObject(content)) readBlock(content, at, draft);
-	else readParts(content, at, draft, (block, blockPath) => readBlock(block, blockPath, draft));
+	if (!isJsonObject(content)) return draft.readParts(content, at, readBlock);
+	readBlock(content, at, draft);
 	return draft;
 }
 
 function readBlock(block: JsonObject, path: Path, draft: MessageDraft): void {
-	if (block.type === "text") count(draft, block.text);
-	else if (block.type === "tool_use") addCall(draft, idAt(block, "id"), stringAt(block, "name"), block.input);
+	if (block.type === "text") draft.count(block.text);
+	else if (block.type === "tool_use") draft.addCall(idAt(block, "id"), stringAt(block, "name"), block.input);
 	else if (block.type === "tool_result") readResult(block, path, draft);
-	else countPart(draft, block, readMediaBlock(block, path));
+	else draft.countPart(block, readMediaBlock(block, path));
 }
 
 function readResult(block: JsonObject, path: Path, draft: MessageDraft): void {
 	const content = readOpenContent(block.content, [...path, "content"], readMediaBlock);
 	const structured = readOpenContent(block.structuredContent, [...path, "structuredContent"], readInlineMedia);
 	const hasStructured = block.structuredContent !== undefined && block.structuredContent !== null;
-	addResult(draft, {
+	draft.addResult({
 		callId: idAt(block, "toolUseId"),
 		texts: [...content.texts, ...structured.texts],
 		whole: hasStructured ? undefined : content.whole,
@@ -92,7 +79,6 @@ function readResult(block: JsonObject, path: Path, draft: MessageDraft): void {
 	});
 }
 
-/** An image or a recording, or a resource whose contents are embedded in base64. */
 function readMediaBlock(block: JsonObject, path: Path): MediaNode | undefined {
 	const { type, resource } = block;
 	if (type === "resource") {
@@ -106,7 +92,7 @@ function readMediaBlock(block: JsonObject, path: Path): MediaNode | undefined {
 	return readMedia({ path, provider: "any", mediaType, kind: type, data });
 }
 
-/** The result of MCP sampling, whose `stopReason` may be left out. It does not tell whose model the host asks. */
+/** `stopReason` is optional. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	const { content, stopReason: reason } = response;
 	const isResult = typeof response.model === "string" && typeof response.role === "string";

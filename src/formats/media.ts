@@ -3,10 +3,10 @@ import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Path } from "../conversation/transcript.ts";
 import { stringAt } from "./json-values.ts";
 
-/** Media types whose base64 is of no use as text. */
+/** Media types whose base64 is useless as text. */
 const binaryTypes = /^(?:image|audio|video)\/|^application\/(?:pdf|octet-stream)$/;
 
-/** An object anywhere in a JSON result that holds binary data with its media type, as MCP and the AI SDK write images. */
+/** Reads an object with binary data and its media type anywhere in a JSON result, as MCP and the AI SDK write images. */
 export function readInlineMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const mediaType = stringAt(part, "mimeType") ?? stringAt(part, "mediaType");
 	const data = stringAt(part, "data");
@@ -14,20 +14,19 @@ export function readInlineMedia(part: JsonObject, path: Path): MediaNode | undef
 	return readMedia({ path, provider: "any", mediaType, data });
 }
 
-/** A part that holds an image, a recording or a document, as a format found it. All of it is untrusted. */
+/** An image, a recording or a document, as a format found it. All of it is untrusted. */
 export interface MediaPart {
 	readonly path: Path;
-	/** Whose rules its tokens are estimated by; `any` where a format is sent to whichever provider. */
+	/** Whose rules estimate its tokens; `any` for a format that is sent to any provider. */
 	readonly provider: KnownProvider | "any";
-	/** Base64, a data URL or bytes. The size of anything else, such as another URL or an id, is not known. */
+	/** Base64, a data URL or bytes. The size of anything else is unknown. */
 	readonly data: unknown;
-	/** Such as `image/png`; where it is not said, the data URL or the image's header tells. */
+	/** By default that of the data URL or of the image's header. */
 	readonly mediaType?: string | undefined;
-	/** Its kind where the media type does not tell. */
+	/** For media types that have no kind. */
 	readonly kind?: MediaNode["kind"] | undefined;
 	/** OpenAI's level of detail of an image: `low`, `high`, `auto` or `original`. */
 	readonly detail?: string | undefined;
-	/** The value that holds a text in its place; by default `{type: "text", text}`. */
 	readonly write?: MediaNode["write"];
 }
 
@@ -38,12 +37,9 @@ type Estimates = Readonly<Record<KnownProvider, number>>;
 
 type Dimensions = NonNullable<MediaNode["dimensions"]>;
 
-/**
- * Describes a media part: its kind, its size, its dimensions and an estimate of its tokens. Looks at the first kilobytes
- * of the data only, and never throws.
- */
+/** Describes a media part from the first kilobytes of its data. Never throws. */
 export function readMedia(part: MediaPart): MediaNode {
-	const { path, provider, detail, write = writeTextPart } = part;
+	const { path, provider, detail, write = (text) => ({ type: "text", text }) } = part;
 	const data = mediaData(part.data);
 	const said = part.mediaType || data.mediaType;
 	const family = said?.split("/", 1)[0]?.toLowerCase();
@@ -52,42 +48,31 @@ export function readMedia(part: MediaPart): MediaNode {
 	const kind = kindSaid ?? (header ? "image" : "document");
 	const mediaType = said ?? header?.mediaType;
 	const dimensions = header?.dimensions;
-	const tokens =
+	const estimates =
 		kind === "image"
-			? imageTokens(provider, { dimensions, detail })
-			: tokensFor(
-					provider,
-					kind === "document" ? documentTokens(mediaType, data) : recordingTokens(kind, mediaType, data),
-				);
-	return { path, kind, mediaType, bytes: data.bytes, dimensions, tokens, write };
+			? imageEstimates(dimensions, detail)
+			: kind === "document"
+				? documentTokens(mediaType, data)
+				: recordingTokens(kind, mediaType, data);
+	return { path, kind, mediaType, bytes: data.bytes, dimensions, tokens: tokensFor(provider, estimates), write };
 }
 
-/** Where the provider is not known, no estimate may be too small. */
+/** If the provider is unknown, no estimate may be too small. */
 function tokensFor(provider: MediaPart["provider"], estimates: Estimates): number {
 	return provider === "any" ? Math.max(...Object.values(estimates)) : estimates[provider];
 }
 
-function writeTextPart(text: string) {
-	return { type: "text", text };
-}
-
-export function tokensOfMedia(media: readonly MediaNode[]): number {
-	return media.reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
-/** The data of a media part, as far as it is looked at. */
 interface MediaData {
-	/** The media type that a data URL names. */
+	/** Of a data URL. */
 	readonly mediaType: string | undefined;
-	/** Size of the data in bytes; `undefined` where it is only referred to. */
+	/** `undefined` for a URL or an id. */
 	readonly bytes: number | undefined;
-	/** Decodes the first bytes, `limit` of them at most; none where they are not there. */
+	/** Decodes at most `limit` first bytes. */
 	readonly head: (limit: number) => Uint8Array;
 }
 
 const nothing: MediaData = { mediaType: undefined, bytes: undefined, head: () => new Uint8Array() };
 
-/** Looks at data in whichever form a part holds it: base64, a data URL, bytes; any other URL or id tells nothing. */
 function mediaData(data: unknown): MediaData {
 	if (data instanceof Uint8Array) {
 		return { mediaType: undefined, bytes: data.byteLength, head: (limit) => data.subarray(0, limit) };
@@ -101,7 +86,7 @@ function mediaData(data: unknown): MediaData {
 	}
 	if (typeof data !== "string") return nothing;
 	if (/^data:/i.test(data)) return fromDataUrl(data);
-	// The beginning tells base64 from a path or a URL.
+	// Otherwise a path or a URL.
 	const isBase64 = data !== "" && /^[\w+/=\s-]*$/.test(data.slice(0, 256));
 	return isBase64 ? fromBase64(data, 0, undefined) : nothing;
 }
@@ -112,7 +97,7 @@ function fromDataUrl(url: string): MediaData {
 	const header = url.slice("data:".length, comma);
 	const mediaType = header.replace(/;base64$/i, "") || undefined;
 	if (/;base64$/i.test(header)) return fromBase64(url, comma + 1, mediaType);
-	// Percent-encoded text: its length is near enough, and it holds no header of an image.
+	// The length of percent-encoded text is near enough.
 	return { ...nothing, mediaType, bytes: url.length - comma - 1 };
 }
 
@@ -125,13 +110,10 @@ function fromBase64(text: string, start: number, mediaType: string | undefined):
 	};
 }
 
-/**
- * Bytes that are decoded: nearly every header is in the first kilobyte, but a JPEG may hold a preview and a colour
- * profile before its own.
- */
+/** Nearly every header is in the first kilobyte, but a JPEG may have a preview and a colour profile before it. */
 const headSizes = [1_024, 192 * 1_024];
 
-/** Reads the header of a PNG, JPEG, GIF or WebP from the first 192 kB; `undefined` for anything else. */
+/** The header of a PNG, JPEG, GIF or WebP. */
 function imageHeader({ head, bytes = 0 }: MediaData) {
 	let decoded = 0;
 	for (const size of headSizes) {
@@ -142,29 +124,32 @@ function imageHeader({ head, bytes = 0 }: MediaData) {
 			if (!found || found.width === 0 || found.height === 0) continue;
 			return { mediaType: `image/${found.type}`, dimensions: { width: found.width, height: found.height } };
 		} catch {
-			// The data is untrusted, and a header that breaks its reader only means that the dimensions are not known.
+			// The data is untrusted; a broken header only means unknown dimensions.
 		}
 	}
 	return undefined;
 }
 
-/** Tokens of an image, by each provider's published rule; where its dimensions are not known, the most of that rule. */
+/** Tokens of an image by each provider's published rule, with its maximum for unknown dimensions. */
 export function imageTokens(
 	provider: MediaPart["provider"],
 	{ dimensions, detail }: { readonly dimensions: Dimensions | undefined; readonly detail: string | undefined },
 ): number {
-	return tokensFor(provider, {
+	return tokensFor(provider, imageEstimates(dimensions, detail));
+}
+
+function imageEstimates(dimensions: Dimensions | undefined, detail: string | undefined): Estimates {
+	return {
 		openai: openaiTokens(dimensions, detail),
 		anthropic: dimensions ? anthropicTokens(dimensions) : 1_600,
 		gemini: dimensions ? geminiTokens(dimensions) : 1_120,
-	});
+	};
 }
 
 /**
- * OpenAI, models of the GPT-4o class: 85 tokens, and 170 for each tile of 512 px once the image is scaled down to fit
- * 2 048 px square and then to a shortest side of 768 px; 85 in low detail. Eight tiles are the most that leaves. In
- * `original` detail one token for each patch of 32 px, at most 10 000.
- * Source: platform.openai.com/docs/guides/images-vision, "Calculating costs".
+ * Models of the GPT-4o class: 85 tokens, and 170 for each tile of 512 px after scaling down to 2 048 px square and then to
+ * a shortest side of 768 px (at most eight tiles); 85 in low detail; in `original` detail one for each patch of 32 px, at
+ * most 10 000. Source: platform.openai.com/docs/guides/images-vision, "Calculating costs".
  */
 function openaiTokens(dimensions: Dimensions | undefined, detail: string | undefined): number {
 	if (detail === "low") return 85;
@@ -175,19 +160,16 @@ function openaiTokens(dimensions: Dimensions | undefined, detail: string | undef
 	return 85 + tiles(scaled, 512) * 170;
 }
 
-/**
- * Anthropic: width × height / 750, once the image is scaled down to a long edge of 1 568 px and about 1 600 tokens.
- * Source: docs.anthropic.com, "Vision", "Evaluate image size".
- */
+/** Width × height / 750 after scaling down to 1 568 px and 1 600 tokens. Source: docs.anthropic.com, "Vision". */
 function anthropicTokens(dimensions: Dimensions): number {
 	const { width, height } = scaleDown(dimensions, 1_568 / longEdge(dimensions));
 	return Math.min(1_600, Math.ceil((width * height) / 750));
 }
 
 /**
- * Gemini: 258 tokens where both sides are at most 384 px, else 258 for each tile of 768 px (ai.google.dev, "Understand
- * and count tokens"), of an image that is first scaled down to 3 072 px square (ai.google.dev, "Image understanding").
- * One of unknown dimensions counts as the 1 120 that Gemini 3 gives one by default (ai.google.dev, "Media resolution").
+ * 258 tokens if both sides are at most 384 px, else 258 for each tile of 768 px after scaling down to 3 072 px square; with
+ * unknown dimensions the default of Gemini 3, 1 120. Source: ai.google.dev, "Understand and count tokens", "Image
+ * understanding", "Media resolution".
  */
 function geminiTokens(dimensions: Dimensions): number {
 	if (longEdge(dimensions) <= 384) return 258;
@@ -198,7 +180,7 @@ function longEdge({ width, height }: Dimensions): number {
 	return Math.max(width, height);
 }
 
-/** Scales both sides; an image is never scaled up. */
+/** An image is never scaled up. */
 function scaleDown({ width, height }: Dimensions, factor: number): Dimensions {
 	const scale = (side: number) => Math.max(1, Math.round(side * Math.min(1, factor)));
 	return { width: scale(width), height: scale(height) };
@@ -211,10 +193,9 @@ function tiles({ width, height }: Dimensions, side: number): number {
 const plainTextTypes = /^text\/|^application\/(?:json|xml|yaml|x-yaml|javascript|x-sh|csv|toml)\b|\+(?:json|xml)\b/i;
 
 /**
- * Tokens of a document, by its pages: 3 000 each for Anthropic, the upper end of what its guide gives
- * (docs.anthropic.com, "PDF support", "Estimate your costs"); 258 for Gemini (ai.google.dev, "Document understanding");
- * for OpenAI, which sends the image and the text of each page (platform.openai.com/docs/guides/pdf-files), 1 105 for an
- * upright page in high detail and an assumed 700 of text. Plain text counts as a token for each 4 bytes.
+ * Tokens of a document for each page: 3 000 for Anthropic, the upper end in docs.anthropic.com, "PDF support"; 258 for
+ * Gemini (ai.google.dev, "Document understanding"); for OpenAI, which sends image and text of a page
+ * (platform.openai.com/docs/guides/pdf-files), 1 105 and an assumed 700. Plain text: a token for each 4 bytes.
  */
 function documentTokens(mediaType: string | undefined, data: MediaData): Estimates {
 	if (data.bytes !== undefined && plainTextTypes.test(mediaType ?? "")) {
@@ -225,31 +206,26 @@ function documentTokens(mediaType: string | undefined, data: MediaData): Estimat
 	return { openai: pages * 1_805, anthropic: pages * 3_000, gemini: pages * 258 };
 }
 
-/** Bytes of a PDF that are searched for pages. */
-const searchedBytes = 192 * 1_024;
-
-/** Bytes assumed of a page where none can be seen: low, so that no estimate is too small. */
+/** Low, so that no estimate is too small. */
 const bytesPerPage = 50_000;
 
 /** Pages, from the page objects in the beginning of a PDF, else from its size. */
 function pagesOf({ bytes, head }: MediaData): number {
-	// A document that is only referred to.
 	if (bytes === undefined) return 10;
-	const beginning = head(searchedBytes);
+	const beginning = head(192 * 1_024);
 	const text = Buffer.from(beginning.buffer, beginning.byteOffset, beginning.byteLength).toString("latin1");
 	const seen = text.startsWith("%PDF") ? (text.match(/\/Type\s*\/Page(?![A-Za-z])/g)?.length ?? 0) : 0;
 	const pages = seen === 0 ? bytes / bytesPerPage : seen * Math.max(1, bytes / beginning.byteLength);
 	return Math.max(1, Math.ceil(pages));
 }
 
-/** Bytes a second assumed of compressed sound (64 kbit/s) and of video (1 Mbit/s): low, so that no estimate is too small. */
+/** Of compressed sound (64 kbit/s) and of video (1 Mbit/s): low, so that no estimate is too small. */
 const bytesPerSecond = { audio: 8_000, video: 125_000 } as const;
 
 /**
- * Tokens of a recording: sound 10 a second for OpenAI (600 a minute; platform.openai.com/docs/guides/realtime-costs) and
- * 32 for Gemini, video 263 (ai.google.dev, "Understand and count tokens"). Where a provider takes no such recordings,
- * Gemini's numbers are used. The duration follows from the size: exactly for WAV and PCM, else from an assumed rate. A
- * recording that is only referred to counts as a minute.
+ * Tokens of a recording for each second: sound 10 for OpenAI (platform.openai.com/docs/guides/realtime-costs) and 32 for
+ * Gemini, video 263 (ai.google.dev, "Understand and count tokens"); else Gemini's numbers. The duration follows from the
+ * size, and is a minute for an unknown size.
  */
 function recordingTokens(kind: "audio" | "video", mediaType: string | undefined, data: MediaData): Estimates {
 	const isAudio = kind === "audio";
@@ -271,13 +247,12 @@ function wavRate(data: MediaData): number | undefined {
 	return undefined;
 }
 
-/** Bytes a second of raw 16-bit mono sound: at the rate that its media type states, or OpenAI's 24 kHz. */
+/** Bytes a second of raw 16-bit mono sound, at the rate in its media type or at OpenAI's 24 kHz. */
 function pcmRate(mediaType = ""): number | undefined {
 	if (!/^audio\/(?:pcm|l16|x-raw)/i.test(mediaType)) return undefined;
 	return Number(/;\s*rate=(\d{4,6})\b/i.exec(mediaType)?.[1] ?? 24_000) * 2;
 }
 
-/** An image as a part of a conversation held it. */
 export interface ImageOfPart {
 	readonly mediaType: string;
 	/** Base64. */
@@ -285,10 +260,10 @@ export interface ImageOfPart {
 	readonly bytes: number;
 }
 
-/** Longest JSON of a part that is looked into, in characters: an answer has room for its image. */
+/** Of the JSON of a part that is searched, in characters: larger images do not fit into an answer. */
 export const longestImagePart = 2_000_000;
 
-/** How the base64 of an image begins, whatever the format of its conversation calls the field. */
+/** Beginnings of the base64 of images. */
 const beginnings: Readonly<Record<string, string>> = {
 	iVBORw0KGgo: "image/png",
 	"/9j/": "image/jpeg",
@@ -298,12 +273,12 @@ const beginnings: Readonly<Record<string, string>> = {
 
 const image = /"(?:data:[^",]{1,200},)?((iVBORw0KGgo|\/9j\/|R0lGOD|UklGR)[A-Za-z0-9+/]*={0,2})"/;
 
-/** The image in the compact JSON of a part; `undefined` where it holds none, or only says where one is. */
+/** The image in the compact JSON of a part, if it has its data. */
 export function imageOfPart(json: string): ImageOfPart | undefined {
 	const [, data, beginning] = image.exec(json) ?? [];
 	const mediaType = beginnings[beginning ?? ""];
 	if (data === undefined || mediaType === undefined) return undefined;
-	// A recording may begin as a WebP does.
+	// A recording may have the same beginning as a WebP.
 	if (mediaType === "image/webp" && Buffer.from(data.slice(0, 16), "base64").toString("latin1", 8, 12) !== "WEBP") {
 		return undefined;
 	}

@@ -16,14 +16,14 @@ import { readMedia } from "./media.ts";
 import { openaiChat, readChatAnswer, readChatMessage } from "./openai-chat.ts";
 
 /**
- * Messages of Ollama's own `/api/chat`: Chat Completions roles, but a call's arguments are an object, and a result names
- * its tool (`tool_name`) where its servers give no ids. Such results are paired by name and position within the turn.
- * Images are a list of base64 beside the content. Source: `Message` in Ollama's `api/types.go`.
+ * Messages of Ollama's `/api/chat`: arguments of calls are objects, a result may have its tool's name instead of an id, and
+ * images are a list of base64 beside the content. Source: `Message` in Ollama's `api/types.go`.
  */
 export const ollama: Format = {
 	name: "ollama",
 	title: "Ollama",
 	looksFor: 'Ollama messages (calls with `arguments` as an object, results in `role: "tool"` with `tool_name`)',
+	marks: /^(?:tool_name:string|images:list|tool_calls\.function\.arguments:object)$/m,
 	probe,
 	read(located) {
 		const ids = pairByPosition(located.messages.map(exchangesOf));
@@ -45,7 +45,7 @@ function probe(located: LocatedMessages): Fit {
 		if (Array.isArray(message.content)) return "`content` as a string";
 		const calls = objectsOf(message.tool_calls);
 		const bodies = calls.map((call) => objectOf(call.function));
-		// Ollama refuses the string that Chat Completions has there, and programs put an object there in both.
+		// Ollama refuses the string of Chat Completions; programs write objects in both formats.
 		if (!bodies.every((body) => isJsonObject(body.arguments))) return "a call's `arguments` as an object";
 		return (
 			(message.role === "tool" && stringAt(message, "tool_name") !== undefined) ||
@@ -59,7 +59,7 @@ function probe(located: LocatedMessages): Fit {
 function exchangesOf(message: unknown): readonly Exchange[] {
 	if (!isJsonObject(message)) return [];
 	if (message.role === "tool") {
-		// The first examples of Ollama's own library say `name`.
+		// The first examples of Ollama's library have `name`.
 		const name = stringAt(message, "tool_name") ?? stringAt(message, "name");
 		return [{ kind: "result", name, ownId: idAt(message, "tool_call_id") }];
 	}
@@ -71,7 +71,7 @@ function exchangesOf(message: unknown): readonly Exchange[] {
 
 function readMessage(value: JsonObject, path: Path, ids: readonly (string | undefined)[]): Message {
 	const message = readChatMessage(value, path);
-	// A text cannot stand for an image beside the content: the list takes nothing but images.
+	// The images are no media of the result: a text cannot replace one, since the list takes only images.
 	const images = listOf(value.images).map((data) => readMedia({ path, provider: "any", data, kind: "image" }));
 	return {
 		...message,
@@ -81,7 +81,7 @@ function readMessage(value: JsonObject, path: Path, ids: readonly (string | unde
 	};
 }
 
-/** Ollama's own API: `message` from /api/chat, or the text as `response` from /api/generate. */
+/** `message` is of /api/chat, `response` of /api/generate. */
 function readAnswer(response: JsonObject): LastResponse | undefined {
 	if (!hasMember(response, "done_reason", "done")) return undefined;
 	const { done_reason: reason, message } = response;

@@ -1,26 +1,14 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role } from "../conversation/transcript.ts";
-import { type CallInput, finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
-import {
-	addCall,
-	addResult,
-	count,
-	type Format,
-	type MessageDraft,
-	plainRoles,
-	probeEach,
-	probeParts,
-	readSurroundings,
-	roleOf,
-	startMessage,
-	transcriptOf,
-} from "./format.ts";
+import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse } from "./answer.ts";
+import { type Format, plainRoles, probeEach, probeParts, readSurroundings, roleOf, transcriptOf } from "./format.ts";
 import { hasMember, idAt, objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
+import { MessageDraft } from "./parts.ts";
 import { countParts, readHeldOutput, readOutput, screenshotTokens } from "./response-outputs.ts";
 
-/** Item types that a record of another format could have too, with the member that tells an item of this one. */
+/** Item types that other formats may have too, with the member that only items of this one have. */
 const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
 	reasoning: (item) => Array.isArray(item.summary) || typeof item.encrypted_content === "string",
 	compaction: (item) => typeof item.encrypted_content === "string",
@@ -28,7 +16,7 @@ const sharedTypes: Readonly<Record<string, (item: JsonObject) => boolean>> = {
 	item_reference: (item) => typeof item.id === "string",
 };
 
-/** All other item types end so: `function_call`, `shell_call_output`, `mcp_approval_request`, `additional_tools`, … */
+/** The endings of all other item types: `function_call`, `shell_call_output`, `additional_tools`, … */
 const ownTypes = /_(?:call|output|tools|approval_request|approval_response|trigger)$/;
 
 const partTypes = { own: ["input_text", "output_text", "input_image", "input_file"], foreign: ["image_url", "image"] };
@@ -36,17 +24,18 @@ const partTypes = { own: ["input_text", "output_text", "input_image", "input_fil
 const roles: Readonly<Record<string, Role>> = { ...plainRoles, developer: "system" };
 
 /**
- * The items of OpenAI's Responses API, as `input` of a request or as a bare list. One answer of the model (reasoning,
- * text, calls, the work of the provider's own tools) is a run of items and becomes one message, so that calls made in
- * parallel stay together and reasoning goes with the calls it led to; each output is one of its own.
+ * The items of OpenAI's Responses API, as `input` of a request or as a bare list. An answer of the model is a run of items
+ * (reasoning, text, calls) and becomes one message, so that parallel calls stay together; each output is a message.
  */
 export const openaiResponses: Format = {
 	name: "openai-responses",
 	title: "OpenAI Responses",
 	looksFor:
 		"OpenAI Responses items (messages with `input_text` or `output_text` parts, `function_call` and `function_call_output`)",
+	marks:
+		/^(?:in input|type=(?:reasoning|compaction|program|item_reference|.*_(?:call|output|tools|request|response|trigger))|content\.type=(?:in|out)put_.*)$/m,
 	probe: ({ messages, base }) =>
-		// No other request holds its conversation under this key, so that plain texts there are of this format.
+		// No other request has its conversation under this key.
 		probeEach(
 			messages,
 			base.at(-1) === "input" ? { fit: "likely" } : "an item of its own kinds, such as `function_call`",
@@ -85,17 +74,16 @@ function probeMessage(item: JsonObject) {
 }
 
 /**
- * Reads the items of a request as messages. A run of items that the model gave is one message; it ends at an output or
- * at a message of someone else. Reasoning and texts belong to the run, since the API wants a reasoning item beside the
- * item that followed it. Items that the model gives before all outputs of a run are in belong to it as well: otherwise
- * two runs could become one when the output between them is dropped.
+ * Reads the items of a request as messages. A run of items of the model is one message, which ends at an output or at a
+ * message of someone else. Items of the model belong to the run until all outputs of its calls are there: otherwise two
+ * runs could become one when the output between them is dropped.
  */
 function readItems(items: readonly unknown[], base: Path): Message[] {
 	const messages: MessageDraft[] = [];
 	const shellCalls: ShellCalls = new Map();
 	const lastOutputs = findLastOutputs(items);
 	const seen = new Set<string>();
-	// The latest answer: the references among its items that may be calls, and the index of the last output of its calls.
+	// The latest answer, with its references that may be calls, and the index of the last output of its calls.
 	let latest: { readonly draft: MessageDraft; openReferences: number; answeredBy: number } | undefined;
 	for (const [index, item] of items.entries()) {
 		if (!isJsonObject(item)) continue;
@@ -103,7 +91,7 @@ function readItems(items: readonly unknown[], base: Path): Message[] {
 		const type = itemType(item);
 		if (isOfAnswer(item, type)) {
 			if (latest === undefined || (messages.at(-1) !== latest.draft && latest.answeredBy < index)) {
-				latest = { draft: startMessage("assistant"), openReferences: 0, answeredBy: -1 };
+				latest = { draft: new MessageDraft("assistant"), openReferences: 0, answeredBy: -1 };
 				messages.push(latest.draft);
 			}
 			const { draft } = latest;
@@ -120,7 +108,7 @@ function readItems(items: readonly unknown[], base: Path): Message[] {
 		for (const { callId } of other.results) {
 			if (callId === undefined || seen.has(callId)) continue;
 			seen.add(callId);
-			// The call is a stored item, of which the list has only the reference.
+			// The call is a stored item; the list has only a reference to it.
 			if (latest && latest.openReferences > 0) {
 				latest.openReferences -= 1;
 				latest.draft.calls.push({ id: callId, name: undefined });
@@ -137,53 +125,53 @@ function itemType(item: JsonObject): string {
 	return stringAt(item, "role") === undefined && stringAt(item, "id") !== undefined ? "item_reference" : "message";
 }
 
-/** Items of compactions; the last two are Codex's. */
+/** The last two are of Codex. */
 const compactions = new Set(["compaction", "compaction_summary", "context_compaction"]);
 
-/** Whether the model gave an item in its answer. */
+/** Whether an item is part of an answer of the model. */
 export function isOfAnswer(item: JsonObject, type: string): boolean {
 	if (type === "message") return item.role === "assistant";
 	if (isSearchByProvider(item)) return true;
 	return !compactions.has(type) && !/_(?:output|approval_response|trigger|tools)$/.test(type);
 }
 
-/** Whether a search of tools came with the answer. One without an execution by the server is answered by the client. */
+/** Whether the provider ran a search of tools. */
 function isSearchByProvider(item: JsonObject): boolean {
 	const { type, execution } = item;
 	if (type !== "tool_search_call" && type !== "tool_search_output") return false;
 	return execution === "server" || idAt(item, "call_id") === undefined;
 }
 
-/** Ids of calls of the local shell by the ids of their items, which its outputs may name. */
+/** Ids of calls of the local shell by the ids of their items, to which its outputs may refer. */
 type ShellCalls = Map<string, string>;
 
 /** Reads an item that is no part of an answer. */
 export function readOther(item: JsonObject, type: string, path: Path, shellCalls?: ShellCalls): MessageDraft {
 	if (type === "message") {
-		const draft = startMessage(roleOf(item, roles), path);
+		const draft = new MessageDraft(roleOf(item, roles), path);
 		countParts(item.content, draft);
 		return draft;
 	}
 	if (compactions.has(type) || type === "additional_tools") {
-		// Without a compaction its originals would be sent again, so it stays as a system message does.
-		const draft = startMessage("system", path);
+		// It has to stay, like a system message: without it, its originals would be sent again.
+		const draft = new MessageDraft("system", path);
 		draft.mediaTokens += encryptedTokens(item);
-		count(draft, item.tools);
+		draft.count(item.tools);
 		return draft;
 	}
-	if (type === "compaction_trigger") return startMessage("other", path);
-	const draft = startMessage("tool", path);
+	if (type === "compaction_trigger") return new MessageDraft("other", path);
+	const draft = new MessageDraft("tool", path);
 	if (type === "computer_call_output") draft.mediaTokens += screenshotTokens(item);
 	const itemId = type === "local_shell_call_output" ? idAt(item, "id") : undefined;
 	const callId = idAt(item, type === "mcp_approval_response" ? "approval_request_id" : "call_id");
-	addResult(draft, {
+	draft.addResult({
 		callId: callId ?? (itemId && (shellCalls?.get(itemId) || itemId)),
 		...readOutput(item, type, path),
 	});
 	return draft;
 }
 
-/** The index of the last output of each call, by the call's index. An id that is used again is another call's. */
+/** The index of the last output of each call, by the index of the call. Ids may be used again. */
 function findLastOutputs(items: readonly unknown[]): ReadonlyMap<number, number> {
 	const byCall = new Map<number, number>();
 	const byId = new Map<string, number>();
@@ -202,7 +190,7 @@ function findLastOutputs(items: readonly unknown[]): ReadonlyMap<number, number>
 	return byCall;
 }
 
-/** The members of each kind of call: its input, and the id that its output names; `name` is the tool's own. */
+/** The members of each kind of call: its input, and the id to which its output refers. */
 const callKinds: Readonly<Record<string, { name?: string; input: string; id: "call_id" | "id" }>> = {
 	function_call: { input: "arguments", id: "call_id" },
 	custom_tool_call: { input: "input", id: "call_id" },
@@ -218,7 +206,7 @@ const callKinds: Readonly<Record<string, { name?: string; input: string; id: "ca
 	code_interpreter_call: { name: "code_interpreter", input: "code", id: "id" },
 };
 
-/** Reads an item of an answer into the message that the answer is. */
+/** Reads an item of an answer into its message. */
 export function readAnswerItem(item: JsonObject, type: string, path: Path, answer: MessageDraft): void {
 	const kind = Object.hasOwn(callKinds, type) ? callKinds[type] : undefined;
 	if (kind) {
@@ -227,57 +215,45 @@ export function readAnswerItem(item: JsonObject, type: string, path: Path, answe
 		const input = item[kind.input] ?? item.actions;
 		const id = idAt(item, kind.id) ?? (type === "local_shell_call" ? idAt(item, "id") : undefined);
 		const isAnswered = kind.id === "call_id" ? !isSearchByProvider(item) : held || type === "mcp_approval_request";
-		if (isAnswered) addCall(answer, id, name, input);
+		if (isAnswered) answer.addCall(id, name, input);
 		// A call of the provider's own tools that has no output to pair is opaque.
-		else count(answer, name, input);
-		if (held) addResult(answer, { ...held, callId: id });
+		else answer.count(name, input);
+		if (held) answer.addResult({ ...held, callId: id });
 		return;
 	}
-	switch (type) {
-		case "message":
-			countParts(item.content, answer);
-			return;
-		case "reasoning": {
-			const before = answer.counted.length;
-			countParts(item.summary, answer);
-			countParts(item.content, answer);
-			answer.mediaTokens += encryptedTokens(item);
-			const text = answer.counted.slice(before).join("\n");
-			// OpenAI checks no binding to the items before, but wants the item beside the one that followed it.
-			answer.thinking.push({ path, text, bound: false, fixed: true });
-			return;
-		}
-		case "image_generation_call":
-			if (typeof item.result === "string") {
-				answer.mediaTokens += readMedia({ path, provider: "openai", kind: "image", data: item.result }).tokens;
-			}
-			return;
-		case "item_reference":
-			return;
-		default: {
-			const id = idAt(item, "call_id");
-			if (id !== undefined && type.endsWith("_call")) answer.calls.push({ id, name: type.slice(0, -"_call".length) });
-			// The work of the provider's own tools, and items of kinds that are not known: opaque.
-			count(answer, item.action ?? item.tools ?? item);
-		}
+	if (type === "message") countParts(item.content, answer);
+	else if (type === "reasoning") {
+		const before = answer.counted.length;
+		countParts(item.summary, answer);
+		countParts(item.content, answer);
+		answer.mediaTokens += encryptedTokens(item);
+		const text = answer.counted.slice(before).join("\n");
+		// OpenAI checks no binding to earlier items, but requires the item beside the one that followed it.
+		answer.thinking.push({ path, text, bound: false, fixed: true });
+	} else if (type === "image_generation_call") {
+		const { result: data } = item;
+		if (typeof data !== "string") return;
+		answer.mediaTokens += readMedia({ path, provider: "openai", kind: "image", data }).tokens;
+	} else if (type !== "item_reference") {
+		const id = idAt(item, "call_id");
+		if (id !== undefined && type.endsWith("_call")) answer.calls.push({ id, name: type.slice(0, -"_call".length) });
+		// The work of the provider's own tools, and items of unknown types: opaque.
+		answer.count(item.action ?? item.tools ?? item);
 	}
 }
 
-/**
- * Tokens of a text that only OpenAI can read, by Codex's own estimate: the bytes that the base64 stands for less 650 of
- * framing, at four bytes a token. Source: github.com/openai/codex, codex-rs/core, `estimate_reasoning_length`.
- */
+/** Tokens of an encrypted text by Codex's estimate (`estimate_reasoning_length` in codex-rs/core): less 650 bytes of frame. */
 function encryptedTokens(item: JsonObject): number {
 	const length = stringAt(item, "encrypted_content")?.length ?? 0;
 	return Math.ceil(Math.max(0, (length * 3) / 4 - 650) / 4);
 }
 
-/** An assistant's message is plain text here: its parts would need the id and the status of an answer of the API. */
+/** A message of the assistant is plain text: parts would need the id and the status of an answer. */
 function writeMessage({ role, text }: WrittenMessage) {
 	return { type: "message", role, content: role === "user" ? [{ type: "input_text", text }] : text };
 }
 
-/** OpenAI Responses: a response, or the event that ends its stream and holds it. */
+/** A response, or the last event of its stream. */
 function readAnswer(given: JsonObject): LastResponse | undefined {
 	const isEvent = stringAt(given, "type")?.startsWith("response.") && isJsonObject(given.response);
 	const response = isEvent ? (given.response as JsonObject) : given;
@@ -287,12 +263,10 @@ function readAnswer(given: JsonObject): LastResponse | undefined {
 	if (!isKnown && !hasMember(response, "status", "incomplete_details")) return undefined;
 	const texts = output.flatMap((item) => ((item.type ?? "message") === "message" ? readTexts(item.content) : []));
 	const outputs = output.filter((item) => stringAt(item, "type")?.endsWith("_output"));
-	// A call whose output came with it was run by the provider.
+	// A call whose output is in the answer was run by the provider.
 	const answered = new Set(outputs.flatMap((item) => idAt(item, "call_id") ?? []));
-	const calls = output
-		.flatMap((item, index) => readGivenCall(item, index === output.length - 1) ?? [])
-		.filter(({ id }) => id === undefined || !answered.has(id));
-	// The status says only that it is incomplete; a filter makes it so too.
+	const calls = callsAmong(output, readGivenCall).filter(({ id }) => id === undefined || !answered.has(id));
+	// The status of an answer that a filter stopped is incomplete too.
 	const reason = isJsonObject(details) ? details.reason : response.status;
 	return finishResponse({ reason, texts, calls });
 }
@@ -306,17 +280,17 @@ function readTexts(content: unknown): string[] {
 	return objectsOf(content).flatMap((part) => stringAt(part, "text") ?? stringAt(part, "refusal") ?? []);
 }
 
-function readGivenCall(item: JsonObject, endsAnswer: boolean): GivenCall | undefined {
+function readGivenCall(item: JsonObject): Omit<GivenCall, "endsAnswer"> | undefined {
 	const type = stringAt(item, "type") ?? "";
 	const isIncomplete = item.status === "incomplete";
 	if (type === "function_call" || type === "mcp_approval_request") {
 		const id = idAt(item, type === "function_call" ? "call_id" : "id");
 		const input: CallInput = isIncomplete ? { kind: "broken" } : { kind: "json", value: item.arguments };
-		return { id, name: idAt(item, "name"), input, endsAnswer };
+		return { id, name: idAt(item, "name"), input };
 	}
 	const id = idAt(item, "call_id");
-	// Work of the provider's own tools has no id to answer to.
+	// A call of the provider's own tools has no id that an output could name.
 	if (!type.endsWith("_call") || isSearchByProvider(item) || (type !== "custom_tool_call" && !id)) return undefined;
 	const name = type === "custom_tool_call" ? idAt(item, "name") : type.slice(0, -"_call".length);
-	return { id, name, input: { kind: isIncomplete ? "broken" : "text" }, endsAnswer };
+	return { id, name, input: { kind: isIncomplete ? "broken" : "text" } };
 }

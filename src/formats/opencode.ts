@@ -1,51 +1,35 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path, TextNode } from "../conversation/transcript.ts";
-import {
-	addCall,
-	addResult,
-	addThinking,
-	count,
-	type Format,
-	idOfText,
-	keptFields,
-	type MessageDraft,
-	plainRoles,
-	probeEach,
-	roleOf,
-	startMessage,
-	transcriptOf,
-} from "./format.ts";
+import { type Format, idOfText, keptFields, plainRoles, probeEach, roleOf, transcriptOf } from "./format.ts";
 import { asCountedText, idAt, listOf, memberAt, membersOf, objectOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
-import { noContent, readToolContent } from "./parts.ts";
+import { MessageDraft, noContent, readToolContent, unsent } from "./parts.ts";
 
-/** One message of an opencode session. */
 interface OpencodeRecord {
 	readonly info: JsonObject;
 	readonly parts: readonly JsonObject[];
 }
 
 /**
- * opencode's sessions as `opencode export` writes them and its plugins see them: `{info, parts}` for each message, a
- * call and its result in one part. Failed messages are left alone; those before a compaction are no longer sent.
- * `parentID` names the user message that is answered, not the record before, so nothing is tied anew when records are
- * dropped.
+ * opencode's sessions, from `opencode export` or in its plugins: `{info, parts}` for each message, a call and its result in
+ * one part. `parentID` is the id of the answered user message, not of the record before, so the format has no links.
  */
 export const opencode: Format = {
 	name: "opencode",
 	title: "opencode session",
 	looksFor: "opencode session (messages of `info` with a `role`, and `parts`)",
+	marks: /^info:object$/m,
 	probe: ({ messages }) => probeEach(messages, "at least one message", probe),
 	read({ messages, base }) {
 		const records = messages as readonly OpencodeRecord[];
 		const { first, summary } = findCompaction(records);
-		// The newest user message carries the system prompt of the call.
+		// The newest user message has the system prompt of the call.
 		const system = stringAt(records.findLast(({ info }) => info.role === "user")?.info ?? {}, "system");
 		const found = records.flatMap((record, index) => {
 			if (!isSent(record)) return [];
 			const read = readRecord(record, [...base, index], summary.has(index));
-			return index >= first ? read : read.map((message) => ({ ...message, sent: false }));
+			return index >= first ? read : read.map(unsent);
 		});
 		return transcriptOf("opencode", found, system === undefined ? [] : [system]);
 	},
@@ -61,9 +45,9 @@ function probe(record: unknown) {
 }
 
 /**
- * Finds the last compaction that came to its end: a user message with a `compaction` part, answered by a summary. The
- * model is sent the messages from the request on, or from `tail_start_id` on where the part keeps a tail: from the index
- * `first`. `summary` holds the indexes of the request and of the summary.
+ * Finds the last finished compaction: a user message with a `compaction` part (the request) that a summary answers.
+ * opencode sends the messages from the request on, or from `tail_start_id` on: from the index `first`. `summary` has the
+ * indexes of the request and of the summary.
  */
 function findCompaction(records: readonly OpencodeRecord[]) {
 	const summaries = new Map<string, number>();
@@ -83,7 +67,7 @@ function findCompaction(records: readonly OpencodeRecord[]) {
 	return { first: 0, summary: new Set<number>() };
 }
 
-/** Ids ascend, so that a tail is found even where its first message has been dropped. */
+/** Ids ascend, so the tail is found even if its first message has been dropped. */
 function startOfTail(records: readonly OpencodeRecord[], tail: string): number {
 	const exact = records.findIndex(({ info }) => info.id === tail);
 	if (exact !== -1) return exact;
@@ -91,7 +75,7 @@ function startOfTail(records: readonly OpencodeRecord[], tail: string): number {
 	return next === -1 ? records.length : next;
 }
 
-/** Whether opencode sends a message: it skips one without parts, and one that failed before it said anything. */
+/** opencode skips messages without parts, and those that failed before any text. */
 function isSent({ info, parts }: OpencodeRecord): boolean {
 	if (parts.length === 0) return false;
 	if (info.role !== "assistant" || !info.error) return true;
@@ -100,20 +84,19 @@ function isSent({ info, parts }: OpencodeRecord): boolean {
 }
 
 /**
- * Reads a record. Mostly it holds one call of the model; where it holds several (each begins with a `step-start` part),
- * every one is a message of its own, made up of its parts. A summary counts as system, since without it the messages that
- * it replaces would be sent again.
+ * Reads each step of a record (from one `step-start` to the next) as a message. A summary is a system message, which stays:
+ * without it the messages that it replaces would be sent again.
  */
 function readRecord({ info, parts }: OpencodeRecord, path: Path, isSummary: boolean): Message[] {
 	const role = info.role === "system" ? "other" : roleOf(info, plainRoles);
 	const steps = role === "assistant" ? splitIntoSteps(parts) : [[...parts.keys()]];
 	const messages = steps.map((indexes): Message => {
-		const draft = startMessage(role);
 		const partPaths = indexes.map((index) => [...path, "parts", index]);
+		const draft = new MessageDraft(role, ...(steps.length > 1 ? partPaths : [path]));
 		for (const [position, index] of indexes.entries()) {
 			readPart(parts[index] as JsonObject, partPaths[position] as Path, draft);
 		}
-		return { ...draft, role: isSummary ? "system" : role, paths: steps.length > 1 ? partPaths : [path] };
+		return isSummary ? { ...draft, role: "system" } : draft;
 	});
 	const isEmpty = ({ counted, mediaTokens }: Message) => counted.length + mediaTokens === 0;
 	return messages.filter((message) => message.role !== "user" || !isEmpty(message));
@@ -133,82 +116,70 @@ function splitIntoSteps(parts: readonly JsonObject[]): number[][] {
 	return steps;
 }
 
-/** Parts that opencode keeps for itself. */
-const unsent = new Set(["step-start", "step-finish", "snapshot", "patch", "agent", "retry"]);
+const unsentParts = new Set(["step-start", "step-finish", "snapshot", "patch", "agent", "retry"]);
 
-/** Files whose text is in text parts beside them. */
+/** Their text is in text parts beside them. */
 const inlinedFiles = new Set(["text/plain", "application/x-directory"]);
 
-/** Keys under which providers bind a reasoning part to its prefix. OpenAI encrypts its own, but checks no prefix. */
+/** Keys that bind reasoning to the messages before it. OpenAI checks no binding. */
 const bindings = ["signature", "redactedData", "thoughtSignature"];
 
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const type = stringAt(part, "type") ?? "";
-	switch (type) {
-		case "text":
-			if (draft.role !== "user" || part.ignored !== true) count(draft, asCountedText(part.text));
-			return;
-		case "reasoning": {
-			const isItem = hasAny(part.metadata, ["itemId"]);
-			addThinking(draft, path, part.text, hasAny(part.metadata, bindings), isItem);
-			return;
-		}
-		case "tool":
-			readTool(part, path, draft);
-			return;
-		case "file":
-			if (draft.role === "assistant" || inlinedFiles.has(stringAt(part, "mime") ?? "")) return;
-			draft.mediaTokens += readFile(part, path).tokens;
-			return;
-		// opencode sends these texts in the place of the parts.
-		case "compaction":
-			count(draft, "What did we do so far?");
-			return;
-		case "subtask":
-			count(draft, "The following tool was executed by the user");
-			return;
-		default:
-			if (!unsent.has(type)) count(draft, part);
-	}
+	if (type === "text") {
+		if (draft.role !== "user" || part.ignored !== true) draft.count(asCountedText(part.text));
+	} else if (type === "reasoning") {
+		draft.addThinking(path, part.text, hasAny(part.metadata, bindings), hasAny(part.metadata, ["itemId"]));
+	} else if (type === "file") {
+		const isSent = draft.role !== "assistant" && !inlinedFiles.has(stringAt(part, "mime") ?? "");
+		if (isSent) draft.mediaTokens += readFile(part, path).tokens;
+	} else if (type === "tool") readTool(part, path, draft);
+	else if (Object.hasOwn(sentTexts, type)) draft.count(sentTexts[type]);
+	else if (!unsentParts.has(type)) draft.count(part);
 }
 
-/** Whether a provider's metadata of a part hold a text under one of the keys. */
+/** Texts that opencode sends instead of parts. */
+const sentTexts: Readonly<Record<string, string>> = {
+	compaction: "What did we do so far?",
+	subtask: "The following tool was executed by the user",
+};
+
+/** Whether the metadata of any provider has a text under one of the keys. */
 function hasAny(metadata: unknown, keys: readonly string[]): boolean {
 	return membersOf(metadata).some(([, ofProvider]) => keys.some((key) => stringAt(objectOf(ofProvider), key)));
 }
 
-/** Where `state.metadata` repeats the output or its beginning, for display. */
+/** Members of `state.metadata` that repeat the output or its beginning, for display. */
 const copyKeys = ["output", "preview", "stdout", "stderr"];
 
-/** Reads a tool part: the call, and its result where there is one. */
 function readTool(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const state = objectOf(part.state);
 	const at = [...path, "state"];
 	const callId = idAt(part, "callID");
-	addCall(draft, callId, stringAt(part, "tool"), state.input);
+	draft.addCall(callId, stringAt(part, "tool"), state.input);
 	if (state.status === "completed") {
 		readOutput(state, at, callId, draft);
 	} else if (state.status === "error") {
 		const metadata = objectOf(state.metadata);
-		// A call that was aborted keeps its output so far; the model is sent that instead of the error.
+		// opencode sends the partial output of an aborted call instead of the error.
 		const partial = metadata.interrupted === true ? stringAt(metadata, "output") : undefined;
 		const content =
 			partial === undefined
 				? readToolContent(state.error, [...at, "error"])
 				: readToolContent(partial, [...at, "metadata", "output"]);
 		const copies = copiesIn(metadata, [...at, "metadata"], partial === undefined ? copyKeys : copyKeys.slice(1));
-		addResult(draft, { callId, ...content, copies, isError: true });
+		draft.addResult({ callId, ...content, copies, isError: true });
 	} else {
-		// opencode sends this where a call was never answered.
-		count(draft, "[Tool execution was interrupted]");
+		// opencode sends this for a call without a result.
+		draft.count("[Tool execution was interrupted]");
 	}
 }
 
 function readOutput(state: JsonObject, path: Path, callId: string | undefined, draft: MessageDraft): void {
 	if (objectOf(state.time).compacted) {
-		// opencode sends this in the place of an output that it has cleared itself.
-		count(draft, "[Old tool result content cleared]");
-		addResult(draft, { callId, ...noContent, isError: false });
+		// opencode sends this instead of an output that it has cleared.
+		draft.count("[Old tool result content cleared]");
+		draft.addResult({ callId, ...noContent, isError: false });
 		return;
 	}
 	const content = readToolContent(state.output, [...path, "output"]);
@@ -217,11 +188,11 @@ function readOutput(state: JsonObject, path: Path, callId: string | undefined, d
 	for (const [index, attachment] of attachments.entries()) {
 		const text = textOfAttachment(attachment);
 		if (text === undefined) media.push(readFile(attachment as JsonObject, [...path, "attachments", index]));
-		else count(draft, text);
+		else draft.count(text);
 	}
 	const whole = attachments.length > 0 ? undefined : content.whole;
 	const copies = copiesIn(state.metadata, [...path, "metadata"], copyKeys);
-	addResult(draft, { callId, ...content, whole, copies, media, isError: false });
+	draft.addResult({ callId, ...content, whole, copies, media, isError: false });
 }
 
 function copiesIn(metadata: unknown, path: Path, keys: readonly string[]): TextNode[] {
@@ -233,7 +204,7 @@ function copiesIn(metadata: unknown, path: Path, keys: readonly string[]): TextN
 
 const textUrl = "data:text/plain;base64,";
 
-/** A file as opencode attaches it to a message or a result. A text replaces it as a file of plain text. */
+/** A file of a message or a result. A text replaces it as a file of plain text. */
 function readFile(file: JsonObject, path: Path): MediaNode {
 	const write = (text: string) => ({
 		...file,
@@ -243,7 +214,7 @@ function readFile(file: JsonObject, path: Path): MediaNode {
 	return readMedia({ path, provider: "any", data: stringAt(file, "url"), mediaType: stringAt(file, "mime"), write });
 }
 
-/** The text of an attachment that is no media: a file of plain text, or no file at all. */
+/** The text of an attachment that is plain text or no file. */
 function textOfAttachment(attachment: unknown): string | undefined {
 	if (!isJsonObject(attachment)) return asCountedText(attachment);
 	if (stringAt(attachment, "mime") !== "text/plain") return undefined;
@@ -251,10 +222,7 @@ function textOfAttachment(attachment: unknown): string | undefined {
 	return url.startsWith(textUrl) ? Buffer.from(url.slice(textUrl.length), "base64").toString("utf8") : url;
 }
 
-/**
- * A message with one text part. A user message names an agent and a model, since opencode asks those of the last one:
- * where it replaces an answer they are the ones that answered.
- */
+/** A user message needs an agent and a model: opencode continues with those of the last one. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const before = objectOf(objectOf(instead).info);
 	const id = idAt(before, "id") ?? `msg_${idOfText(text)}`;
@@ -265,7 +233,7 @@ function writeMessage({ role, text, instead }: WrittenMessage) {
 	return { info, parts: [{ id: partId, ...session, messageID: id, type: "text", text }] };
 }
 
-/** opencode goes on with these settings when a user message is the last one. */
+/** Fields of a user message with which opencode continues. */
 const settings = ["agent", "model", "variant", "system", "tools", "format"];
 
 function userInfo(before: JsonObject): JsonObject {

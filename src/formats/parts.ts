@@ -1,8 +1,126 @@
 import { isJsonObject, type JsonObject, stringify } from "../conversation/json.ts";
-import { childPath, type MediaNode, type Path, type TextNode, type WholeContent } from "../conversation/transcript.ts";
+import {
+	childPath,
+	type MediaNode,
+	type Message,
+	type Path,
+	type Role,
+	type TextNode,
+	type ThinkingBlock,
+	type ToolCall,
+	type ToolResult,
+	type WholeContent,
+} from "../conversation/transcript.ts";
 import { asCountedText, membersOf, stringAt } from "./json-values.ts";
 
-/** The content of a result: what may be edited of it, and what is counted beside. */
+const none: readonly never[] = [];
+
+type ReadResult = ToolContent & Pick<ToolResult, "callId"> & Partial<Pick<ToolResult, "copies" | "isError">>;
+
+/** Reads a part of a message into its draft. */
+export type ReadPart = (part: JsonObject, path: Path, draft: MessageDraft, index: number) => void;
+
+/** A message while a format reads its parts. */
+export class MessageDraft implements Message {
+	readonly role: Role;
+	readonly paths: Path[];
+	readonly counted: string[] = [];
+	mediaTokens = 0;
+	readonly calls: ToolCall[] = [];
+	readonly results: ToolResult[] = [];
+	readonly thinking: ThinkingBlock[] = [];
+
+	constructor(role: Role, ...paths: Path[]) {
+		this.role = role;
+		this.paths = paths;
+	}
+
+	/** Counts values that are sent: a text as it is, anything else as JSON, null not at all. */
+	count(...values: readonly unknown[]): void {
+		for (const value of values) {
+			if (value !== undefined && value !== null) this.counted.push(asCountedText(value));
+		}
+	}
+
+	/** Counts a part by its media, or as JSON if it has none. */
+	countPart(part: unknown, media: MediaNode | undefined): void {
+		if (!media) this.count(part);
+		this.mediaTokens += media?.tokens ?? 0;
+		for (const { text } of media?.texts ?? none) this.count(text);
+	}
+
+	/** Counts a value of any shape with its media; nothing in it is edited. */
+	countJson(value: unknown, path: Path, readMedia: ReadMedia): void {
+		const { texts, media, counted } = readJsonTexts(value, path, readMedia);
+		this.count(...counted, ...texts.map(({ text }) => text));
+		this.mediaTokens += tokensOfMedia(media);
+	}
+
+	/** Reads each object of a list of parts. Counts any other content, and any other part. */
+	readParts(content: unknown, path: Path, read: ReadPart): this {
+		if (!Array.isArray(content)) {
+			this.count(content);
+			return this;
+		}
+		for (let index = 0; index < content.length; index += 1) {
+			const part: unknown = content[index];
+			if (isJsonObject(part)) read(part, childPath(path, index), this, index);
+			else this.count(part);
+		}
+		return this;
+	}
+
+	/** Adds a reasoning block and counts its text. `isItem`: OpenAI requires it beside the call that followed it. */
+	addThinking(path: Path, content: unknown, bound: boolean, isItem = false): void {
+		const text = asCountedText(content);
+		this.thinking.push({ path, text, bound, ...(isItem ? { fixed: true } : {}) });
+		this.count(text);
+	}
+
+	/** Adds a signature on a part that has to stay. */
+	addSignature(path: Path): void {
+		this.thinking.push({ path, text: "", bound: true, fixed: true });
+	}
+
+	/** Adds a call. `locateCallArguments` expects the arguments to be counted right after the name. */
+	addCall(id: string | undefined, name: string | undefined, input: unknown): void {
+		this.calls.push({ id, name });
+		this.counted.push(name ?? "", asCountedText(input));
+	}
+
+	/** Adds a result, and counts its content except for its texts. */
+	addResult({ callId, texts, whole, copies = none, media, isError, counted }: ReadResult): void {
+		// Much faster than spreading: conversations have thousands of results.
+		this.results.push({ callId, texts, whole, copies, media, isError });
+		this.counted.push(...counted);
+		this.mediaTokens += tokensOfMedia(media);
+	}
+}
+
+/** Joins the parts of one message that were written separately. */
+export function joinMessages(parts: readonly [Message, ...Message[]]): Message {
+	if (parts.length === 1) return parts[0];
+	return {
+		...parts[0],
+		paths: parts.flatMap(({ paths }) => paths),
+		counted: parts.flatMap(({ counted }) => counted),
+		mediaTokens: parts.reduce((sum, { mediaTokens }) => sum + mediaTokens, 0),
+		calls: parts.flatMap(({ calls }) => calls),
+		results: parts.flatMap(({ results }) => results),
+		thinking: parts.flatMap(({ thinking }) => thinking),
+	};
+}
+
+export function tokensOfMedia(media: readonly MediaNode[]): number {
+	return media.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+/** The same message, kept by its session but no longer sent. */
+export function unsent(message: Message): Message {
+	return { ...message, sent: false };
+}
+
+/** The content of a result; `counted` is the rest of it, which is never edited. */
 export interface ToolContent {
 	readonly texts: readonly TextNode[];
 	readonly whole: WholeContent | undefined;
@@ -10,16 +128,14 @@ export interface ToolContent {
 	readonly counted: readonly string[];
 }
 
-const none: readonly never[] = [];
-
 export const noContent: ToolContent = { texts: none, whole: undefined, media: none, counted: none };
 
-/** Recognises a part that holds media. */
+/** Reads a part that is or has media. */
 export type ReadMedia = (part: JsonObject, path: Path) => MediaNode | undefined;
 
 /**
- * Reads a result's content in an API whose results are a string or a list of parts. What a program put there of its own
- * (an object, a list of records) is opened: its long strings may be cut, but nothing can stand for all of it.
+ * Reads a result's content in an API whose results are a string or a list of parts. Long strings of any other JSON may be
+ * cut, but a placeholder cannot replace all of it.
  */
 export function readToolContent(content: unknown, path: Path, readMedia: ReadMedia = noMedia): ToolContent {
 	const read = readOpenContent(content, path, readMedia);
@@ -27,9 +143,8 @@ export function readToolContent(content: unknown, path: Path, readMedia: ReadMed
 }
 
 /**
- * Reads a result's content that may be any JSON: a string, a list of parts that name their `type`, an object, or the
- * result of an MCP server. A list that holds only texts counts as one text. Of everything else the long strings may be
- * cut, but nothing can stand for all of it.
+ * Reads a result's content that may be any JSON. A string, a list of text parts and the result of an MCP server can be
+ * replaced as a whole; of anything else only long strings may be cut.
  */
 export function readOpenContent(content: unknown, path: Path, readMedia: ReadMedia = noMedia): ToolContent {
 	if (typeof content === "string") return textContent(content, path);
@@ -38,11 +153,7 @@ export function readOpenContent(content: unknown, path: Path, readMedia: ReadMed
 	return readMcpResult(content, path, readMedia) ?? readJsonTexts(content, path, readMedia);
 }
 
-/**
- * Reads a result's content in an API that takes objects only, so that its users wrap a text: `{output: "…"}`,
- * `{result: "…"}`, `{error: "…"}` or the same under another name. A wrapped text can be replaced, as can the blocks of
- * a wrapped result of MCP.
- */
+/** Reads a result's content in an API that accepts only objects, so that its users wrap a text: `{output: "…"}`. */
 export function readWrappedContent(value: unknown, path: Path, readMedia: ReadMedia): ToolContent {
 	if (typeof value === "string") return textContent(value, path);
 	if (!isJsonObject(value)) return Array.isArray(value) ? readJsonTexts(value, path, readMedia) : opaque(value);
@@ -54,13 +165,12 @@ export function readWrappedContent(value: unknown, path: Path, readMedia: ReadMe
 	return held ?? readOpenContent(value, path, readMedia);
 }
 
-/** The key of an object that holds a single value; null beside it says nothing: `{result: "…", error: null}`. */
+/** The key of an object's only value; members that are null do not count: `{result: "…", error: null}`. */
 export function onlyMember(object: JsonObject): string | undefined {
 	const [key, ...others] = Object.keys(object).filter((name) => object[name] !== null);
 	return others.length > 0 ? undefined : key;
 }
 
-/** A content that is one text. */
 export function textContent(text: string, path: Path): ToolContent {
 	return { texts: [{ path, text }], whole: { path, write: asText }, media: none, counted: none };
 }
@@ -69,7 +179,6 @@ function asText(text: string): string {
 	return text;
 }
 
-/** A content that is one image, recording or document. */
 export function mediaContent(node: MediaNode): ToolContent {
 	return { ...noContent, media: [node] };
 }
@@ -84,15 +193,14 @@ function noMedia(): undefined {
 }
 
 interface PartRules {
-	/** The key of a part's text, where the part is a text. */
+	/** The key of a text part's text. */
 	readonly textKey: (part: JsonObject) => string | undefined;
-	/** Reads any other part. If it is the only one, its content is that of the list. */
 	readonly readOther: (part: unknown, path: Path) => ToolContent;
-	/** The part that holds `text` in the place of all parts; by default the first one with this text. */
+	/** Writes a text part; by default the first part with this text. */
 	readonly write?: (text: string) => JsonObject;
 }
 
-/** Reads a list of parts. One that holds only texts counts as one text. */
+/** Reads a list of parts. One text can replace all of them if they are only texts. */
 export function readPartList(parts: readonly unknown[], path: Path, rules: PartRules): ToolContent {
 	const texts: TextNode[] = [];
 	const media: MediaNode[] = [];
@@ -130,13 +238,10 @@ function readTypedParts(parts: readonly unknown[], path: Path, readMedia: ReadMe
 
 const mcpBlockTypes: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource", "resource_link"]);
 
-/** Members of an MCP result beside its blocks. With `structuredContent` the same output would be there again. */
+/** Without `structuredContent`, which would repeat the output. */
 const mcpMembers = new Set(["content", "isError", "_meta"]);
 
-/**
- * Reads what an MCP server returned (`CallToolResult`), as programs pass it on to APIs that take any JSON:
- * `{content: [{type: "text", text}, …], isError}`. `undefined` for any other object.
- */
+/** Reads the result of an MCP server (`CallToolResult`), which programs pass on to APIs that accept any JSON. */
 function readMcpResult(result: JsonObject, path: Path, readMedia: ReadMedia): ToolContent | undefined {
 	if (!isMcpResult(result)) return undefined;
 	const blocks = result.content as readonly JsonObject[];
@@ -145,7 +250,7 @@ function readMcpResult(result: JsonObject, path: Path, readMedia: ReadMedia): To
 	return { ...read, counted: [...read.counted, asCountedText(frame)] };
 }
 
-/** Whether a result is one of an MCP server which says that the tool failed. */
+/** Whether a result of an MCP server has the flag of a failed tool. */
 export function isMcpFailure(result: unknown): boolean {
 	return isJsonObject(result) && result.isError === true && isMcpResult(result);
 }
@@ -162,15 +267,15 @@ function isMcpResult(result: JsonObject): boolean {
 	);
 }
 
-/** A value nested deeper than this is opaque: no tool nests its output so, and paths would cost more than they tell. */
+/** A value nested deeper than this is opaque. */
 const deepest = 64;
 
-/** Finds the long strings and the media inside a JSON value that cannot be replaced as a whole. */
+/** Finds the long strings and the media inside a JSON value. */
 export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia): ToolContent {
 	const texts: TextNode[] = [];
 	const media: MediaNode[] = [];
 	const mediaParts = new Set<unknown>();
-	// A stack of its own: the nesting is untrusted.
+	// Without recursion: the nesting is untrusted.
 	const waiting: { item: unknown; at: Path }[] = [{ item: value, at: path }];
 	for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
 		const { item, at } = next;
@@ -197,14 +302,14 @@ export function readJsonTexts(value: unknown, path: Path, readMedia: ReadMedia):
 	return { texts, whole: undefined, media, counted: mediaParts.has(value) ? [] : [rest] };
 }
 
-/** Strings from this length on are outputs that may be cut; shorter ones are ids, names and the like. */
+/** Strings from this length on are outputs that may be cut; shorter ones are ids and names. */
 const longFrom = 500;
 
 function isLongText(value: unknown): value is string {
 	return typeof value === "string" && value.length >= longFrom && !isBinary(value);
 }
 
-/** Base64 of an unknown kind (an image, an encrypted value): a part of it would be of no use to anyone. */
+/** Base64 of an unknown kind (an image, an encrypted value): a part of it is useless. */
 function isBinary(text: string): boolean {
 	const beginning = text.slice(0, longFrom);
 	if (/^data:[^,]*;base64,/.test(beginning)) return true;

@@ -1,28 +1,13 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, Role, Transcript } from "../conversation/transcript.ts";
-import {
-	addCall,
-	addResult,
-	addThinking,
-	count,
-	countPart,
-	type Format,
-	keptFields,
-	type LocatedMessages,
-	type MessageDraft,
-	probeEach,
-	readParts,
-	roleOf,
-	startMessage,
-	transcriptOf,
-} from "./format.ts";
+import { type Format, keptFields, type LocatedMessages, probeEach, roleOf, transcriptOf } from "./format.ts";
 import { booleanAt, idAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia } from "./media.ts";
-import { readOpenContent } from "./parts.ts";
+import { MessageDraft, readOpenContent, unsent } from "./parts.ts";
 import { type CallValues, outputCopies, recordChain, rememberCall } from "./session-files.ts";
 
-/** Roles of pi's messages; those that it adds to a model's own roles it sends as user messages. */
+/** pi sends messages of its own roles as user messages. */
 const roles: Readonly<Record<string, Role>> = {
 	system: "system",
 	user: "user",
@@ -35,11 +20,12 @@ const roles: Readonly<Record<string, Role>> = {
 	compactionSummary: "user",
 };
 
-/** The session files of the pi coding agent: one record a line, of which those of type `message` hold a message. */
+/** The session files of the pi coding agent: records of type `message` have a message. */
 export const pi: Format = {
 	name: "pi",
 	title: "pi session",
 	looksFor: "pi session (records of `type` message that hold `message` with a `role`, after one of `type` session)",
+	marks: /^message:object$/m,
 	probe: ({ messages }) => probeEach(messages, "records of `type` message", probe),
 	read: readSession,
 	links: {
@@ -60,9 +46,8 @@ function probe(record: unknown) {
 }
 
 /**
- * Follows a session as pi does when it resumes one: the branch that ends in the last record; of that, where it was
- * compacted, the summary, the records from the first kept one on and those after the compaction. Records before those, and
- * those that a `context_edit` takes out, are no longer sent; other branches are no part of it.
+ * Follows a session as pi does when it resumes one: the branch that ends in the last record. After a compaction, records
+ * before the first kept one are no longer sent, nor are those that a `context_edit` removes.
  */
 function readSession({ messages: records, base }: LocatedMessages): Transcript {
 	const branch = chainOf(records).toSorted((a, b) => a - b);
@@ -83,13 +68,13 @@ function readSession({ messages: records, base }: LocatedMessages): Transcript {
 			: undefined;
 		const message = readRecord(at(index), [...base, index], edited, callValues);
 		const isSent = index >= first && (edit === undefined || edited !== undefined);
-		return message ? [isSent ? message : { ...message, sent: false }] : [];
+		return message ? [isSent ? message : unsent(message)] : [];
 	});
 	const summary = compaction === undefined ? undefined : stringAt(at(compaction), "summary");
 	return transcriptOf("pi", messages, summary === undefined ? [] : [summary]);
 }
 
-/** The records on the way from the last one back to the beginning. */
+/** The records from the last one back to the beginning. */
 function chainOf(records: readonly unknown[]): readonly number[] {
 	const firstOf = new Map<unknown, number>();
 	records.forEach((record, index) => {
@@ -98,17 +83,14 @@ function chainOf(records: readonly unknown[]): readonly number[] {
 	const isNode = (index: number) => {
 		const record = records[index];
 		if (!isJsonObject(record) || record.type === "session") return false;
-		// A record may be in the file twice.
+		// A record may be there twice.
 		return typeof record.id !== "string" || firstOf.get(record.id) === index;
 	};
 	const last = records.findLastIndex((_, index) => isNode(index));
 	return last === -1 ? [] : recordChain(records, last, { id: "id", parent: "parentId", isNode, isStart: () => false });
 }
 
-/**
- * Index of the first record that a compaction kept. The first versions gave its position, counting the header; where it
- * names a record that is not there, nothing before the compaction is kept.
- */
+/** Index of the first record that a compaction kept. The first versions of pi gave its position, counting the header. */
 function firstKept(branch: readonly number[], compaction: number, at: (index: number) => JsonObject): number {
 	const { firstKeptEntryId: id, firstKeptEntryIndex: position } = at(compaction);
 	if (typeof position === "number") return Math.min(position, compaction);
@@ -121,7 +103,7 @@ interface Content {
 	readonly path: Path;
 }
 
-/** Reads the message of a record; `undefined` where it holds none. `edited` is the content that replaced its own. */
+/** Reads the message of a record, if it has one. `edited` is the content that replaced its own. */
 function readRecord(
 	record: JsonObject,
 	path: Path,
@@ -129,14 +111,14 @@ function readRecord(
 	callValues: CallValues,
 ): Message | undefined {
 	if (record.type === "message") return readMessage(record, path, edited, callValues);
-	const draft = startMessage("user", path);
+	const draft = new MessageDraft("user", path);
 	if (record.type === "branch_summary") {
-		count(draft, stringAt(record, "summary") || undefined);
+		draft.count(stringAt(record, "summary") || undefined);
 		return draft.counted.length > 0 ? draft : undefined;
 	}
 	if (record.type !== "custom_message") return undefined;
-	readContent(edited ?? { content: record.content, path: [...path, "content"] }, draft);
-	return draft;
+	const place = edited ?? { content: record.content, path: [...path, "content"] };
+	return draft.readParts(place.content, place.path, readPart);
 }
 
 function readMessage(
@@ -145,51 +127,39 @@ function readMessage(
 	edited: Content | undefined,
 	callValues: CallValues,
 ): Message | undefined {
-	// Commands that the user ran for himself alone are not in the context.
+	// Commands that the user ran privately are not in the context.
 	if (!isJsonObject(message) || message.excludeFromContext === true) return undefined;
-	const draft = startMessage(roleOf(message, roles), path);
+	const draft = new MessageDraft(roleOf(message, roles), path);
 	const place = edited ?? { content: message.content, path: [...path, "message", "content"] };
 	if (draft.role === "tool") {
 		const callId = idAt(message, "toolCallId");
 		const content = readOpenContent(place.content, place.path, readInlineMedia);
 		const held = { record: message, path: [...path, "message"], places: [["details"]], texts: content.texts };
 		const copies = outputCopies({ ...held, ofTheCall: callValues.get(callId ?? "") });
-		addResult(draft, { callId, ...content, copies, isError: booleanAt(message, "isError") });
+		draft.addResult({ callId, ...content, copies, isError: booleanAt(message, "isError") });
 		return draft;
 	}
-	count(draft, ...["command", "output", "summary"].map((key) => stringAt(message, key)));
-	readContent(place, draft);
+	draft.count(...["command", "output", "summary"].map((key) => stringAt(message, key)));
+	draft.readParts(place.content, place.path, readPart);
 	for (const part of objectsOf(place.content)) {
 		if (part.type === "toolCall") rememberCall(callValues, idAt(part, "id"), part.arguments);
 	}
 	return draft;
 }
 
-function readContent({ content, path }: Content, draft: MessageDraft): void {
-	readParts(content, path, draft, (part, at) => readPart(part, at, draft));
-}
-
 function readPart(part: JsonObject, path: Path, draft: MessageDraft): void {
-	switch (part.type) {
-		case "text":
-			count(draft, part.text);
-			return;
-		case "thinking": {
-			// A signature of Anthropic or Gemini; or OpenAI's reasoning item as JSON, which checks no prefix; or a field's name.
-			const signature = stringAt(part, "thinkingSignature") ?? "";
-			const isItem = signature.startsWith("{");
-			const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
-			addThinking(draft, path, part.thinking, bound, isItem);
-			return;
-		}
-		case "toolCall":
-			// Gemini signs the call, which therefore has to stay.
-			if (stringAt(part, "thoughtSignature")) draft.thinking.push({ path, text: "", bound: true, fixed: true });
-			addCall(draft, idAt(part, "id"), stringAt(part, "name"), part.arguments);
-			return;
-		default:
-			countPart(draft, part, readInlineMedia(part, path));
-	}
+	if (part.type === "text") draft.count(part.text);
+	else if (part.type === "thinking") {
+		// A signature of Anthropic or Gemini; or OpenAI's reasoning item as JSON; or the name of a field.
+		const signature = stringAt(part, "thinkingSignature") ?? "";
+		const isItem = signature.startsWith("{");
+		const bound = signature !== "" && !isItem && !signature.startsWith("reasoning");
+		draft.addThinking(path, part.thinking, bound, isItem);
+	} else if (part.type === "toolCall") {
+		// Gemini requires the signed call back.
+		if (stringAt(part, "thoughtSignature")) draft.addSignature(path);
+		draft.addCall(idAt(part, "id"), stringAt(part, "name"), part.arguments);
+	} else draft.countPart(part, readInlineMedia(part, path));
 }
 
 const noUsage = {
@@ -205,7 +175,7 @@ const noUsage = {
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const { message: before } = objectOf(instead);
 	const content = [{ type: "text", text }];
-	// pi goes on with the model of the last answer, and adds up the usage of all answers.
+	// pi continues with the model of the last answer, and adds up the usage of all answers.
 	const answer = { ...keptFields(before, ["api", "provider", "model"]), usage: noUsage, stopReason: "stop" };
 	return {
 		type: "message",
@@ -214,7 +184,7 @@ function writeMessage({ role, text, instead }: WrittenMessage) {
 	};
 }
 
-/** The time of a message, in milliseconds: records without a message have the time of their writing alone. */
+/** The time of a message in milliseconds. Records without a message have only the time of their writing. */
 function timeOf(record: JsonObject): { readonly timestamp?: unknown } {
 	if (isJsonObject(record.message)) return keptFields(record.message, ["timestamp"]);
 	const timestamp = Date.parse(stringAt(record, "timestamp") ?? "");

@@ -1,9 +1,9 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Path, TextNode } from "../conversation/transcript.ts";
-import { count, countPart, type MessageDraft } from "./format.ts";
 import { objectsOf, stringAt } from "./json-values.ts";
 import { readMedia } from "./media.ts";
 import {
+	type MessageDraft,
 	mediaContent,
 	noContent,
 	opaque,
@@ -17,29 +17,21 @@ interface Output extends ToolContent {
 	readonly isError?: boolean | undefined;
 }
 
-/** Reads an item that answers a call. */
+/** Reads the output of an item that answers a call. */
 export function readOutput(item: JsonObject, type: string, path: Path): Output {
 	const at = [...path, "output"];
-	switch (type) {
-		case "shell_call_output":
-			return { ...readStreams(item.output, at), isError: failedInShell(item.output) };
-		case "apply_patch_call_output": {
-			const { status } = item;
-			const isError = status === "failed" ? true : status === "completed" ? false : undefined;
-			return { ...readOutputContent(item.output, at), isError };
-		}
-		case "computer_call_output":
-			return noContent;
-		case "program_output":
-			return readOutputContent(item.result, [...path, "result"]);
-		case "mcp_approval_response":
-			return opaque(item.reason);
-		default:
-			return item.output === undefined ? opaque(item.tools) : readOutputContent(item.output, at);
-	}
+	const { output, status } = item;
+	if (type === "shell_call_output") return { ...readStreams(output, at), isError: failedInShell(output) };
+	if (type === "computer_call_output") return noContent;
+	if (type === "program_output") return readOutputContent(item.result, [...path, "result"]);
+	if (type === "mcp_approval_response") return opaque(item.reason);
+	if (type !== "apply_patch_call_output")
+		return output === undefined ? opaque(item.tools) : readOutputContent(output, at);
+	const isError = status === "failed" ? true : status === "completed" ? false : undefined;
+	return { ...readOutputContent(output, at), isError };
 }
 
-/** The output that a call of the provider's own tools holds itself; `undefined` where it has none. */
+/** Reads the output inside a call of the provider's own tools, if it has one. */
 export function readHeldOutput(item: JsonObject, type: string, path: Path): Output | undefined {
 	if (type === "mcp_call") {
 		const isError = (typeof item.error === "string" && item.error !== "") || undefined;
@@ -55,9 +47,8 @@ export function readHeldOutput(item: JsonObject, type: string, path: Path): Outp
 	return undefined;
 }
 
-/** Reads the content of an output: a string, or a list of parts. Anything else the API does not define. */
 function readOutputContent(content: unknown, path: Path): ToolContent {
-	// In some versions of Codex an output is an object around a string.
+	// In some versions of Codex a string is wrapped in an object.
 	const key = isJsonObject(content) && ["content", "output"].find((one) => stringAt(content, one) !== undefined);
 	if (key) return textContent(content[key] as string, [...path, key]);
 	if (!Array.isArray(content)) return readOpenContent(content, path, readResponseMedia);
@@ -70,7 +61,7 @@ function readOutputContent(content: unknown, path: Path): ToolContent {
 	});
 }
 
-/** A list of objects that hold their text under `key`; beside them images of the code interpreter. */
+/** A list of objects with their text under `key`, and of images of the code interpreter. */
 function readList(list: readonly unknown[], path: Path, key: string, write: (text: string) => JsonObject): ToolContent {
 	return readPartList(list, path, {
 		textKey: (one) => (stringAt(one, key) === undefined ? undefined : key),
@@ -82,10 +73,7 @@ function readList(list: readonly unknown[], path: Path, key: string, write: (tex
 	});
 }
 
-/**
- * The streams of the commands of a shell call. One text stands for all of them as the first one's standard output: the
- * others become empty, so that each command keeps its outcome.
- */
+/** The streams of the commands of a shell call. A placeholder goes into the first one, so each command keeps its outcome. */
 function readStreams(output: unknown, path: Path): ToolContent {
 	if (!Array.isArray(output) || output.length === 0 || !output.every(isStreams)) return readOutputContent(output, path);
 	const chunks = output as readonly JsonObject[];
@@ -104,7 +92,7 @@ function isStreams(chunk: unknown): boolean {
 	return isJsonObject(chunk) && stringAt(chunk, "stdout") !== undefined && stringAt(chunk, "stderr") !== undefined;
 }
 
-/** Whether a command ended otherwise than with exit code 0. */
+/** Whether a command timed out or ended with another exit code than 0. */
 function failedInShell(output: unknown): boolean | undefined {
 	const outcomes = objectsOf(output)
 		.map(({ outcome }) => outcome)
@@ -113,7 +101,7 @@ function failedInShell(output: unknown): boolean | undefined {
 	return outcomes.some(({ type, exit_code: code }) => type === "timeout" || (typeof code === "number" && code !== 0));
 }
 
-/** Tokens of the screenshot that answers a computer call. No text can replace it: such a call takes no other answer. */
+/** Tokens of the screenshot that answers a computer call. No text can replace it. */
 export function screenshotTokens({ output }: JsonObject): number {
 	const data = isJsonObject(output) ? output.image_url : undefined;
 	return readMedia({ path: [], provider: "openai", kind: "image", data }).tokens;
@@ -121,25 +109,19 @@ export function screenshotTokens({ output }: JsonObject): number {
 
 const textParts = new Set(["input_text", "output_text", "text", "summary_text", "reasoning_text"]);
 
-/** The text of a part of a message, of an output or of reasoning; `undefined` where it holds something else. */
+/** The text of a part of a message, of an output or of reasoning. */
 function textOfPart(part: unknown): string | undefined {
 	return isJsonObject(part) && textParts.has(stringAt(part, "type") ?? "") ? stringAt(part, "text") : undefined;
 }
 
-/** Counts the parts of a message or of reasoning; a text may stand in the place of the list. */
+/** Counts the content of a message or of reasoning. */
 export function countParts(content: unknown, draft: MessageDraft): void {
-	if (!Array.isArray(content)) {
-		count(draft, content);
-		return;
-	}
-	for (const part of content as unknown[]) {
-		const media = isJsonObject(part) ? readResponseMedia(part, []) : undefined;
-		const refusal = isJsonObject(part) && part.type === "refusal" ? part.refusal : undefined;
-		countPart(draft, textOfPart(part) ?? refusal ?? part, media);
-	}
+	draft.readParts(content, [], (part, path) => {
+		const refusal = part.type === "refusal" ? part.refusal : undefined;
+		draft.countPart(textOfPart(part) ?? refusal ?? part, readResponseMedia(part, path));
+	});
 }
 
-/** An image or a file, in a message or in an output. */
 function readResponseMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const write = (text: string) => ({ type: "input_text", text });
 	const provider = "openai";

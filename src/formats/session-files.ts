@@ -1,38 +1,38 @@
 import { compactJson, isJsonObject, type JsonObject } from "../conversation/json.ts";
+import { groupBy } from "../conversation/lists.ts";
 import type { Plan, ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Path, type TextNode, valueAt } from "../conversation/transcript.ts";
-import type { Format, LocatedMessages, RecordLinks } from "./format.ts";
+import type { LocatedMessages, RecordLinks } from "./format.ts";
 import { membersOf, objectOf, stringAt } from "./json-values.ts";
 
-/** The values of the arguments of each call, by its id: a record that repeats them gives nothing of the output away. */
+/** The values of the arguments of each call, by its id: a record that repeats them is no copy of the output. */
 export type CallValues = Map<string, ReadonlySet<unknown>>;
 
 export function rememberCall(values: CallValues, id: string | undefined, input: unknown): void {
 	if (id !== undefined) values.set(id, new Set(isJsonObject(input) ? Object.values(input) : []));
 }
 
-/** Strings from this length on are output: no status, path or title is as long. */
+/** Strings from this length on are output. */
 const longText = 300;
 
-/** Shorter strings than this are states and names, which a viewer of the session needs. */
+/** Shorter strings are states and names, which a viewer of the session needs. */
 const shortText = 24;
 
-/** How deep, and over how many values, copies are looked for: records are untrusted. */
+/** Limits of the search, since records are untrusted. */
 const deepest = 8;
 const mostValues = 20_000;
 
 /**
- * The strings beside a result that hold its output a second time, so that a masked output is not left readable next to
- * its placeholder. A string is a copy where at least half of its lines are lines of the output (line numbers aside), or
- * where it is long: a whole file of which the output shows a part, an output before it was cut. Images and strings of
- * the call's arguments are none.
+ * The strings of a record that repeat the output of its result, so that masking can edit them too. A string is a copy if at
+ * least half of its lines are lines of the output (line numbers aside), or if it is long: a whole file of which the output
+ * shows a part. Images and strings of the call's arguments are no copies.
  */
 export function outputCopies(search: {
 	readonly record: unknown;
 	readonly path: Path;
-	/** Where the record may hold the output, as paths within it. */
+	/** Paths within the record to search. */
 	readonly places: readonly Path[];
-	/** The output as the model is sent it. */
+	/** The output that the model gets. */
 	readonly texts: readonly TextNode[];
 	readonly ofTheCall?: ReadonlySet<unknown> | undefined;
 }): TextNode[] {
@@ -67,40 +67,39 @@ function linesOf(texts: readonly TextNode[]): ReadonlySet<string> {
 	for (const { text } of texts) {
 		for (const line of text.split("\n")) {
 			lines.add(line.trim());
-			// Tools that read files number their lines: "    12→text" or "12<tab>text".
+			// Line numbers of tools that read files: "    12→text" or "12<tab>text".
 			lines.add(line.replace(/^\s*\d+[→\t]/, "").trim());
 		}
 	}
 	return lines;
 }
 
-/** How the records of a session are tied to each other. */
+/** The tree of a session's records. */
 export interface RecordTies {
-	/** Key under which a record names itself. */
+	/** The key of a record's id. */
 	readonly id: string;
-	/** Key under which it names the record before it; null there says that there is none before it. */
+	/** The key of its parent's id; null there marks the first record. */
 	readonly parent: string;
-	/** Whether a record is part of the tree at all. */
+	/** Whether a record is part of the tree. */
 	readonly isNode: (index: number) => boolean;
-	/** Whether the conversation starts afresh at a record, whatever it names as its parent. */
+	/** Whether the conversation starts again at a record, whatever its parent is. */
 	readonly isStart: (index: number) => boolean;
 }
 
 /**
- * The records on the way from one record back to the beginning, in that order. Where a record names no parent (older
- * sessions are plain lists), or one that is not in the file (its line was lost), the record before it in the file is
- * taken: sessions are only ever appended to. A name that several records have is that of the latest before the one that
- * gives it; the others come right behind that one, each with its own way back, so that none is lost.
+ * The records from one record back to the beginning, in that order. The parent of a record without one (older sessions
+ * are plain lists), or of one whose parent is not in the file, is the record before it in the file. Of records with the
+ * same id the latest before the child is its parent; the others follow it, each with its own way back.
  */
 export function recordChain(records: readonly unknown[], last: number, ties: RecordTies): readonly number[] {
 	const named = new Map<string, number[]>();
 	const preceding: (number | undefined)[] = [];
-	const idAt = (index: number) => stringAt(records[index] as JsonObject, ties.id);
+	const nameAt = (index: number) => stringAt(records[index] as JsonObject, ties.id);
 	let latest: number | undefined;
 	for (let index = 0; index < records.length; index += 1) {
 		preceding.push(latest);
 		if (!ties.isNode(index)) continue;
-		const id = idAt(index);
+		const id = nameAt(index);
 		const known = id === undefined ? undefined : named.get(id);
 		if (known) known.push(index);
 		else if (id !== undefined) named.set(id, [index]);
@@ -127,13 +126,13 @@ export function recordChain(records: readonly unknown[], last: number, ties: Rec
 	};
 	const pending = walk(last, -1);
 	const start = pending[0] ?? -1;
-	// What comes before a new start is no part of the conversation, whatever it is named.
+	// Records before a new start are no part of the conversation, whatever their ids.
 	const floor = ties.isStart(start) ? start : -1;
 	const chain: number[] = [];
 	const settled = new Set<string>();
 	for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
 		chain.push(index);
-		const id = idAt(index);
+		const id = nameAt(index);
 		if (id === undefined || settled.has(id)) continue;
 		settled.add(id);
 		for (const namesake of named.get(id) ?? []) pending.push(...walk(namesake, floor));
@@ -141,7 +140,7 @@ export function recordChain(records: readonly unknown[], last: number, ties: Rec
 	return chain;
 }
 
-/** The last of some ascending numbers that is less than another; the first where none is. */
+/** The last of some ascending numbers that is less than `bound`; the first if none is. Bisects: ids may repeat often. */
 function latestBefore(ascending: readonly number[], bound: number): number | undefined {
 	let [low, high] = [0, ascending.length];
 	while (low < high) {
@@ -152,132 +151,90 @@ function latestBefore(ascending: readonly number[], bound: number): number | und
 	return ascending[Math.max(0, low - 1)];
 }
 
-/**
- * The records that repeat the content of an earlier one of the same `uuid`: to the index of each, the index of the first.
- * Sessions hold such copies where they were resumed.
- */
+/** The index of each record that repeats an earlier one of the same `uuid`, with the index of that one. */
 export function repeatedRecords(records: readonly unknown[], content: (record: JsonObject) => unknown) {
-	const named = new Map<string, { readonly first: number; byContent?: Map<string, number> }>();
 	const repeats = new Map<number, number>();
-	const contentAt = (index: number) => compactJson(content(records[index] as JsonObject));
-	records.forEach((record, index) => {
-		const name = isJsonObject(record) ? stringAt(record, "uuid") : undefined;
-		if (name === undefined) return;
-		const known = named.get(name);
-		if (!known) {
-			named.set(name, { first: index });
-			return;
-		}
-		known.byContent ??= new Map([[contentAt(known.first), known.first]]);
-		const own = contentAt(index);
-		const first = known.byContent.get(own);
-		if (first === undefined) known.byContent.set(own, index);
-		else repeats.set(index, first);
-	});
+	const named = groupBy(records.keys(), (index) => stringAt(objectOf(records[index]), "uuid"));
+	named.delete(undefined);
+	for (const indexes of named.values()) {
+		if (indexes.length === 1) continue;
+		const equal = groupBy(indexes, (index) => compactJson(content(records[index] as JsonObject)));
+		for (const [first, ...others] of equal.values()) for (const index of others) repeats.set(index, first as number);
+	}
 	return repeats;
 }
 
-/**
- * The edits that tie records whose predecessor a plan drops to the nearest one that stays, so that a session can still be
- * followed from its end to its beginning.
- */
-export function planRelink({ links }: Format, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
+/** The edits that link records whose parent is dropped to the nearest record that stays. */
+export function planRelink(links: RecordLinks, located: LocatedMessages, plan: Plan): ReplaceEdit[] {
 	const { messages, base } = located;
-	if (!links) return [];
 	const removed = new Set(plan.filter((edit) => edit.kind === "remove").map((edit) => jsonPointer(edit.path)));
 	if (removed.size === 0) return [];
 	const isDropped = messages.map((_, index) => removed.has(jsonPointer([...base, index])));
+	const idOf = (record: unknown) => valueAt(record, links.id);
+	const parentOf = (record: unknown) => valueAt(record, links.parent);
 
-	/** The parents of dropped records by their ids, unless another record of that id stays. */
+	/** By the ids of dropped records, unless another record of that id stays. */
 	const droppedParents = new Map<unknown, unknown>();
-	const staying = new Set(messages.filter((_, index) => !isDropped[index]).map((record) => valueAt(record, links.id)));
+	const staying = new Set(messages.filter((_, index) => !isDropped[index]).map(idOf));
 	for (const [index, record] of messages.entries()) {
-		const id = valueAt(record, links.id);
-		if (isDropped[index] && !staying.has(id)) droppedParents.set(id, valueAt(record, links.parent));
+		if (isDropped[index] && !staying.has(idOf(record))) droppedParents.set(idOf(record), parentOf(record));
 	}
-	const tie = (index: number, place: Path, replacement: unknown): ReplaceEdit => {
-		const same = { chars: 0, tokens: 0 };
-		const path = [...base, index, ...place];
-		return { kind: "replace", reason: "relink", path, replacement, message: -1, before: same, after: same };
+
+	/** The new parents of the records of the chain whose predecessor is dropped; null for the new first record. */
+	const onChain = new Map<number, unknown>();
+	let before: unknown = null;
+	let afterDropped = false;
+	for (const index of (links.chain?.(located) ?? []).toReversed()) {
+		// A circle of records begins at the record that closes it.
+		const begins = before === null && droppedParents.has(parentOf(messages[index]));
+		if (!isDropped[index]) {
+			if (afterDropped || begins) onChain.set(index, before);
+			before = idOf(messages[index]);
+		}
+		afterDropped = isDropped[index] === true;
+	}
+
+	/** The id of the nearest record that stays from a parent on, or null. Passes no record twice: there may be circles. */
+	const nearestKept = (parent: unknown): unknown => {
+		let nearest = parent;
+		for (let steps = droppedParents.size; steps > 0 && droppedParents.has(nearest); steps -= 1) {
+			nearest = droppedParents.get(nearest);
+		}
+		return nearest ?? null;
 	};
-	const onChain = tiesOfChain(links, located, isDropped, droppedParents);
+	/** The id of the first record that stays after the dropped one that a compaction kept first; else of the compaction. */
+	const nextKept = (compaction: unknown, dropped: string): unknown => {
+		const parents = new Map(messages.map((record) => [idOf(record), parentOf(record)]));
+		let [kept, id] = [idOf(compaction), idOf(compaction)];
+		for (let steps = parents.size; steps > 0 && id !== dropped && id !== undefined; steps -= 1) {
+			if (!droppedParents.has(id)) kept = id;
+			id = parents.get(id);
+		}
+		return kept;
+	};
 	return messages.flatMap((record, index): ReplaceEdit[] => {
 		if (isDropped[index]) return [];
+		const link = (place: Path, replacement: unknown): ReplaceEdit => {
+			const same = { chars: 0, tokens: 0 };
+			const path = [...base, index, ...place];
+			return { kind: "replace", reason: "relink", path, replacement, message: -1, before: same, after: same };
+		};
 		const edits: ReplaceEdit[] = [];
-		const before = valueAt(record, links.parent);
-		const parent = onChain.has(index) ? onChain.get(index) : nearestKept(before, droppedParents);
-		if (before !== undefined && parent !== undefined && parent !== before) edits.push(tie(index, links.parent, parent));
+		const was = parentOf(record);
+		const isLost = typeof was === "string" && droppedParents.has(was);
+		const parent = onChain.has(index) ? onChain.get(index) : isLost ? nearestKept(was) : was;
+		if (was !== undefined && parent !== undefined && parent !== was) edits.push(link(links.parent, parent));
 		const kept = links.firstKept && valueAt(record, links.firstKept);
 		if (links.firstKept && typeof kept === "string" && droppedParents.has(kept)) {
-			edits.push(tie(index, links.firstKept, nextKept(record, kept, links, messages, droppedParents)));
+			edits.push(link(links.firstKept, nextKept(record, kept)));
 		}
 		return edits;
 	});
 }
 
-/**
- * The new parents of records of the conversation whose record before is dropped, by their indexes; null where none before
- * is left.
- */
-function tiesOfChain(
-	links: RecordLinks,
-	located: LocatedMessages,
-	isDropped: readonly boolean[],
-	droppedParents: ReadonlyMap<unknown, unknown>,
-): ReadonlyMap<number, unknown> {
-	const ties = new Map<number, unknown>();
-	const { messages } = located;
-	let before: unknown = null;
-	let afterDropped = false;
-	for (const index of (links.chain?.(located) ?? []).toReversed()) {
-		if (isDropped[index]) {
-			afterDropped = true;
-			continue;
-		}
-		// Records that lead in a circle begin where it closes.
-		const begins = before === null && droppedParents.has(valueAt(messages[index], links.parent));
-		if (afterDropped || begins) ties.set(index, before);
-		before = valueAt(messages[index], links.id);
-		afterDropped = false;
-	}
-	return ties;
-}
-
-/** The nearest record before a dropped one that stays, or null; `undefined` where nothing has to change. */
-function nearestKept(parent: unknown, droppedParents: ReadonlyMap<unknown, unknown>): unknown {
-	if (typeof parent !== "string" || !droppedParents.has(parent)) return undefined;
-	let nearest: unknown = parent;
-	// A chain is followed at most once through each dropped record, so that a circle ends.
-	for (let steps = droppedParents.size; steps > 0 && droppedParents.has(nearest); steps -= 1) {
-		nearest = droppedParents.get(nearest);
-	}
-	return nearest ?? null;
-}
-
-/**
- * The first record after a dropped one that stays, on the way to the compaction which names the dropped one as the first
- * that it kept; the compaction itself where none is left.
- */
-function nextKept(
-	compaction: unknown,
-	dropped: string,
-	links: RecordLinks,
-	messages: readonly unknown[],
-	droppedParents: ReadonlyMap<unknown, unknown>,
-): unknown {
-	const parents = new Map(messages.map((record) => [valueAt(record, links.id), valueAt(record, links.parent)]));
-	let kept = valueAt(compaction, links.id);
-	let id = kept;
-	for (let steps = parents.size; steps > 0 && id !== dropped && id !== undefined; steps -= 1) {
-		if (!droppedParents.has(id)) kept = id;
-		id = parents.get(id);
-	}
-	return kept;
-}
-
-/** Tells the places that tie a record to the one before it. */
-export function linkRecogniser({ links }: Format, { base }: LocatedMessages): (path: Path) => boolean {
-	const places = [links?.parent, links?.firstKept].flatMap((place) => (place ? jsonPointer(place) : []));
+/** Recognises the places of links between records. */
+export function linkRecogniser(links: RecordLinks, { base }: LocatedMessages): (path: Path) => boolean {
+	const places = [links.parent, links.firstKept].flatMap((place) => (place ? jsonPointer(place) : []));
 	return (path) =>
 		jsonPointer(path.slice(0, base.length)) === jsonPointer(base) &&
 		places.includes(jsonPointer(path.slice(base.length + 1)));

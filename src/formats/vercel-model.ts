@@ -1,26 +1,18 @@
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { MediaNode, Message, Path } from "../conversation/transcript.ts";
-import { finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
+import { type CallInput, callsAmong, finishResponse, type GivenCall, type LastResponse, textsOf } from "./answer.ts";
 import {
-	addCall,
-	addResult,
-	addThinking,
-	count,
-	countPart,
 	type Format,
-	type MessageDraft,
 	plainMessage,
 	probeMessages,
 	probeParts,
-	readParts,
 	readTranscript,
 	roleOf,
 	rolesWithTool,
-	startMessage,
 } from "./format.ts";
 import { hasMember, idAt, memberAt, objectOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { isMcpFailure, noContent, readOpenContent } from "./parts.ts";
+import { isMcpFailure, MessageDraft, noContent, readOpenContent } from "./parts.ts";
 
 const partTypes = {
 	own: ["tool-call", "tool-result", "tool-approval-request", "tool-approval-response", "redacted-reasoning"],
@@ -28,15 +20,14 @@ const partTypes = {
 };
 
 /**
- * Messages of the Vercel AI SDK as its models take them: `ModelMessage` (v5 and later: `input`, `output`) and
- * `CoreMessage` (v4: `args`, `result`, `isError`). A text, a JSON string, a list of texts or the result of an MCP server
- * can be masked, any other JSON object cannot. The answer to an approval request is read as a result without text of the
- * call that waits for it, so that the two are dropped together.
+ * The Vercel AI SDK's `ModelMessage` (v5 and later: `input`, `output`) and `CoreMessage` (v4: `args`, `result`, `isError`).
+ * The answer to an approval request is read as a result of its call without text, so that the two are dropped together.
  */
 export const vercelModel: Format = {
 	name: "vercel-model",
 	title: "Vercel AI SDK ModelMessage",
 	looksFor: "Vercel AI SDK ModelMessage (parts `tool-call` and `tool-result` with `toolCallId` in `content`)",
+	marks: /^content\.(?:image:string|type=(?:tool-.*|redacted-reasoning|reasoning|file))$/m,
 	probe: ({ messages }) =>
 		probeMessages(messages, "a part `tool-call`, `tool-result` or `reasoning` in `content`", probe),
 	read(located) {
@@ -66,26 +57,25 @@ function probe(message: JsonObject, role: string) {
 }
 
 function readMessage(message: JsonObject, path: Path, callOfApproval: Map<string, string | undefined>): Message {
-	const draft = startMessage(roleOf(message, rolesWithTool), path);
-	readParts(message.content, [...path, "content"], draft, (part, at) => {
+	const role = roleOf(message, rolesWithTool);
+	return new MessageDraft(role, path).readParts(message.content, [...path, "content"], (part, at, draft) => {
 		const approval = stringAt(part, "approvalId") ?? "";
 		if (part.type === "tool-call") {
 			addSignature(part, at, draft);
-			addCall(draft, idAt(part, "toolCallId"), stringAt(part, "toolName"), part.input ?? part.args);
+			draft.addCall(idAt(part, "toolCallId"), stringAt(part, "toolName"), part.input ?? part.args);
 		} else if (part.type === "tool-result") {
 			readResult(part, at, draft);
 		} else {
 			if (part.type === "tool-approval-request") callOfApproval.set(approval, idAt(part, "toolCallId"));
 			if (part.type === "tool-approval-response") {
-				addResult(draft, { callId: callOfApproval.get(approval), ...noContent });
+				draft.addResult({ callId: callOfApproval.get(approval), ...noContent });
 			}
 			readVercelPart(part, at, draft);
 		}
 	});
-	return draft;
 }
 
-/** The kinds of output that a result can hold from v5 on. */
+/** The outputs of results since v5. */
 const outputTypes = new Set(["text", "json", "content", "error-text", "error-json", "execution-denied"]);
 
 function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
@@ -93,73 +83,58 @@ function readResult(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const { output } = part;
 	if (isJsonObject(output) && typeof output.type === "string" && outputTypes.has(output.type)) {
 		const readMediaPart = output.type === "content" ? readVercelMedia : readInlineMedia;
-		// The kind of output is the only flag that there is, and it does not say that a text is no error.
+		// A text of another type may also be an error.
 		const isError = output.type.startsWith("error-") || isMcpFailure(output.value) || undefined;
-		addResult(draft, {
-			callId,
-			...readOpenContent(output.value, [...path, "output", "value"], readMediaPart),
-			isError,
-		});
-		count(draft, stringAt(output, "reason"));
+		const content = readOpenContent(output.value, [...path, "output", "value"], readMediaPart);
+		draft.addResult({ callId, ...content, isError });
+		draft.count(stringAt(output, "reason"));
 		return;
 	}
 	const isError = typeof part.isError === "boolean" ? part.isError : isMcpFailure(part.result) || undefined;
 	if (Array.isArray(part.experimental_content)) {
-		// Models are sent the parts; `result` is the tool's own output, kept beside them.
+		// The parts are sent to models; `result` is the output of the tool.
 		const content = readOpenContent(part.experimental_content, [...path, "experimental_content"], readVercelMedia);
 		const text = stringAt(part, "result");
 		const copies = text === undefined ? [] : [{ path: [...path, "result"], text }];
-		addResult(draft, { callId, ...content, copies, isError });
+		draft.addResult({ callId, ...content, copies, isError });
 		return;
 	}
 	const key = Object.hasOwn(part, "output") ? "output" : "result";
-	addResult(draft, { callId, ...readOpenContent(part[key], [...path, key], readInlineMedia), isError });
+	draft.addResult({ callId, ...readOpenContent(part[key], [...path, key], readInlineMedia), isError });
 }
 
-/** Reads a part that is no call and no result, which UI messages have likewise. */
+/** Reads a part that is no call and no result, also for UI messages. */
 export function readVercelPart(part: JsonObject, path: Path, draft: MessageDraft): void {
-	switch (part.type) {
-		case "text":
-			count(draft, part.text);
-			addSignature(part, path, draft);
-			return;
-		case "redacted-reasoning":
-			addThinking(draft, path, part.data, true);
-			return;
-		case "reasoning": {
-			const details = objectsOf(part.details);
-			const holders = [part, ...details, ...providerData(part)];
-			const isRedacted = details.some((detail) => detail.type === "redacted");
-			const bound =
-				isRedacted || holders.some((holder) => bindingKeys.some((key) => stringAt(holder, key) !== undefined));
-			const isItem = providerData(part).some((data) => stringAt(data, "itemId") !== undefined);
-			addThinking(draft, path, part.text ?? part.reasoning, bound, isItem);
-			return;
-		}
-		default:
-			countPart(draft, part, readVercelMedia(part, path));
-	}
+	if (part.type === "text") {
+		draft.count(part.text);
+		addSignature(part, path, draft);
+	} else if (part.type === "redacted-reasoning") draft.addThinking(path, part.data, true);
+	else if (part.type === "reasoning") {
+		const details = objectsOf(part.details);
+		const ofProviders = providerData(part);
+		const isBinding = (holder: JsonObject) => bindingKeys.some((key) => stringAt(holder, key) !== undefined);
+		const isRedacted = details.some((detail) => detail.type === "redacted");
+		const bound = isRedacted || [part, ...details, ...ofProviders].some(isBinding);
+		const isItem = ofProviders.some((data) => stringAt(data, "itemId") !== undefined);
+		draft.addThinking(path, part.text ?? part.reasoning, bound, isItem);
+	} else draft.countPart(part, readVercelMedia(part, path));
 }
 
-/**
- * The keys by which Anthropic and Gemini tie reasoning to the messages before it. OpenAI encrypts its own, but does not
- * check that.
- */
+/** Keys that bind reasoning of Anthropic and Gemini to the messages before it. OpenAI checks no binding. */
 const bindingKeys = ["signature", "thoughtSignature", "redactedData"];
 
-/** Adds the signature that Gemini puts on a call or a text, by which it is bound to the messages before it. */
+/** Adds the signature that binds a call or a text of Gemini to the messages before it. */
 export function addSignature(part: JsonObject, path: Path, draft: MessageDraft): void {
 	const isSigned = providerData(part).some((data) => stringAt(data, "thoughtSignature") !== undefined);
-	if (isSigned) draft.thinking.push({ path, text: "", bound: true, fixed: true });
+	if (isSigned) draft.addSignature(path);
 }
 
-/** What a part carries for each provider. */
 function providerData(part: JsonObject): JsonObject[] {
 	const holders = [part.providerOptions, part.providerMetadata, part.callProviderMetadata];
 	return holders.flatMap((holder) => Object.values(objectOf(holder)).filter(isJsonObject));
 }
 
-/** The AI SDK's part types that hold or name a file, with its kind where no media type tells. */
+/** The part types of files, with the kind of one without a media type. */
 const fileTypes: Readonly<Record<string, MediaNode["kind"]>> = {
 	image: "image",
 	"image-data": "image",
@@ -174,23 +149,22 @@ const fileTypes: Readonly<Record<string, MediaNode["kind"]>> = {
 	media: "document",
 };
 
-/** Where a part keeps its data, by version and type of part. */
+/** The key of the data, by version and type of part. */
 const dataKeys = ["data", "image", "url", "fileId", "providerReference"];
 
-/** A file, an image or a recording, in a message or in a result's content. */
 function readVercelMedia(part: JsonObject, path: Path): MediaNode | undefined {
 	const type = stringAt(part, "type") ?? "";
 	const kind = Object.hasOwn(fileTypes, type) ? fileTypes[type] : undefined;
 	if (kind === undefined || !hasMember(part, ...dataKeys)) return readInlineMedia(part, path);
 	const mediaType = stringAt(part, "mediaType") ?? stringAt(part, "mimeType");
 	const value = memberAt(part, ...dataKeys);
-	// From v7 on the data says its own type: {type: "data", data}, {type: "url", url}, {type: "text", text}.
+	// Since v7 the data has a type: {type: "data", data}, {type: "url", url}, {type: "text", text}.
 	if (isJsonObject(value) && value.type === "text") return undefined;
 	const data = isJsonObject(value) && value.type === "data" ? value.data : value;
 	return readMedia({ path, provider: "any", mediaType, kind, data });
 }
 
-/** Part types of an answer; others, of other APIs, are not of this one. */
+/** The part types of an answer. */
 const answerPartTypes: ReadonlySet<unknown> = new Set([
 	"text",
 	"reasoning",
@@ -204,26 +178,26 @@ const answerPartTypes: ReadonlySet<unknown> = new Set([
 	"tool-approval-request",
 ]);
 
-/** The parts that the SDK itself adds behind those of an answer. */
+/** Parts that the SDK adds after those of an answer. */
 const addedTypes: ReadonlySet<unknown> = new Set(["tool-result", "tool-error", "tool-approval-request"]);
 
 /**
- * The result or a step of the Vercel AI SDK, or an answer of its models (`finishReason` with `unified`). It parses the
- * inputs of its providers, some of which make an object of a cut one; so a call that ends a cut answer is taken to be cut.
+ * The result or a step of the SDK, or an answer of its models (`finishReason` with `unified`). Some of its providers make
+ * an object of a cut input, so a call that ends a cut answer counts as cut.
  */
 function readAnswer(response: JsonObject): LastResponse | undefined {
-	// A result as JSON keeps its steps only.
+	// A result as JSON has only its steps.
 	const last = hasMember(response, "finishReason") ? undefined : objectsOf(response.steps).at(-1);
 	const step = last ?? response;
 	const { content, finishReason: reason } = step;
 	const listed = objectsOf(step.toolCalls);
 	if (!listed.every((call) => hasMember(call, "toolName"))) return undefined;
-	const listedCalls = listed.flatMap((call, index) => readGivenCall(call, index === listed.length - 1));
+	const listedCalls = callsAmong(listed, readGivenCall);
 	const text = stringAt(step, "text");
 	const isContent = isAnswerContent(content);
 	if (listedCalls.length === 0 && text === undefined && !isContent) return undefined;
 	if (!hasMember(step, "finishReason", "toolCalls")) return undefined;
-	// Only the content tells what came behind a call.
+	// Only the content has the parts after a call.
 	const calls = isContent ? readAnswerContent(content) : [];
 	return finishResponse({
 		reason: isJsonObject(reason) ? reason.unified : reason,
@@ -238,17 +212,15 @@ function isAnswerContent(content: unknown): content is readonly JsonObject[] {
 
 function readAnswerContent(content: readonly JsonObject[]): GivenCall[] {
 	const given = content.filter((part) => !addedTypes.has(part.type));
-	// A call that ran was taken to be whole.
+	// A call that ran was complete.
 	const ran = new Set(content.flatMap((part) => (part.type === "tool-result" ? idAt(part, "toolCallId") : [])));
-	return given.flatMap((part, index) => {
-		if (part.type !== "tool-call") return [];
-		return readGivenCall(part, index === given.length - 1 && !ran.has(idAt(part, "toolCallId")));
-	});
+	const calls = callsAmong(given, (part) => (part.type === "tool-call" ? readGivenCall(part) : undefined));
+	return calls.map((call) => ({ ...call, endsAnswer: call.endsAnswer && !ran.has(call.id) }));
 }
 
-function readGivenCall(call: JsonObject, endsAnswer: boolean): GivenCall[] {
-	if (call.providerExecuted === true) return [];
+function readGivenCall(call: JsonObject): Omit<GivenCall, "endsAnswer"> | undefined {
+	if (call.providerExecuted === true) return undefined;
 	const value = memberAt(call, "input", "args");
-	const input = call.invalid === true ? ({ kind: "broken" } as const) : ({ kind: "parsed_partly", value } as const);
-	return [{ id: idAt(call, "toolCallId"), name: idAt(call, "toolName"), input, endsAnswer }];
+	const input: CallInput = call.invalid === true ? { kind: "broken" } : { kind: "parsed_partly", value };
+	return { id: idAt(call, "toolCallId"), name: idAt(call, "toolName"), input };
 }

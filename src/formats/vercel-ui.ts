@@ -1,35 +1,21 @@
 import type { WrittenMessage } from "../conversation/apply.ts";
 import { isJsonObject, type JsonObject } from "../conversation/json.ts";
 import type { Message, Path, TextNode } from "../conversation/transcript.ts";
-import {
-	addCall,
-	addResult,
-	count,
-	type Format,
-	idOfText,
-	keptFields,
-	type MessageDraft,
-	plainRoles,
-	probeMessages,
-	readTranscript,
-	roleOf,
-	startMessage,
-} from "./format.ts";
+import { type Format, idOfText, keptFields, plainRoles, probeMessages, readTranscript, roleOf } from "./format.ts";
 import { idAt, listOf, objectsOf, stringAt } from "./json-values.ts";
 import { readInlineMedia, readMedia } from "./media.ts";
-import { isMcpFailure, noContent, opaque, readOpenContent } from "./parts.ts";
+import { isMcpFailure, MessageDraft, noContent, opaque, readOpenContent } from "./parts.ts";
 import { addSignature, readVercelPart } from "./vercel-model.ts";
 
 /**
- * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A call and its result are in one
- * part, and an assistant message holds all steps of an answer, from one `step-start` to the next. Each step is a message
- * here, made up of its parts; the only step of a message goes with the whole of it. Parts that are for the screen alone
- * (sources, `data-…`) are not counted. Calls that v4 keeps in `toolInvocations` alone cannot be dropped apart.
+ * UI messages of the Vercel AI SDK (`UIMessage`, and those of v4 with `toolInvocation`). A part is a call with its result,
+ * and each step of an assistant message, from one `step-start` to the next, is read as a message.
  */
 export const vercelUi: Format = {
 	name: "vercel-ui",
 	title: "Vercel AI SDK UIMessage",
 	looksFor: "Vercel AI SDK UIMessage (`role` and `parts` with a `type` each)",
+	marks: /^(?:parts|toolInvocations):list$/m,
 	probe: ({ messages }) => probeMessages(messages, "`parts` with a `type` each, or `toolInvocations`", probe),
 	read: (located) => readTranscript("vercel-ui", located, ["system", "instructions", "tools"], readMessages),
 	write: { message: writeMessage, appends: true },
@@ -50,7 +36,7 @@ function probe({ parts, content, toolInvocations, tool_calls: calls }: JsonObjec
 
 function readMessages(message: JsonObject, path: Path): Message[] {
 	const role = roleOf(message, plainRoles);
-	// v4 keeps its calls here, or second copies of those in the parts.
+	// v4 has its calls here, or copies of those in the parts.
 	const invocations = listOf(message.toolInvocations).flatMap((tool, index): Invocation[] =>
 		isJsonObject(tool) ? [{ tool, path: [...path, "toolInvocations", index] }] : [],
 	);
@@ -58,18 +44,18 @@ function readMessages(message: JsonObject, path: Path): Message[] {
 	const partsPath = [...path, "parts"];
 	if (Array.isArray(parts) && role === "assistant") {
 		const steps = splitIntoSteps(parts).flatMap((indexes) => {
-			const draft = startMessage(role);
+			const draft = new MessageDraft(role);
 			return readStep(parts, indexes, partsPath, invocations, draft) ? [draft] : [];
 		});
 		return steps.length === 1 ? steps.map((step) => ({ ...step, paths: [path] })) : steps;
 	}
-	const draft = startMessage(role);
+	const draft = new MessageDraft(role);
 	if (Array.isArray(parts)) readStep(parts, parts.keys(), partsPath, invocations, draft);
 	else {
-		count(draft, stringAt(message, "reasoning"), message.content);
+		draft.count(stringAt(message, "reasoning"), message.content);
 		for (const { tool, path: at } of invocations) readTool(tool, stringAt(tool, "toolName"), at, draft);
 	}
-	// Files that v4 sends along with a user's text.
+	// Files of v4 beside a text of the user.
 	for (const one of objectsOf(message.experimental_attachments)) {
 		const mediaType = stringAt(one, "contentType");
 		draft.mediaTokens += readMedia({ path, provider: "any", mediaType, data: one.url }).tokens;
@@ -82,7 +68,7 @@ interface Invocation {
 	readonly path: Path;
 }
 
-/** The indexes of the parts of each step. The parts before the first `step-start` are a step of their own. */
+/** The indexes of the parts of each step. Parts before the first `step-start` are a step. */
 function splitIntoSteps(parts: readonly unknown[]): number[][] {
 	const steps: number[][] = [];
 	parts.forEach((part, index) => {
@@ -93,10 +79,7 @@ function splitIntoSteps(parts: readonly unknown[]): number[][] {
 	return steps;
 }
 
-/**
- * Reads the parts of a step, and tells whether a model is sent anything of it. Takes the invocations that are copies of
- * its calls out of `copies`.
- */
+/** Reads a step, and tells whether any part of it is sent. Removes the copies of its calls from `copies`. */
 function readStep(
 	parts: readonly unknown[],
 	indexes: Iterable<number>,
@@ -113,7 +96,7 @@ function readStep(
 		sent.push(part.type);
 		readPart(part, at, copies, draft);
 	}
-	// A step of reasoning alone would be empty without it.
+	// A step with only reasoning would be empty without it.
 	const { thinking } = draft;
 	const onlyThinks = sent.every((type) => type === "reasoning");
 	if (onlyThinks) thinking.push(...thinking.splice(0).map((block) => ({ ...block, fixed: true as const })));
@@ -132,7 +115,7 @@ function readPart(part: JsonObject, path: Path, copies: Invocation[], draft: Mes
 		const id = idAt(tool, "toolCallId");
 		const position = copies.findIndex((copy) => id !== undefined && idAt(copy.tool, "toolCallId") === id);
 		const [copy] = position === -1 ? [] : copies.splice(position, 1);
-		// The copy goes with the part where that is dropped.
+		// The copy is dropped with the part.
 		if (copy) draft.paths.push(copy.path);
 		const text = copy && stringAt(copy.tool, "result");
 		const texts = copy && text !== undefined ? [{ path: [...copy.path, "result"], text }] : [];
@@ -144,17 +127,14 @@ function readPart(part: JsonObject, path: Path, copies: Invocation[], draft: Mes
 	} else readVercelPart(part, path, draft);
 }
 
-/** The member that holds the result in each state that has one. */
+/** The key of the result in each state that has one. */
 const resultKeys: Readonly<Record<string, string>> = {
 	"output-available": "output",
 	"output-error": "errorText",
 	result: "result",
 };
 
-/**
- * Reads a call with its result, as UI messages hold both in one object: `input` and `output`, or `errorText` where the
- * tool failed (v5 and later), or `args` and `result` (v4).
- */
+/** Reads a call with its result: `input` and `output` or `errorText` (v5 and later), or `args` and `result` (v4). */
 function readTool(
 	tool: JsonObject,
 	name: string | undefined,
@@ -165,22 +145,22 @@ function readTool(
 	const callId = idAt(tool, "toolCallId");
 	const state = stringAt(tool, "state") ?? "";
 	addSignature(tool, path, draft);
-	// While its arguments are still coming in, a call is sent to no model.
+	// A call with incomplete arguments is not sent.
 	const isUnfinished = state === "input-streaming" || state === "partial-call";
 	if (isUnfinished) draft.calls.push({ id: callId, name: name || undefined });
-	else addCall(draft, callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
+	else draft.addCall(callId, name || undefined, tool.input ?? tool.args ?? tool.rawInput);
 	const key = Object.hasOwn(resultKeys, state) ? resultKeys[state] : undefined;
 	if (key !== undefined) {
 		const content = readOpenContent(tool[key], [...path, key], readInlineMedia);
 		const isError = key === "errorText" || isMcpFailure(tool[key]) || undefined;
-		addResult(draft, { callId, ...content, copies, isError });
+		draft.addResult({ callId, ...content, copies, isError });
 	} else if (state === "output-denied") {
 		const reason = isJsonObject(tool.approval) ? stringAt(tool.approval, "reason") : undefined;
-		addResult(draft, { callId, ...(reason === undefined ? noContent : opaque(reason)) });
+		draft.addResult({ callId, ...(reason === undefined ? noContent : opaque(reason)) });
 	}
 }
 
-/** v4 wants the text as `content` besides, and has the time of a message of its own. */
+/** v4 also requires the text as `content`, and keeps the time of a message. */
 function writeMessage({ role, text, instead }: WrittenMessage) {
 	const isOld = isJsonObject(instead) && stringAt(instead, "content") !== undefined;
 	return {

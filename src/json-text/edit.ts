@@ -6,32 +6,32 @@ import { locateValues, nodeAt, type PathTree, pathTree, type Span } from "./loca
 import { readTextDocument, type TextDocument } from "./read.ts";
 import { sha256Of } from "./value.ts";
 
-/** An edit as answers and reports carry it, such as the `edits` of `mask` and `guard`. */
+/** An edit in answers and reports, such as the `edits` of `mask` and `guard`. */
 export interface PortableEdit {
-	/** `remove` takes an item out of its list; `insert` puts a value in front of one, or behind the last. */
+	/** `remove`: an item of a list; `insert`: a value before an item or after the last. */
 	readonly kind: "replace" | "remove" | "insert";
 	/**
-	 * JSON Pointer (RFC 6901) into the conversation before any edit. Of JSON Lines, the first segment is the number of the
+	 * JSON Pointer (RFC 6901) into the conversation before any edit. For JSON Lines, the first segment is the number of the
 	 * record, counted from 0 without blank lines.
 	 */
 	readonly path: string;
 	/**
-	 * SHA-256 (hex) of what stands at `path` before: of a string's UTF-8, of any other value's compact JSON. On `insert`
-	 * behind the last item, of that one; into an empty list, of the list.
+	 * SHA-256 (hex) of the value at `path` before: of a string's UTF-8, of any other value's compact JSON. For an `insert`
+	 * after the last item, of that item; into an empty list, of the list.
 	 */
 	readonly sha256_before: string;
-	/** What stands at `path` afterwards; only on `replace`. */
+	/** Only on `replace`. */
 	readonly replacement?: unknown;
-	/** What is put there; only on `insert`. */
+	/** Only on `insert`. */
 	readonly value?: unknown;
 }
 
-/** Characters of a text, from `start` to before `end`, to be replaced by others. */
+/** The characters from `start` to before `end` of a text, to be replaced. */
 export interface Splice extends Span {
 	readonly replacement: string;
 }
 
-/** What takes the edits of a text back, to the byte. Plain JSON, so that it can be kept beside the text. */
+/** Takes the edits of a text back, to the byte. Plain JSON. */
 export interface InverseEdits {
 	/** SHA-256 (hex) of the edited text. */
 	readonly sha256_after: string;
@@ -40,9 +40,8 @@ export interface InverseEdits {
 }
 
 /**
- * Applies edits to the JSON text of the conversation that they were made for, be it one value or JSON Lines. Outside the
- * edited values every character stays: number spelling, key order, escapes, repeated keys, white space, a byte order
- * mark. Edits made from a parsed copy fit as well:
+ * Applies edits to the JSON or JSON Lines text of the conversation that they were made for. Outside the edited values every
+ * character stays. Edits made from a parsed copy fit as well:
  *
  * ```ts
  * const text = await readFile("chat.json", "utf8");
@@ -52,9 +51,8 @@ export interface InverseEdits {
  * invertEdits(edited) === text; // true
  * ```
  *
- * @returns the edited text, and what `invertEdits` needs to take the edits back.
- * @throws PalimpsestError `invalid_json`; `stale_edit` where the text differs from what an edit was made for;
- * `invalid_argument` for edits that overlap or are none, and for a text that is none.
+ * @throws PalimpsestError `invalid_json`; `stale_edit` if the text differs from the one that an edit was made for;
+ * `invalid_argument` for other arguments and for edits that overlap.
  */
 export function applyEdits(text: string, edits: readonly PortableEdit[]): { text: string; inverse: InverseEdits } {
 	if (typeof text !== "string") throw wrongArgument("the text of `applyEdits`", "a string", text);
@@ -79,20 +77,15 @@ export function writeEdits(
 	return { text, inverse: { sha256_after: sha256Of(text), splices: back } };
 }
 
-/** Characters (UTF-16 code units) that a piece has at most. */
+/** In characters (UTF-16 code units). */
 const largestPiece = 1 << 16;
 
-/**
- * The text of `writeEdits` in pieces, so that a writer need not hold all of it beside the text that was read. All edits
- * are found before the first piece.
- *
- * @throws PalimpsestError as `applyEdits`, before the first piece.
- */
+/** The text of `writeEdits` in pieces, which saves memory. Throws before the first piece. */
 export function* editedPieces(document: TextDocument, edits: readonly PortableEdit[]): Generator<string> {
 	for (const text of splicedTexts(document.text, splicesOfEdits(document, edits))) {
 		for (let from = 0; from < text.length; ) {
 			let to = Math.min(from + largestPiece, text.length);
-			// The halves of a pair of surrogates cannot be written as UTF-8 one by one.
+			// A pair of surrogates cannot be written as UTF-8 in two pieces.
 			if (to < text.length && (text.charCodeAt(to - 1) & 0xfc00) === 0xd800) to -= 1;
 			yield text.slice(from, to);
 			from = to;
@@ -103,8 +96,7 @@ export function* editedPieces(document: TextDocument, edits: readonly PortableEd
 /**
  * Takes edits back: `invertEdits(applyEdits(text, edits))` is `text` to the byte.
  *
- * @throws PalimpsestError `stale_edit` where the text is not the one that `applyEdits` wrote; `invalid_argument` for what
- * `applyEdits` does not answer.
+ * @throws PalimpsestError `stale_edit` if the text has changed; `invalid_argument` for other arguments.
  */
 export function invertEdits(edited: { readonly text: string; readonly inverse: InverseEdits }): string {
 	checkPlain(edited, "the argument of `invertEdits`");
@@ -125,28 +117,19 @@ function checkPlain(value: unknown, name: string): void {
 	}
 }
 
-/** A change of a value, with the place found and the edit checked. */
-export interface ValueEdit {
-	/** `insert` puts a value in front of the item at `path`, or behind the last. */
-	readonly kind: "replace" | "remove" | "insert";
+/** A checked edit. */
+export interface ValueEdit extends Pick<PortableEdit, "kind" | "replacement" | "value"> {
 	readonly path: Path;
-	/** What stands at `path` afterwards; only on `replace`. */
-	readonly replacement?: unknown;
-	/** What is put there; only on `insert`. */
-	readonly value?: unknown;
-	/** The JSON of `replacement` where it is not to be written as compact JSON. */
+	/** The JSON of `replacement`, if it is not compact JSON. */
 	readonly spelling?: string | undefined;
 }
 
-/** Writes values into the text of a document, each as it is spelled; every other character stays. */
+/** Writes values into the text of a document; every other character stays. */
 export function writeValues(document: TextDocument, edits: readonly ValueEdit[]): string {
 	return applySplices(document.text, splicesOf(document, edits));
 }
 
-/**
- * How the values at some paths are spelled in a text, where that is not compact JSON: other escapes, white space, numbers
- * written otherwise, repeated keys.
- */
+/** The spelling of the values at some paths in a text, if it is not compact JSON. */
 export function spellingsOf(document: TextDocument, paths: readonly Path[]): ReadonlyMap<Path, string> {
 	const spellings = new Map<Path, string>();
 	const tree = locatePaths(document, paths);
@@ -159,7 +142,7 @@ export function spellingsOf(document: TextDocument, paths: readonly Path[]): Rea
 	return spellings;
 }
 
-/** Puts splices into a text; they are in order and do not overlap. */
+/** Applies splices that are in order and do not overlap. */
 export function applySplices(text: string, splices: readonly Splice[]): string {
 	return [...splicedTexts(text, splices)].join("");
 }
@@ -199,11 +182,7 @@ function resolve(value: unknown, edit: PortableEdit): ValueEdit {
 	return { kind, path: found, replacement, value: edit.value };
 }
 
-/**
- * The splices that carry out edits of values, in order, none overlapping.
- *
- * @throws PalimpsestError `invalid_argument` for edits that overlap, or whose place does not stand in the text.
- */
+/** @throws PalimpsestError `invalid_argument` for edits that overlap, or whose place is not in the text. */
 function splicesOf(document: TextDocument, edits: readonly ValueEdit[]): Splice[] {
 	const changes = new Map<PathTree, ValueEdit>();
 	const inserts = new Map<PathTree, string[]>();
@@ -258,7 +237,7 @@ function locatePaths(document: TextDocument, paths: readonly Path[]): PathTree {
 		locateValues(text, roots[0]?.start ?? 0, tree);
 		return tree;
 	}
-	// The records are the items of a list that stands nowhere in the text.
+	// The records are the items of a list that is not in the text.
 	tree.items = [...roots];
 	for (const [index, child] of tree.children) {
 		const root = roots[index as number];
@@ -267,20 +246,19 @@ function locatePaths(document: TextDocument, paths: readonly Path[]): PathTree {
 	return tree;
 }
 
-/** What is done to the items of a list. */
 interface ListChange {
-	/** Where the list stands; `undefined` for the records of a text. */
+	/** `undefined` for the records of a text. */
 	readonly list: Span | undefined;
 	readonly items: readonly Span[];
-	/** Indexes of items that are taken out. */
+	/** Indexes. */
 	readonly removed: ReadonlySet<number>;
-	/** JSON of what is put in front of an item, or behind the last, by its index. */
+	/** JSON of new values, by the index of the next item. */
 	readonly inserted: ReadonlyMap<number, readonly string[]>;
-	/** The text, where the items are its records, one a line. */
+	/** The text, if the items are its records. */
 	readonly records: string | undefined;
 }
 
-/** A new value goes beside an item that stays, with a separator between them. */
+/** A new value is written beside an item that stays, with a separator between them. */
 function insertions({ list, items, removed, inserted, records }: ListChange): Splice[] {
 	const separator = records === undefined ? "," : "\n";
 	const at = (position: number, replacement: string): Splice => ({ start: position, end: position, replacement });
@@ -301,8 +279,8 @@ function insertions({ list, items, removed, inserted, records }: ListChange): Sp
 }
 
 /**
- * Takes items out with the separators behind them, or before them where no item stays behind. A record that shares its
- * line with the one before takes the white space between the two, so that the line still ends.
+ * Removes items with the separators after them, or before them if no item follows. A record that shares its line with the
+ * previous one is removed with the white space between the two, so that the line still ends.
  */
 function removals({ items, removed, records }: ListChange): Splice[] {
 	const splices: Splice[] = [];
@@ -328,7 +306,7 @@ function removals({ items, removed, records }: ListChange): Splice[] {
 const expectedEdited =
 	"Expected what `applyEdits` answered: `text`, and `inverse` with `sha256_after` and `splices` in order.";
 
-/** What takes edits back may have been read from a file, so its shape is not certain. */
+/** The argument may have been read from a file. */
 function requireEdited(edited: unknown): { readonly text: string; readonly inverse: InverseEdits } {
 	const { text, inverse } = (edited ?? {}) as { readonly text?: unknown; readonly inverse?: Partial<InverseEdits> };
 	const isComplete = typeof inverse?.sha256_after === "string" && Array.isArray(inverse.splices);
@@ -348,7 +326,7 @@ function requireSplices(text: string, splices: readonly Splice[]): void {
 	}
 }
 
-/** Edits may have been read from a file, so their shape is not certain. */
+/** Edits may have been read from a file. */
 function requireEdit(edit: PortableEdit): void {
 	const { kind, path, sha256_before, replacement, value } = (edit ?? {}) as Partial<PortableEdit>;
 	const isComplete =

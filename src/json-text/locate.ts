@@ -7,12 +7,12 @@ export interface Span {
 	readonly end: number;
 }
 
-/** Paths to find in a text, as a tree: each node is a value. */
+/** Values to find in a text, by their paths. */
 export interface PathTree {
 	readonly children: Map<string | number, PathTree>;
-	/** Where the value stands, once found. Of a repeated key the last value counts, as for `JSON.parse`. */
+	/** Once found. The last value of a repeated key counts, as for `JSON.parse`. */
 	span?: Span;
-	/** Where all items of a list stand, once found; only of a list with an item in the tree. */
+	/** All items of a list that has an item in the tree. */
 	items?: Span[];
 }
 
@@ -35,7 +35,6 @@ export const tokenKinds = {
 	end: 17,
 } as const;
 
-/** A tree of paths. */
 export function pathTree(paths: Iterable<Path>): PathTree {
 	const root: PathTree = { children: new Map() };
 	for (const path of paths) {
@@ -49,25 +48,22 @@ export function pathTree(paths: Iterable<Path>): PathTree {
 	return root;
 }
 
-/** The node at a path of a tree. */
 export function nodeAt(tree: PathTree, path: Path): PathTree | undefined {
 	return path.reduce<PathTree | undefined>((node, segment) => node?.children.get(segment), tree);
 }
 
-/** An object or a list that is being read. */
+/** An object or a list that is not closed yet. */
 interface Frame {
 	readonly kind: "object" | "list";
 	readonly node: PathTree | undefined;
 	readonly start: number;
-	/** The key of the member that is being read, or the index of the item. */
+	/** The key or the index of the current value. */
 	position: string | number;
 }
 
 /**
- * Finds where the values of a tree stand in a text. The text has to hold a valid JSON value from `start` on. Reads one
- * token after the other and builds no tree of the text, so that depth takes no stack and size takes no memory.
- *
- * @returns where the value at `start` stands.
+ * Finds the values of a tree in a text that has valid JSON from `start` on. Uses neither stack nor memory for the size or
+ * the depth of the text. Returns the span of the value at `start`.
  */
 export function locateValues(text: string, start: number, tree: PathTree): Span {
 	const scanner = createScanner(text, true);
@@ -130,7 +126,7 @@ export function locateValues(text: string, start: number, tree: PathTree): Span 
 	return whole;
 }
 
-/** Forgets what was found in the earlier value of a repeated key. */
+/** Forgets the values found in the earlier value of a repeated key. */
 function forget(node: PathTree): void {
 	delete node.span;
 	delete node.items;

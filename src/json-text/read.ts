@@ -2,21 +2,20 @@ import { createScanner } from "jsonc-parser";
 import { PalimpsestError } from "../errors.ts";
 import { tokenKinds as kinds, locateValues, pathTree, type Span } from "./locate.ts";
 
-/** A JSON text with the value it holds. */
+/** A parsed JSON text. */
 export interface TextDocument {
 	readonly text: string;
-	/** `json`: one value. `json_lines`: the records of a recorded session; `value` is the list of them. */
+	/** `json_lines`: `value` is the list of the records. */
 	readonly kind: "json" | "json_lines";
 	readonly value: unknown;
-	/** Where each top-level value stands: one, or one for each record. */
+	/** One, or one for each record. */
 	readonly roots: readonly Span[];
 }
 
 /**
- * Reads a JSON text: one value, or one record a line (JSON Lines). Only `\n` ends a line, since a record may hold any other
- * line break. Several records on one line are read as several.
+ * Reads JSON or JSON Lines. Only `\n` ends a line: a record may contain any other line break.
  *
- * @throws PalimpsestError `invalid_json` with line and column, without a word of the text. `name` says which text it is.
+ * @throws PalimpsestError `invalid_json` with the `name` of the text, line and column, without any text of it.
  */
 export function readTextDocument(text: string, name: string): TextDocument {
 	const start = text.startsWith("\uFEFF") ? 1 : 0;
@@ -29,7 +28,7 @@ export function readTextDocument(text: string, name: string): TextDocument {
 	} catch {
 		const records = readRecords(text, start);
 		if (records.kind === "records") return { text, kind: "json_lines", value: records.values, roots: records.roots };
-		// A text whose first line is no record was never meant as JSON Lines.
+		// A text whose first line is no record is no JSON Lines.
 		throw invalidJson(text, records.isFirst ? whole : records.line, name);
 	}
 }
@@ -61,7 +60,7 @@ interface TextRecord {
 	readonly span: Span;
 }
 
-/** The records of a line: none, one, or several. `undefined` where it is not valid. */
+/** `undefined` for a line that is not valid. */
 function recordsOfLine(line: string): readonly TextRecord[] | undefined {
 	if (line.trim() === "") return [];
 	try {
@@ -72,13 +71,13 @@ function recordsOfLine(line: string): readonly TextRecord[] | undefined {
 	}
 }
 
-/** Programs that write to one file at the same time leave several records on a line. */
+/** Programs that write to a file at the same time leave several records on a line. */
 function severalRecords(line: string): readonly TextRecord[] | undefined {
 	const found: TextRecord[] = [];
 	try {
 		for (let offset = 0; line.slice(offset).trim() !== ""; ) {
 			const span = locateValues(line, offset, pathTree([]));
-			// The search passes over commas and comments, which JSON does not have between values.
+			// The search skips commas and comments.
 			if (line.slice(offset, span.start).trim() !== "") return undefined;
 			found.push({ value: JSON.parse(line.slice(span.start, span.end)), span });
 			offset = span.end;
@@ -121,8 +120,8 @@ const tokensThatFit: Readonly<Record<Expected, readonly number[]>> = {
 };
 
 /**
- * Finds the first place in a text that makes it invalid JSON. `JSON.parse` tells the place only sometimes, and its message
- * quotes the text. The parser of jsonc-parser calls itself for each level, which a deep text can exhaust.
+ * Finds the first place in a text that makes it invalid JSON. `JSON.parse` often gives no place, and quotes the text. The
+ * parser of jsonc-parser is recursive, and a deep text exhausts the stack.
  */
 function syntaxErrorIn(text: string): { readonly offset: number; readonly endsTooEarly: boolean } {
 	const scanner = createScanner(text);
@@ -140,7 +139,7 @@ function syntaxErrorIn(text: string): { readonly offset: number; readonly endsTo
 	}
 }
 
-/** What may follow a token that fits. Keeps the list of closing brackets that are still to come. */
+/** The expectation after a valid token. `open` are the expected closing brackets. */
 function expectedAfter(token: number, expected: Expected, open: ("}" | "]")[]): Expected {
 	switch (token) {
 		case kinds.openBrace:
@@ -160,7 +159,7 @@ function expectedAfter(token: number, expected: Expected, open: ("}" | "]")[]): 
 	return close === undefined ? "end" : `comma or ${close}`;
 }
 
-/** Whether a faulty token at the end of a text may be the beginning of a good one. */
+/** Whether a faulty token at the end of a text may be the beginning of a valid one. */
 function isCutOff(text: string, offset: number): boolean {
 	if (text[offset] === '"') return true;
 	return /^(?:-|-?\d+\.|-?[\d.]+[eE][+-]?|tr?u?|fa?l?s?|nu?l?)$/.test(text.slice(offset, offset + 40));

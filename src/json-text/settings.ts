@@ -29,17 +29,13 @@ export function readSettings(text: string): JsonObject {
 	return value;
 }
 
-/** The error for settings that cannot be changed; `reason` goes on after a colon. */
+/** The error for settings that cannot be changed, with the `reason` after a colon. */
 export function refusedSettings(reason: string, cause?: unknown): PalimpsestError {
 	const message = `The settings file cannot be changed: ${reason}. It was left as it is.`;
 	return new PalimpsestError("invalid_json", message, { cause });
 }
 
-/**
- * The value at a key of a settings file; `undefined` where there is none.
- *
- * @throws PalimpsestError as `enterJson`.
- */
+/** The value at a key of a settings file, or `undefined`. Throws as `enterJson`. */
 export function entryInJson(text: string, key: readonly string[]): unknown {
 	let at: unknown = readSettings(text);
 	for (const [depth, name] of key.entries()) {
@@ -51,10 +47,10 @@ export function entryInJson(text: string, key: readonly string[]): unknown {
 }
 
 /**
- * The text of a settings file with a value at a key: in the place of the value that is there, or else before the other
- * members. Every other character stays as it is. The result is read again and compared.
+ * Sets the value at a key of a settings file; a new key becomes the first member. Every other character stays. The result
+ * is parsed again and compared.
  *
- * @throws PalimpsestError `invalid_json` for a text that is none, or where a value on the way to the key is no object.
+ * @throws PalimpsestError `invalid_json` for other texts, and if a value on the path of the key is no object.
  */
 export function enterJson(text: string, key: readonly string[], value: unknown): string {
 	const start = text.trim() === "" ? "{}\n" : text;
@@ -74,17 +70,13 @@ export function enterJson(text: string, key: readonly string[], value: unknown):
 	}
 }
 
-/**
- * The text without the value at a key, and without the objects that this leaves empty.
- *
- * @throws PalimpsestError as `enterJson`.
- */
+/** Removes the value at a key and the objects that this leaves empty. Throws as `enterJson`. */
 export function removeFromJson(text: string, key: readonly string[]): string {
 	if (entryInJson(text, key) === undefined) return text;
 	return requireChange({ before: text, after: withoutKey(text, key), key, value: undefined });
 }
 
-/** The text with a value behind the last item of a list; a list that is not there is made. */
+/** Appends a value to a list, which is created if it is missing. */
 export function appendItem(text: string, list: readonly string[], value: unknown): string {
 	const start = text.trim() === "" ? "{}\n" : text;
 	const items = entryInJson(start, list);
@@ -92,10 +84,7 @@ export function appendItem(text: string, list: readonly string[], value: unknown
 	return applyEdits(start, modify(start, path, value, { formattingOptions: styleOf(start), isArrayInsertion: true }));
 }
 
-/**
- * The text without the value at a path, and without its key: with them go the white space before them and one comma.
- * Every other character stays as it is, comments too.
- */
+/** Removes the value at a path with its key, one comma and the white space before it. Comments stay. */
 export function withoutValue(text: string, path: Path): string {
 	const node = nodeAt(text, path);
 	const member = node.parent?.type === "property" ? node.parent : node;
@@ -110,10 +99,7 @@ export function withoutValue(text: string, path: Path): string {
 	return lone === undefined ? joined(to) : joined(to, text.slice(0, lone) + text.slice(lone + 1, start));
 }
 
-/**
- * A configuration with a value at a key. Where the value is `undefined`: without the key, and without the objects that
- * this leaves empty. Shows what a changed text has to hold.
- */
+/** A configuration with a value at a key; if it is `undefined`, without the key and the objects that this leaves empty. */
 export function withValue(table: JsonObject, [name = "", ...rest]: readonly string[], value: unknown): JsonObject {
 	const { [name]: at, ...others } = table;
 	const inner = rest.length === 0 ? value : withValue(isJsonObject(at) ? at : {}, rest, value);
@@ -128,7 +114,7 @@ function withoutKey(text: string, key: readonly string[]): string {
 	return isJsonObject(holder) && Object.keys(holder).length === 0 ? withoutKey(left, parent) : left;
 }
 
-/** Refuses a changed text that differs from the one before in more than the value. */
+/** Refuses a text with other changes than the value. */
 function requireChange(what: { before: string; after: string; key: readonly string[]; value: unknown }): string {
 	const { before, after, key, value } = what;
 	// Compared as JSON, since an entry may have fields that are `undefined`.
@@ -140,7 +126,7 @@ function requireChange(what: { before: string; after: string; key: readonly stri
 function nodeAt(text: string, path: Path): Node {
 	const root = parseTree(text, [], { allowTrailingComma: true }) as Node;
 	const node = findNodeAtLocation(root, [...path]);
-	// jsonc-parser looks into the first of several members of one name, where readers of JSON take the last.
+	// jsonc-parser finds the first of several members of one name; readers of JSON take the last.
 	if (!node) throw refusedSettings(`something on the way to \`${path.join(".")}\` is there twice`);
 	return node;
 }
@@ -164,7 +150,7 @@ function written(value: unknown, text: string, depth: number): string {
 	return JSON.stringify(value, null, unit).replaceAll("\n", eol + unit.repeat(depth));
 }
 
-/** The style of a file, in which a new value is written. */
+/** The indentation and the line ends of a file. */
 function styleOf(text: string): FormattingOptions & { readonly eol: string; readonly unit: string } {
 	const unit = /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
 	const isTab = unit.startsWith("\t");
@@ -172,14 +158,14 @@ function styleOf(text: string): FormattingOptions & { readonly eol: string; read
 	return { insertSpaces: !isTab, tabSize: isTab ? 1 : unit.length, eol, unit: isTab ? "\t" : " ".repeat(unit.length) };
 }
 
-/** The text behind a member that goes. Another member on its line goes to a line of its own: it may follow a comment now. */
+/** The text after a removed member. Another member on its line gets its own line: it may follow a comment now. */
 function behind(text: string, { start, from, rest }: { start: number; from: number; rest: number }): string {
 	const left = text.slice(rest);
 	const blank = text.slice(start, from);
 	return blank.includes("\n") && /^[ \t]*(?!\/\/)\S/.test(left) ? blank + left.trimStart() : left;
 }
 
-/** The place of the comma, where the next token is one. */
+/** The place of the comma, if the next token is one. */
 function commaIn(text: string, from: number, to: number): number | undefined {
 	const scanner = createScanner(text.slice(from, to), true);
 	return (scanner.scan() as number) === tokenKinds.comma ? from + scanner.getTokenOffset() : undefined;

@@ -4,7 +4,7 @@ import { jsonPointer, type Path } from "../conversation/transcript.ts";
 
 // This file does not load jsonc-parser: the server and the hooks start without it.
 
-/** SHA-256 (hex) by which an edit recognises its place: of a string's UTF-8, of any other value's compact JSON. */
+/** SHA-256 (hex) of a string's UTF-8, or of any other value's compact JSON. */
 export function sha256Of(value: unknown): string {
 	return digest(typeof value === "string" ? value : compactJson(value));
 }
@@ -18,35 +18,27 @@ const digest =
 const mostPlaces = 10;
 
 /**
- * Places (JSON Pointers, at most 10) of integers beyond 2^53 in a parsed document: such a number may differ from the one
- * that was written. Walks without recursion and builds a path only for a find, since the sender chooses the depth.
+ * JSON Pointers (at most 10) of integers beyond 2^53 in a parsed document, which may differ from the original text. Without
+ * recursion, and paths are built only for a find: the depth is untrusted.
  */
 export function unsafeIntegers(document: unknown): string[] {
-	return holdsUnsafe(document) ? findUnsafe(document) : [];
-}
-
-/** Looks without keeping track of the place, which is faster: hardly any document holds such a number. */
-function holdsUnsafe(document: unknown): boolean {
-	const open: unknown[] = [document];
-	while (open.length > 0) {
-		const value = open.pop();
-		if (isUnsafe(value)) return true;
-		if (Array.isArray(value)) {
-			for (let index = 0; index < value.length; index += 1)
-				if (typeof value[index] !== "string") open.push(value[index]);
-		} else if (typeof value === "object" && value !== null) {
-			// `for in` needs no list of the keys. Inherited ones are looked at too, which finds no fewer.
-			for (const key in value) {
-				const item = (value as JsonObject)[key];
-				if (typeof item === "number" || typeof item === "object") open.push(item);
+	const places: string[] = [];
+	const open: OpenValue[] = [{ value: document, key: "", parent: undefined }];
+	for (let next = open.pop(); next && places.length < mostPlaces; next = open.pop()) {
+		const { value } = next;
+		if (isUnsafe(value)) places.push(jsonPointer(pathOf(next)));
+		if (typeof value !== "object" || value === null) continue;
+		const keys = Object.keys(value);
+		// Backwards, so that the first one is popped first.
+		for (let index = keys.length - 1; index >= 0; index -= 1) {
+			const key = keys[index] as string;
+			const member = (value as JsonObject)[key];
+			if (isUnsafe(member) || (typeof member === "object" && member !== null)) {
+				open.push({ value: member, key, parent: next });
 			}
 		}
 	}
-	return false;
-}
-
-function isUnsafe(value: unknown): boolean {
-	return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
+	return places;
 }
 
 interface OpenValue {
@@ -55,25 +47,8 @@ interface OpenValue {
 	readonly parent: OpenValue | undefined;
 }
 
-function findUnsafe(document: unknown): string[] {
-	const places: string[] = [];
-	const open: OpenValue[] = [{ value: document, key: "", parent: undefined }];
-	for (let next = open.pop(); next && places.length < mostPlaces; next = open.pop()) {
-		const { value } = next;
-		if (isUnsafe(value)) places.push(jsonPointer(pathOf(next)));
-		if (typeof value !== "object" || value === null) continue;
-		const keys = Object.keys(value);
-		// Backwards, so that the first one is looked at first.
-		for (let index = keys.length - 1; index >= 0; index -= 1) {
-			const key = keys[index] as string;
-			const item = (value as JsonObject)[key];
-			// Strings are most of a conversation and never hold a number.
-			if (typeof item === "number" || (typeof item === "object" && item !== null)) {
-				open.push({ value: item, key, parent: next });
-			}
-		}
-	}
-	return places;
+function isUnsafe(value: unknown): boolean {
+	return typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
 function pathOf(found: OpenValue): Path {

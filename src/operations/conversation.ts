@@ -169,8 +169,9 @@ export function completePlan(what: {
 			? planStripThinking({ document, transcript, affected, countTokens })
 			: undefined;
 	const all = [...plan, ...(strip?.edits ?? [])];
+	const { links } = source.format;
 	return {
-		plan: [...all, ...planRelink(source.format, source.located, all)],
+		plan: links ? [...all, ...planRelink(links, source.located, all)] : all,
 		thinking: thinkingReport(affected, strip?.left),
 	};
 }
@@ -201,7 +202,7 @@ export function applyAndVerify(planned: {
 				countTokens: meter.countTokens,
 				...(rewrites ? { rewrite: { meter } } : {}),
 				base: located.base,
-				isLink: linkRecogniser(format, located),
+				...(format.links ? { isLink: linkRecogniser(format.links, located) } : {}),
 				answeredCalls: format.answeredCalls?.(written) ?? [],
 			},
 		);

@@ -3,22 +3,21 @@ import { type CallTokens, type ReplayHistory, type ReplayResult, startView, walk
 import type { Schedule } from "../masking/replay.ts";
 import type { Prices } from "../policy/schema.ts";
 
-/** The input of one LLM call in tokens by part. */
+/** The input tokens of one LLM call by part. */
 export interface ContextParts {
-	/** System messages, and what each request carries beside the messages. */
+	/** With the surroundings of each request. */
 	readonly system: number;
-	/** User messages, and those of roles that no format defines. */
+	/** With messages of unknown roles. */
 	readonly user: number;
 	readonly assistant: number;
-	/** Tool results that stand as they came, their images too, with the frame of the messages that hold them alone. */
+	/** Of results that are not masked, with the frame of their messages. */
 	readonly results: number;
-	/** Those of masked results. */
 	readonly placeholders: number;
 }
 
 const partOfRole = { system: "system", user: "user", other: "user", assistant: "assistant", tool: "results" } as const;
 
-/** The input of each call of a history under a schedule, part by part, in the order of its `calls`. */
+/** The input of each call of a history under a schedule. */
 export function contextByPart(history: ReplayHistory, schedule: Schedule): ContextParts[] {
 	const { transcript, messageTokens, results, firstResult, calls, surroundingTokens } = history;
 	const now = { system: surroundingTokens, user: 0, assistant: 0, results: 0, placeholders: 0 };
@@ -53,7 +52,7 @@ function placeholderTokens(outcome: ReplayResult["outcome"]): number {
 	return outcome.reduce((sum, edit) => (edit.unsent ? sum : sum + edit.after.tokens), 0);
 }
 
-/** The tokens and the cost of each call of a history under a schedule, and their sums. Tokens are unscaled. */
+/** The calls of a history under a schedule and their sums. Tokens are unscaled. */
 export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices: Prices) {
 	const view = startView(history);
 	const calls: CallTokens[] = [];
@@ -75,9 +74,7 @@ export function meterSchedule(history: ReplayHistory, schedule: Schedule, prices
 		inputTokens,
 		cachedTokens,
 		billed: cachedTokens * prices.cache_read + (inputTokens - cachedTokens) * prices.cache_write,
-		/** Tokens of the largest call. */
 		peakTokens: calls.reduce((most, call) => Math.max(most, call.input), 0),
-		/** Results that were masked in the end. */
 		maskedResults: Array.from(due.values()).reduce((sum, places) => sum + places.length, 0),
 	};
 }

@@ -2,23 +2,23 @@ import type { ReplayHistory } from "../masking/history.ts";
 import type { Schedule } from "../masking/replay.ts";
 import type { Prices } from "../policy/schema.ts";
 
-/** A moment at which the boundary between masked and whole turns advances. */
+/** A moment at which the boundary between masked and unmasked turns advances. */
 interface Advance {
-	/** Index of the message whose call is the first to be sent with it. */
+	/** Index of the message of the first call with this boundary. */
 	readonly moment: number;
-	/** Turns that are masked from then on. */
+	/** Number of masked turns. */
 	readonly boundary: number;
 	readonly before: Advance | undefined;
 }
 
 /**
- * The cheapest schedule by which results are masked by age alone, by a boundary between masked and whole turns that
- * advances, where the last `windowTurns` tool turns stay; of several, the one that advances last. Found by dynamic
- * programming, knowing the whole history, in time in proportion to calls × turns.
+ * The cheapest schedule that masks results by age alone, by an advancing boundary between masked and unmasked turns, and
+ * keeps the last `windowTurns` tool turns; of several, the one that advances last. Dynamic programming over the whole
+ * history, in time proportional to calls × turns.
  */
 export function optimalSchedule(history: ReplayHistory, windowTurns: number, prices: Prices): Schedule {
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
-	// From the last to the first, so that the first to mask a result is what stays.
+	// From the last to the first, so that the first advance that masks a result wins.
 	for (let advance = lastAdvance(history, windowTurns, prices); advance; advance = advance.before) {
 		const { moment, boundary } = advance;
 		history.results.forEach(({ turn, saves }, place) => {
@@ -28,7 +28,7 @@ export function optimalSchedule(history: ReplayHistory, windowTurns: number, pri
 	return schedule;
 }
 
-/** The last advance of the cheapest way; `undefined` where it masks nothing. */
+/** The last advance of the cheapest way; `undefined` if it masks nothing. */
 function lastAdvance(
 	history: ReplayHistory,
 	windowTurns: number,
@@ -39,7 +39,7 @@ function lastAdvance(
 	const before = [surroundingTokens];
 	for (const tokens of messageTokens) before.push((before.at(-1) as number) + tokens);
 
-	// What the calls so far cost at least, and how, by the boundary that the last of them was sent with.
+	// The least cost of the calls so far and its advances, by the boundary of the last call.
 	const least = new Float64Array(saved.length).fill(Number.POSITIVE_INFINITY);
 	const ways = new Array<Advance | undefined>(saved.length);
 	least[0] = 0;
@@ -49,11 +49,11 @@ function lastAdvance(
 	for (const call of calls) {
 		for (; seen < call; seen += 1) turns += opensTurn[seen] as number;
 		const most = Math.min(saved.length - 1, Math.max(0, turns - windowTurns));
-		/** The least so far over boundaries that advance here, less what they find in the cache. */
+		/** The least so far of boundaries that advance here, less the saving by the cache. */
 		let advancing = Number.POSITIVE_INFINITY;
 		let from: Advance | undefined;
 		for (let boundary = 0; boundary <= most; boundary += 1) {
-			// Masks no more than the boundary before it: to advance from there changes nothing, and leaves the cache as it is.
+			// It masks no more than the boundary before it.
 			if (boundary > 0 && saved[boundary] === saved[boundary - 1]) continue;
 			const soFar = least[boundary] as number;
 			const way = ways[boundary];
@@ -79,10 +79,7 @@ function lastAdvance(
 	return ways[best];
 }
 
-/**
- * For each boundary (a number of turns), what masking all turns before it saves, and the first message that masking
- * more would change.
- */
+/** For each boundary, the tokens that it saves, and the first message that a later boundary would change. */
 function boundaries({ results, opensTurn, messageTokens }: ReplayHistory) {
 	const turns = opensTurn.reduce((sum, opens) => sum + opens, 0);
 	const saved = new Float64Array(turns + 1);

@@ -3,10 +3,9 @@ import type { Schedule } from "../masking/replay.ts";
 import type { Taken } from "../masking/uses.ts";
 
 /**
- * The most strings (whole ones and parts of one) that can be in view when they are used, if all calls together are sent at
- * most `inputTokens`: knowing the whole history, each result is kept just as long as it pays. A result kept until a use
- * costs its tokens at each call until then; the best of these bargains are taken first, the last of them in part. A string
- * that several results hold counts for the one that is cheapest to keep.
+ * An upper bound of the strings that can be in view when they are used, if all calls together have at most `inputTokens`.
+ * Keeping a result until a use costs its tokens at each call until then. With the whole history known, the best of these
+ * bargains are taken first, the last one in part. A string of several results counts for the cheapest one.
  */
 export function clairvoyantRecall(
 	history: ReplayHistory,
@@ -42,7 +41,7 @@ export function clairvoyantRecall(
 	return inView;
 }
 
-/** For each result, the place in `calls` of the first call that was sent it. */
+/** For each result, the place in `calls` of the first call that includes it. */
 function callsAfter({ results, calls }: ReplayHistory): number[] {
 	let call = 0;
 	return results.map(({ message }) => {
@@ -71,7 +70,7 @@ interface Bargain {
 	readonly strings: number;
 }
 
-/** The bargains of keeping a result longer and longer, each the best from the one before (an upper hull). */
+/** The bargains of keeping a result longer and longer: the upper hull of its uses over its cost. */
 function bargainsOf(gains: ReadonlyMap<number, number>, tokensUntil: (call: number) => number): Bargain[] {
 	const corners = [{ tokens: 0, strings: 0 }];
 	let strings = 0;
@@ -94,7 +93,7 @@ function bargainsOf(gains: ReadonlyMap<number, number>, tokensUntil: (call: numb
 	});
 }
 
-/** Tokens of all calls where every result is masked from the start. */
+/** Tokens of all calls if every result is masked from the start. */
 function leastInput({ calls, messageTokens, results, firstResult, surroundingTokens }: ReplayHistory): number {
 	let sum = 0;
 	let tokens = surroundingTokens;
@@ -111,18 +110,16 @@ function leastInput({ calls, messageTokens, results, firstResult, surroundingTok
 	return sum;
 }
 
-/** How many of the strings that were used were in view at the time. */
 export interface RecallCount {
 	readonly used: number;
 	readonly inView: number;
-	/** Not in view, but in the digest of a masked result. */
+	/** Only in the digest of a masked result. */
 	readonly inDigest: number;
 }
 
 /**
- * Counts the identifiers and whole lines that assistant messages use and that stood only in tool results until then
- * (`findUses`), and those that the LLM call behind the message was still sent, in a result that was not masked. Items of a
- * digest are counted apart; a part of an item does not count.
+ * Counts the identifiers and lines that assistant messages use and that only tool results had before (`findUses`), and
+ * those of them that the LLM call of the message still had in view. A part of a digest's item does not count.
  */
 export function measureRecall(history: ReplayHistory, schedule: Schedule) {
 	const { identifiers, lines } = history.uses();

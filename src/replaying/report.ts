@@ -1,26 +1,26 @@
 import type { ContextParts } from "./bill.ts";
 
-/** How many strings of one kind were used, and how many of them were in view, in digests, or could have been in view. */
+/** Numbers of used strings of one kind. */
 export interface UseTotals {
 	readonly used: number;
 	readonly inView: number;
 	readonly inDigest: number;
-	/** Not a whole number: the last bargain is taken in part. */
+	/** The most that could have been in view; no whole number. */
 	readonly bound: number;
 }
 
-/** The sums that the figures of a policy are made of: unlike the figures, they add up over conversations. */
+/** The sums behind the figures of a policy. Unlike the figures, they add up over conversations. */
 export interface PolicyTotals {
 	readonly conversations: number;
 	readonly calls: number;
 	readonly inputTokens: number;
 	readonly cachedTokens: number;
 	readonly billed: number;
-	/** The same of masking nothing. */
+	/** Without masking. */
 	readonly raw: { readonly inputTokens: number; readonly billed: number };
-	/** Billed by the cheapest schedule of the same window; `null` where there is none to compare with. */
+	/** Of the cheapest schedule of the same window, if it was computed. */
 	readonly optimum: number | null;
-	/** The largest ratio of one conversation to masking nothing; `-Infinity` where none was billed. */
+	/** The largest ratio of one conversation to `raw`; `-Infinity` if none was billed. */
 	readonly worst: number;
 	readonly peakTokens: number;
 	readonly callsOverWindow: number;
@@ -30,7 +30,7 @@ export interface PolicyTotals {
 	readonly lines: UseTotals;
 }
 
-/** The totals of two sets of conversations together, under the same policy. */
+/** The totals of two sets of conversations under the same policy. */
 export function addTotals(a: PolicyTotals, b: PolicyTotals): PolicyTotals {
 	return {
 		...addNumbers(a, b),
@@ -50,7 +50,7 @@ function addNumbers<Totals extends object>(a: Totals, b: Totals): Totals {
 	return Object.fromEntries(Object.entries(a).map(sum)) as Totals;
 }
 
-/** The figures of some totals. A ratio to 0 is 1. */
+/** A ratio to 0 is 1. */
 export function figuresOf(policy: string, totals: PolicyTotals): PolicyFigures {
 	const { raw, optimum, worst } = totals;
 	return {
@@ -83,50 +83,46 @@ function shares({ identifiers, lines }: PolicyTotals, what: "inView" | "inDigest
 	return { identifiers: share(identifiers), lines: share(lines) };
 }
 
-/** A share from 0 to 1 of the strings that assistant messages used; `null` where none was used. */
+/** Shares from 0 to 1 of the strings that assistant messages used; `null` if none was used. */
 interface RecallShares {
 	readonly identifiers: number | null;
 	readonly lines: number | null;
 }
 
-/** The cost and the recall of a policy, over one conversation or several. Tokens are those of the counter. */
+/** The cost and the recall of a policy over some conversations. Tokens are those of the counter. */
 export interface PolicyFigures {
-	/** As it was asked for: `window:8`, `balanced`, `./my.toml`. */
+	/** As requested: `window:8`, `balanced`, `./my.toml`. */
 	readonly policy: string;
 	readonly conversations: number;
 	readonly llm_calls: number;
 	/** Sum over the LLM calls. */
 	readonly input_tokens: number;
-	/** Those of them that were read from the provider's cache. */
+	/** Read from the provider's cache. */
 	readonly cached_tokens: number;
-	/** In prices of one input token; in US dollars where a model's prices were asked for. */
+	/** In prices of one input token, or in US dollars with a model's prices. */
 	readonly billed: number;
 	readonly ratio_to_raw: number;
-	/** The largest of one conversation. */
+	/** Of one conversation. */
 	readonly worst_ratio_to_raw: number;
-	/** Against the cheapest schedule of the same window; `null` where it was not computed. */
+	/** To the cheapest schedule of the same window, if it was computed. */
 	readonly ratio_to_optimum: number | null;
-	/** Input tokens against those of `raw`. */
+	/** Of input tokens to those of `raw`. */
 	readonly average_context_ratio: number;
-	/** Tokens of the largest call. */
+	/** Of the largest call. */
 	readonly peak_context_tokens: number;
-	/** Calls whose input was over the model's context window. */
 	readonly calls_over_window: number;
-	/** Calls whose model's context window is known: those over it are among them. */
+	/** Calls of models with a known context window. */
 	readonly calls_of_known_window: number;
 	readonly masked_tool_results: number;
-	/** In view when used: in a tool result that was not masked. */
+	/** In a tool result that was not masked when the string was used. */
 	readonly recall: RecallShares;
-	/** Not in view, but in the digest that a placeholder carries. */
+	/** Only in the digest of a placeholder. */
 	readonly recall_in_digests: RecallShares;
-	/** The most that any choice of results could have kept in view in as many input tokens. */
+	/** The best recall of any choice of results with as many input tokens. */
 	readonly recall_bound: RecallShares;
 }
 
-/**
- * The figures of docs/specs/observation-masking.md#offline-figures. Characters are UTF-16 code units; tokens are of the
- * whole conversation.
- */
+/** The figures of docs/specs/observation-masking.md#offline-figures. Characters are UTF-16 code units. */
 export interface MaskingFigures {
 	readonly masked_tool_results: number;
 	readonly tool_chars_before: number;
@@ -146,11 +142,11 @@ export interface ReplayReport extends MaskingFigures {
 	readonly files: readonly ReplayedFile[];
 }
 
-/** The input of each LLM call of one conversation under one policy, for a plot over time. */
+/** The LLM calls of one conversation under one policy, for a plot. */
 export interface ReplaySeries {
 	readonly file: string;
 	readonly policy: string;
 	readonly context: readonly ContextParts[];
-	/** Billed up to and with each call, in the unit of `PolicyFigures.billed`. */
+	/** The running total of `PolicyFigures.billed`. */
 	readonly billed: readonly number[];
 }

@@ -1,4 +1,4 @@
-// The classes of characters, as bits. Letters without case may stand among capitals and among small letters.
+// The classes of characters, as bits.
 /** Capital and title case letters (Lu, Lt). */
 export const upper = 1;
 /** Small letters (Ll). */
@@ -7,15 +7,16 @@ export const lower = 2;
 export const caseless = 4;
 export const mark = 8;
 export const number = 16;
-/** White space except line feed and carriage return, which are of the class `lineEnd`. */
+/** Without `lineEnd`. */
 export const space = 32;
+/** Line feed and carriage return. */
 export const lineEnd = 64;
-/** Everything else. */
+/** All other characters. */
 export const symbol = 128;
 export const letter = upper | lower | caseless;
 export const white = space | lineEnd;
 
-/** Stands behind the last byte, and nowhere in UTF-8: every run ends there, whatever its class. */
+/** Follows the last byte, and does not exist in UTF-8, so every run ends there. */
 export const endOfBytes = 0xff;
 
 const byLetter: Readonly<Record<string, number>> = {
@@ -31,21 +32,19 @@ const byLetter: Readonly<Record<string, number>> = {
 
 const classes = new Uint8Array(0x110000).fill(symbol);
 
-/** The class of an ASCII byte; 0 for every other byte, `endOfBytes` included. */
+/** The class of an ASCII byte; 0 for every other byte. */
 export const byteClasses = new Uint8Array(256);
 
 /**
- * The class that 64 characters of three bytes share, whose first two bytes are these; 0 where they differ. It is small
- * enough to stay in the cache, and most of Chinese and Korean needs no other.
+ * The common class of the 64 characters of three bytes with the same first two bytes; 0 if they differ. It fits into the
+ * processor's cache, and is enough for most of Chinese and Korean.
  */
 const blockClasses = new Uint8Array(1 << 10);
 
 /**
- * The classes of all code points from U+0000 on as runs: a letter for the class, then the length of the run in base 36
- * (none stands for 1). All code points behind the last run are of class S.
- *
- * Of Unicode 16.0, as in the tables of tiktoken 1.0.22, and not of the Unicode version that the running Node happens to
- * have: the same text has the same count everywhere. A test compares each code point with tiktoken.
+ * The classes of all code points as runs: a letter for the class, then the length of the run in base 36 (none: 1). All code
+ * points after the last run are of class S. Of Unicode 16.0, as in tiktoken 1.0.22, and not of the Unicode version of the
+ * running Node: the same text has the same count everywhere.
  */
 const characterClassRuns =
 	"S9WEW2ESiWSfNaS7UqS6LqSaWSqWS9BS7N2SLS3NBSN3SUnSU7LoSL8ULULULULULULULULULULULULULULULULULULULULULULULULULULULU" +
@@ -112,7 +111,7 @@ function readRuns(): void {
 	}
 }
 
-/** The end of the characters of these classes from `start` on, as far as they are of three bytes and share their blocks. */
+/** The end of the run of characters of three bytes of these classes, as far as `blockClasses` knows them. */
 export function blocksEnd(bytes: Uint8Array, start: number, kinds: number): number {
 	let end = start;
 	for (let first = bytes[end] as number; first >= 0xe0 && first < 0xf0; first = bytes[end] as number) {
@@ -123,7 +122,7 @@ export function blocksEnd(bytes: Uint8Array, start: number, kinds: number): numb
 	return end;
 }
 
-/** The class of the character that starts at `at`, or 0 at `endOfBytes`. */
+/** The class of the character at `at`, or 0 at `endOfBytes`. */
 export function classAt(bytes: Uint8Array, at: number): number {
 	const first = bytes[at] as number;
 	if (first < 0x80) return classes[first] as number;
@@ -135,7 +134,7 @@ export function classAt(bytes: Uint8Array, at: number): number {
 	return classes[((first & 0x07) << 18) | (second << 12) | (third << 6) | ((bytes[at + 3] as number) & 0x3f)] as number;
 }
 
-/** Number of bytes of the character that starts at `at`. */
+/** Number of bytes of the character at `at`. */
 export function widthAt(bytes: Uint8Array, at: number): number {
 	const first = bytes[at] as number;
 	if (first < 0x80) return 1;

@@ -31,19 +31,17 @@ import { findToken, readTokenTable, type TableName, type TokenTable } from "./ta
 
 const counters = new Map<TableName, CountTokens>();
 
-// From a thousand characters on, a digest takes less than a third of the time that counting does. An entry is some 150
-// bytes, so that all of them together stay under 8 MB.
+// From a thousand characters on, a digest takes less than a third of the time of counting. All entries together stay
+// under 8 MB.
 const memoLimits = { entries: 50_000, shortText: 1024 };
 
 /**
- * The counter of an encoding, one in a process. The first call for an encoding reads its table (some 30 ms and 15 MB for
- * o200k_base); calls after that cost nothing.
- *
- * The counter is exact: it agrees with tiktoken 1.0.22 on ordinary text. Special tokens such as
- * `<|endoftext|>` are spelled out, and lone surrogates count as U+FFFD. Its time grows with the length of the text alone.
+ * The counter of an encoding. The first call reads its table (some 30 ms and 15 MB for o200k_base). It agrees with tiktoken
+ * 1.0.22 on ordinary text, in linear time. Special tokens such as `<|endoftext|>` are spelled out, and lone surrogates
+ * count as U+FFFD.
  */
 export async function loadCounter(encoding: EncodingName): Promise<CountTokens> {
-	// They differ in their special tokens alone, and those are never special here.
+	// They differ only in their special tokens.
 	const name = encoding === "o200k_harmony" ? "o200k_base" : encoding;
 	const count = counters.get(name) ?? createCountMemo(createCounter(readEncoding(name)).count, memoLimits).count;
 	counters.set(name, count);
@@ -51,9 +49,8 @@ export async function loadCounter(encoding: EncodingName): Promise<CountTokens> 
 }
 
 /**
- * Remembers counts under the text's length and SHA-256, so that it holds no caller's text alive and asks no map about
- * long strings, which V8 hashes by their length only. Past `entries` the oldest goes. Texts of at most `shortText` UTF-16
- * code units are counted anew: that costs no more than the look-up.
+ * Remembers counts by length and SHA-256: it keeps no text alive, and V8 hashes long strings only by their length. Past
+ * `entries` the oldest is deleted. Texts of at most `shortText` code units are counted again, which is as fast.
  */
 export function createCountMemo(
 	countAnew: CountTokens,
@@ -73,16 +70,14 @@ export function createCountMemo(
 	return { count, size: () => counts.size };
 }
 
-/** Reads an encoding's table (see `readTokenTable`) and puts its way of splitting beside it. */
 export function readEncoding(name: TableName): Encoding {
 	const pieceEnd = name === "o200k_base" ? o200kPieceEnd : cl100kPieceEnd;
 	return { table: readTokenTable(name), asciiPieces: createAsciiPieces(name), pieceEnd };
 }
 
-/** One encoding: its tokens and how it splits a text into pieces. */
 interface Encoding {
 	readonly table: TokenTable;
-	/** Splits plain pieces; the others are left to `pieceEnd`. */
+	/** Splits plain pieces; `pieceEnd` splits the others. */
 	readonly asciiPieces: AsciiPieces;
 	/** The end of the piece at `start`; see `undecided`. */
 	readonly pieceEnd: (bytes: Uint8Array, start: number, limit: number) => number;
@@ -90,21 +85,20 @@ interface Encoding {
 
 interface Counter {
 	readonly count: CountTokens;
-	/** Bytes of the buffer and the cache, which are kept between calls. */
+	/** Bytes of the buffer and the cache. */
 	readonly keptBytes: () => number;
-	/** Steps taken for long pieces so far. */
+	/** Steps for long pieces so far. */
 	readonly longPieceSteps: () => number;
 }
 
-// Room for 16 384 UTF-16 code units, whatever they are.
+// Room for 16 384 UTF-16 code units.
 const bufferBytes = 3 << 14;
-// Longer pieces are counted faster by the way that is made for long ones.
+// Longer pieces are counted faster by the linear way.
 const longestQuadratic = 16;
 
 /**
- * A counter of one encoding: exact, in time that grows with the length of the text alone. It copies the text into bytes
- * part by part and holds on to none of it; a piece that is longer than the buffer makes that grow for as long as it takes.
- * Between calls it remembers counts of pieces, in a cache of a fixed size, which changes no answer.
+ * An exact counter in linear time. It copies the text into bytes part by part; a longer piece makes the buffer grow for the
+ * call. Between calls it remembers counts of pieces in a cache of a fixed size.
  */
 export function createCounter(encoding: Encoding, cacheSize: PieceCacheSize = pieceCacheSize): Counter {
 	const { table, asciiPieces, pieceEnd } = encoding;

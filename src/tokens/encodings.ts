@@ -1,12 +1,12 @@
 import { chatModelParams, DEFAULT_ENCODING, modelToEncodingMap } from "gpt-tokenizer/mapping";
 
-/** The encodings counted here: those of OpenAI's chat models since GPT-3.5. */
+/** The encodings of OpenAI's chat models since GPT-3.5. */
 export const encodingNames = ["o200k_base", "cl100k_base", "o200k_harmony"] as const;
 
 export type EncodingName = (typeof encodingNames)[number];
 
 const modelEncodings = new Map<string, string>([
-	// The mapping leaves out the models of its default encoding; the list of chat models has them.
+	// The mapping omits the models of its default encoding.
 	...Object.keys(chatModelParams).map((model): [string, string] => [model, DEFAULT_ENCODING]),
 	// Names of Ollama (`gpt-oss:20b`) and of Azure.
 	["gpt-oss", "o200k_harmony"],
@@ -15,10 +15,8 @@ const modelEncodings = new Map<string, string>([
 ]);
 
 /**
- * The encoding of an OpenAI model, or `undefined` for every other model (and for those of an older encoding).
- *
- * Accepts a provider before the name (`openai/gpt-4o`, Bedrock's `openai.gpt-oss-120b-1:0`), a fine-tune
- * (`ft:gpt-4o:acme::id`) and a suffix that is not listed, such as a later snapshot (`gpt-4o-2025-01-01`): the longest
+ * The encoding of an OpenAI model; `undefined` for any other model. Accepts providers (`openai/gpt-4o`,
+ * `openai.gpt-oss-120b-1:0`), fine-tunes (`ft:gpt-4o:acme::id`) and unlisted suffixes (`gpt-4o-2025-01-01`): the longest
  * listed name before a `-` or `:` decides.
  */
 export function encodingForModel(model: string): EncodingName | undefined {

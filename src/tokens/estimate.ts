@@ -3,25 +3,23 @@ import { type EncodingName, encodingForModel } from "./encodings.ts";
 import { familyOfModel, modelFamilies } from "./models.ts";
 
 /**
- * How numbers of tokens come about. `exact`: counted in the encoding, which is the model's own where one is named.
- * `estimated`: counted in the nearest public encoding and scaled. `calibrated`: scaled by what the provider counted of
- * the same conversation. `bounded`: not counted, since the most that it can be decides already.
+ * `exact`: counted in the model's own encoding, or without a model. `estimated`: counted in the nearest public encoding and
+ * scaled. `calibrated`: scaled by the provider's count of the same conversation. `bounded`: not counted, since bounds were
+ * enough to decide.
  */
 export type CountMethod = "exact" | "estimated" | "calibrated" | "bounded";
 
-/** How the tokens of a call are counted. */
 export interface TokenEstimate {
 	readonly encoding: EncodingName;
 	readonly method: CountMethod;
 	readonly scale: TokenScale;
-	/** Caveats of the numbers, in English sentences. */
+	/** Caveats, in English sentences. */
 	readonly notes: readonly string[];
 }
 
 /**
- * How to count for a model: `encoding` where the caller names one, else the model's own, else the nearest one scaled for
- * the model's family. Without a model the numbers are exact in o200k_base. An unknown model gets the widest band
- * and a note, never an error.
+ * How to count for a model: in `encoding`, else in the model's own, else in the nearest one, scaled for its family. Without
+ * a model, exactly in o200k_base. An unknown model gets the widest band and a note.
  */
 export async function estimateTokens(
 	model: string | undefined,

@@ -4,15 +4,11 @@ import { isToken, rankOf, type TokenTable } from "./table.ts";
 const sharedWords = 1 << 11;
 
 /**
- * Byte-pair encoding in steps that grow with the length alone, after the backtracking encoder of GitHub's crate `bpe`
- * (github.com/github/rust-gems): at each place it takes the longest token that may follow the one before it; if none may,
- * it steps back and tries a shorter one.
- *
- * Two tokens may be neighbours if merging the bytes of both leaves these two. A row of tokens that may all be neighbours
- * is the result of merging the whole row. So there is one such row up to each place, and a place that leads nowhere is
- * never tried again. The memory is two bits for each byte.
- *
- * That rests on a table in which merging the bytes of each token leaves that token, as in those that training made.
+ * Byte-pair encoding in linear time, after the backtracking encoder of GitHub's crate `bpe` (github.com/github/rust-gems):
+ * at each place it takes the longest token that may follow the previous one; if none may, it steps back and tries a shorter
+ * one. Two tokens may be neighbours if merging the bytes of both yields these two. A row of such neighbours is the result
+ * of merging all its bytes, so there is one row up to each place, and a dead end is never tried again. The memory is two
+ * bits for each byte. In the table, merging the bytes of each token must yield that token, as in every trained one.
  */
 export function createLongPieceCounter(table: TokenTable) {
 	const { starts } = table;
@@ -26,7 +22,7 @@ export function createLongPieceCounter(table: TokenTable) {
 		const words = (length >>> 5) + 1;
 		if (words > dead.length || dead.length > sharedWords) {
 			dead = new Int32Array(Math.max(words, sharedWords));
-			ends = new Int32Array(Math.max(words, sharedWords));
+			ends = new Int32Array(dead.length);
 			return;
 		}
 		dead.fill(0, 0, words);
@@ -40,7 +36,7 @@ export function createLongPieceCounter(table: TokenTable) {
 		return end;
 	}
 
-	/** The tokens of the piece of `length` bytes at `start`, which is no token as a whole. */
+	/** The number of tokens of the piece of `length` bytes at `start`, which is no token. */
 	function count(view: DataView, start: number, length: number): number {
 		prepare(length);
 		let counted = 0;
@@ -51,7 +47,7 @@ export function createLongPieceCounter(table: TokenTable) {
 			steps++;
 			if (before >= 0 && token >= 0) token = findNeighbour(view, start + place, before, token);
 			if (token < 0) {
-				// The row up to here does not go on, so its last token was too long.
+				// No token can follow, so the last one was too long.
 				set(dead, place);
 				flip(ends, place);
 				counted--;
@@ -79,7 +75,7 @@ export function createLongPieceCounter(table: TokenTable) {
 		return (starts[token + 1] as number) - (starts[token] as number);
 	}
 
-	/** `steps` are the tokens tried so far, over all pieces. */
+	/** `steps`: the tokens tried so far, of all pieces. */
 	return { count, steps: () => steps };
 }
 
@@ -100,12 +96,12 @@ const longestMasked = 34;
 const longerBit = 31;
 const prefixBits = 18;
 
-/** Finds the longest token at a place by asking, longest first, for each length that a token with its first bytes has. */
+/** Finds the longest token at a place by trying all lengths of tokens with its first bytes, longest first. */
 function createLongestTokens(table: TokenTable) {
 	const { starts, tokens, singles, pairs, size } = table;
 	const lengthMasks = new Int32Array(1 << prefixBits);
 	const longTokens = new Map<number, number[]>();
-	// Rank + 1; 0 where not asked for yet.
+	// Rank + 1; 0: not known yet.
 	const shorter = new Int32Array(size);
 
 	for (let rank = 0; rank < size; rank++) {
@@ -123,7 +119,7 @@ function createLongestTokens(table: TokenTable) {
 		return (starts[rank + 1] as number) - (starts[rank] as number);
 	}
 
-	/** Rank of the longest token of at most `room` bytes (at least one) that stands at `start`. */
+	/** Rank of the longest token of at most `room` bytes (at least one) at `start`. */
 	function at(view: DataView, start: number, room: number): number {
 		if (room >= shortestMasked) {
 			const slot = prefixSlot(view, start);
@@ -152,7 +148,7 @@ function createLongestTokens(table: TokenTable) {
 		return -1;
 	}
 
-	/** Rank of the longest token that a token starts with, other than itself; -1 for a single byte. */
+	/** Rank of the longest other token that a token starts with; -1 for a single byte. */
 	function within(rank: number): number {
 		const known = shorter[rank] as number;
 		if (known !== 0) return known - 1;
@@ -176,18 +172,14 @@ const chunk = 1 << 14;
 const writer = Buffer.alloc(3 * chunk + 4);
 const view = new DataView(writer.buffer, writer.byteOffset, writer.length);
 
-/**
- * An upper bound of a text's tokens in any encoding, in a small part of the time of counting: its bytes in UTF-8, three for
- * a lone surrogate.
- */
+/** An upper bound of a text's tokens in any encoding: its bytes in UTF-8. */
 export function mostTokens(text: string): number {
 	return Buffer.byteLength(text, "utf8");
 }
 
 /**
- * A lower bound, likewise: the text's bytes by the longest token's, or the number of words and numbers of ASCII that start
- * the text or stand behind another character of ASCII (an apostrophe aside, which may join two parts of a word): no piece
- * of either pattern holds two of them.
+ * A lower bound: the text's bytes divided by those of the longest token, or the number of ASCII words and numbers after
+ * another ASCII character (no apostrophe, which may join parts of a word): no piece contains two of them.
  */
 export function leastTokens(text: string): number {
 	return Math.max(Math.ceil(mostTokens(text) / longestTokenBytes), countStarts(text));
@@ -197,14 +189,14 @@ function countStarts(text: string): number {
 	let starts = 0;
 	for (let from = 0; from < text.length; from += chunk) {
 		const bytes = writer.write(from === 0 && text.length <= chunk ? text : text.slice(from, from + chunk));
-		// No ASCII, so that nothing starts here, and the next chunk has nothing before it.
+		// No ASCII: nothing starts here, nor at the beginning of the next chunk.
 		writer.fill(0xff, bytes, bytes + 4);
 		starts += countChunkStarts(bytes, from === 0);
 	}
 	return starts;
 }
 
-/** Four bytes at a time: each step works on the highest bit of every byte, which the bytes of ASCII leave free. */
+/** Four bytes at a time: each step works on the highest bit of every byte, which ASCII does not use. */
 function countChunkStarts(bytes: number, startsText: boolean): number {
 	let starts = 0;
 	let lettersBefore = 0;
@@ -231,16 +223,14 @@ function countChunkStarts(bytes: number, startsText: boolean): number {
 const answerBits = 16;
 
 /**
- * Finds the longest token that may stand at `place` behind the token `before`, out of the token `longest` and those that it
- * starts with; -1 where none may. Two tokens may stand side by side where merging the bytes of both leaves these two.
- *
- * Undoes the merges of both tokens, the last one first, and asks each time whether the parts that touch would have been
- * merged before the next merge. The two parts that make a token are worked out once, when first asked for.
+ * Finds the longest token that may follow the token `before` at `place`, of the token `longest` and those that it starts
+ * with; -1 if none may. Undoes the merges of both tokens, the last one first, and checks each time whether the parts that
+ * touch would have been merged earlier.
  */
 function createFindNeighbour(table: TokenTable, within: (token: number) => number) {
 	const { starts, tokens, size } = table;
 	const merge = createPieceMerger(table);
-	// Rank + 1 of the two parts whose merge makes the token, or its own for a single byte; 0 where not asked for yet.
+	// Rank + 1 of the two parts whose merge makes the token, or its own for a single byte; 0: not known yet.
 	const firstParts = new Int32Array(size);
 	const secondParts = new Int32Array(size);
 
@@ -263,7 +253,7 @@ function createFindNeighbour(table: TokenTable, within: (token: number) => numbe
 		return (secondParts[rank] as number) - 1;
 	}
 
-	// Answers given lately: 18 bits for each of the three tokens, the answer's + 1.
+	// A cache: 18 bits for each of the two tokens and for the answer + 1.
 	const answers = new Int32Array(2 << answerBits);
 
 	function findNeighbour(view: DataView, place: number, before: number, longest: number): number {
@@ -281,14 +271,14 @@ function createFindNeighbour(table: TokenTable, within: (token: number) => numbe
 	function mayTouch(view: DataView, place: number, before: number, after: number): boolean {
 		let left = before;
 		let right = after;
-		// Only merges of a lower rank than this come before the ones undone so far.
+		// Only merges of a lower rank come before those that are undone.
 		let limit = size;
 		for (;;) {
 			const from = place - ((starts[left + 1] as number) - (starts[left] as number));
 			const to = place + ((starts[right + 1] as number) - (starts[right] as number));
 			const together = rankOf(table, view, from, to - from);
 			if (together >= 0 && together < limit) return false;
-			// Of equal ranks the left one is merged first, and so undone last.
+			// Of equal ranks the left one is merged first, so it is undone last.
 			const leftFirst = left > right;
 			const undoneLeft = secondPart(left);
 			const undoneRight = firstPart(right);
@@ -307,25 +297,20 @@ function createFindNeighbour(table: TokenTable, within: (token: number) => numbe
 	return findNeighbour;
 }
 
-/** The longest piece, in bytes, that `createPieceMerger` is made for: its steps grow with the square of the length. */
+/** The longest piece of `createPieceMerger` in bytes: its time is quadratic. */
 export const longestMergedPiece = 128;
 const noRank = 2 ** 31 - 1;
 
 /**
- * Merges the bytes of a short piece as the definition says: the pair of lowest rank first, leftmost among equals. Returns the
- * number of tokens that are left, and the start of the second of the last two parts that were merged, from the start of the
- * piece (0 without merges). The result is the same object each time.
+ * Merges the bytes of a short piece by definition: the pair of lowest rank first, leftmost of equals. Returns the number of
+ * tokens, and the place in the piece where the last two merged parts met (0 without merges), in the same object each time.
  */
 export function createPieceMerger(table: TokenTable) {
 	const starts = new Int32Array(longestMergedPiece + 2);
 	const ranks = new Int32Array(longestMergedPiece + 2);
 	const merge = { tokens: 0, lastSplit: 0 };
 
-	function mergePiece(
-		view: DataView,
-		start: number,
-		length: number,
-	): { readonly tokens: number; readonly lastSplit: number } {
+	function mergePiece(view: DataView, start: number, length: number): Readonly<typeof merge> {
 		const { pairs } = table;
 		let best = noRank;
 		let at = 0;

@@ -1,24 +1,16 @@
 import type { TokenScale } from "../conversation/measure.ts";
 import type { EncodingName } from "./encodings.ts";
 
-/** The context window of a model. */
 export interface ModelWindow {
 	readonly tokens: number;
-	/** Caveats in English sentences; empty unless the window is assumed. */
+	/** English sentences, if the window is assumed. */
 	readonly notes: readonly string[];
 }
 
 /**
- * The context window of a model. The first of these sources that knows it decides:
- *
- * 1. the name itself: Claude Code writes `[1m]` behind a model that is used with a window of a million tokens;
- * 2. the bundled price catalogue (no network);
- * 3. the maker's documentation, for models that the catalogue lists without a window and that nobody else serves;
- * 4. the nearest model of the same family, with a note that says so.
- *
- * `undefined` for a name of no known family. A fine-tune of OpenAI's (`ft:gpt-4o:acme::id`) has the window of the model
- * that was tuned.
- * The first call loads the catalogue (some 70 ms).
+ * The context window of a model: from the name (`[1m]` of Claude Code), the bundled price catalogue, the maker's
+ * documentation, or the nearest model of its family, with a note. `undefined` for an unknown family. A fine-tune of OpenAI
+ * (`ft:gpt-4o:acme::id`) has the window of its base model. The first call loads the catalogue (some 70 ms).
  */
 export async function contextWindowOfModel(model: string): Promise<ModelWindow | undefined> {
 	if (/[^/\s]\[1m\]\s*$/i.test(model)) return { tokens: 1_000_000, notes: [] };
@@ -31,14 +23,14 @@ export async function contextWindowOfModel(model: string): Promise<ModelWindow |
 	return { tokens: relative.tokens, notes: [note] };
 }
 
-/** Makers' documentation, for models that the catalogue lists without a window and that no other provider serves. */
+/** For models that the catalogue lists without a window and that no other provider serves. */
 function documentedWindow(model: string): number | undefined {
 	const name = model.trim().toLowerCase().split("/").at(-1) ?? "";
 	// "Gemini 2.5 Pro" and "Gemini 3 Pro", maximum input tokens (docs.cloud.google.com/vertex-ai).
 	return /^gemini-(?:2\.5|3)-pro(?:-|$)/.test(name) ? 1_048_576 : undefined;
 }
 
-/** Parts of model names, each with the family that it stands for; the first that matches decides. */
+/** Parts of model names and their families; the first match decides. */
 const parts: readonly (readonly [RegExp, FamilyName])[] = [
 	[/claude/, "claude"],
 	[/gemini|gemma|learnlm|palm-|bison/, "gemini"],
@@ -51,7 +43,7 @@ const parts: readonly (readonly [RegExp, FamilyName])[] = [
 	[/grok|kimi|moonshot|glm|nova|minimax|gpt-|\bo\d|codex/, "unmeasured"],
 ];
 
-/** The families of the makers that the catalogue knows, for names that do not tell. */
+/** For names without such a part. */
 const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 	anthropic: "claude",
 	google: "gemini",
@@ -63,13 +55,10 @@ const familiesOfProviders: Readonly<Record<string, FamilyName>> = {
 	openai: "unmeasured",
 };
 
-/**
- * The family of a model whose tokens are not counted here, by its name, else by the provider under which the bundled
- * catalogue lists it. Never fails: an unknown name is `unknown`.
- */
+/** The family of a model whose tokens are estimated, by its name, else by its provider in the catalogue. */
 export async function familyOfModel(model: string): Promise<FamilyName> {
 	const name = model.trim().toLowerCase();
-	// A distilled model has the tokenizer of the model that it was distilled into.
+	// A distilled model has the tokenizer of its student.
 	const own = name.slice(name.indexOf("distill") + 1);
 	const named = parts.find(([part]) => part.test(own))?.[1];
 	const family = named ?? familiesOfProviders[(await findInCatalogue(model))?.provider ?? ""] ?? "unknown";
@@ -77,54 +66,47 @@ export async function familyOfModel(model: string): Promise<FamilyName> {
 	return family === "claude" && !isEarly ? "claude-4.7" : family;
 }
 
-/**
- * The version in a name of a Claude model, such as 4.5 in `claude-sonnet-4-5-20250929` or 3.5 in `claude-3-5-sonnet`;
- * `undefined` where the name says none.
- */
+/** The version in a name of a Claude model: 4.5 in `claude-sonnet-4-5-20250929`, 3.5 in `claude-3-5-sonnet`. */
 export function versionOfClaude(model: string): number | undefined {
-	// Eight digits are a date, no version.
+	// Eight digits are a date.
 	const version = /claude-(?:[a-z]+-)?v?(\d{1,2})(?!\d)(?:[.-](\d)(?!\d))?/.exec(model.toLowerCase());
 	return version ? Number(`${version[1]}.${version[2] ?? 0}`) : undefined;
 }
 
 /**
- * How many tokens the tokenizers of other makers need for each of the nearest encoding that is counted here. Measured
- * with the makers' public tokenizers on 173 recorded agent conversations in 13 formats and on prose, code, JSON and
- * Chinese; the numbers stand in `docs/tokens.md`. `factor` is the mean over conversations but where another source is
- * named, `low` and `high` the least and the largest of the 1st and 99th percentiles of conversations, the 5th and 95th
- * of their tool results and the means of the other kinds.
+ * Tokens of other makers' tokenizers for each token of the nearest encoding. Measured with public tokenizers on 173 agent
+ * conversations in 13 formats and on prose, code, JSON and Chinese (`docs/tokens.md`). `factor` is the mean over
+ * conversations unless another source is named; `low` and `high` are the least and the largest of the 1st and 99th
+ * percentiles of conversations, the 5th and 95th of their tool results and the means of the other kinds.
  */
 export const modelFamilies = {
-	/**
-	 * Claude up to 4.6, by ai-tokenizer 1.0.6 (1.18 in the mean with its multiplier of 1.1) and the usage that the API
-	 * reported in 22 recorded sessions of Opus and Sonnet 4.5 and 4.6 (1.12 to 1.43, mean 1.21, delimiters included).
-	 */
+	/** Up to 4.6: ai-tokenizer 1.0.6 (mean 1.18) and the API's usage in 22 sessions of 4.5 and 4.6 (mean 1.21). */
 	claude: { encoding: "o200k_base", scale: { low: 1.05, factor: 1.2, high: 1.55 } },
 	/**
-	 * Claude from Opus 4.7 on: about 30 % more tokens than before ("Token counting", platform.claude.com). By the API's own
-	 * counter others measured 1.325 over real sessions, 1.46 on English prose and 1.0 on Chinese.
+	 * From Opus 4.7 on: about 30 % more tokens than before ("Token counting", platform.claude.com). Others measured 1.325
+	 * over real sessions, 1.46 on English prose and 1.0 on Chinese with the API's counter.
 	 */
 	"claude-4.7": { encoding: "o200k_base", scale: { low: 1.05, factor: 1.56, high: 1.95 } },
-	/** Gemini, by the tokenizer of Gemma 3, which is that of Gemini 2.0 ("Gemma 3 Technical Report", "Tokenizer"). */
+	/** By the tokenizer of Gemma 3, which Gemini 2.0 uses too ("Gemma 3 Technical Report", "Tokenizer"). */
 	gemini: { encoding: "o200k_base", scale: { low: 0.84, factor: 1.16, high: 1.34 } },
-	/** Llama 3, whose vocabulary is cl100k_base with 28 000 tokens added for languages other than English. */
+	/** Its vocabulary is cl100k_base with 28 000 more tokens for other languages. */
 	"llama-3": { encoding: "cl100k_base", scale: { low: 0.75, factor: 1, high: 1.01 } },
-	/** Mistral, by the tokenizer of Mistral Nemo (Tekken). */
+	/** By the tokenizer of Mistral Nemo (Tekken). */
 	mistral: { encoding: "o200k_base", scale: { low: 1.01, factor: 1.12, high: 1.3 } },
 	qwen: { encoding: "o200k_base", scale: { low: 0.86, factor: 1.08, high: 1.26 } },
 	/** DeepSeek V3; the API's usage in 6 recorded sessions was 1.07 to 1.18, since calls cost more than their text. */
 	deepseek: { encoding: "o200k_base", scale: { low: 0.79, factor: 1.1, high: 1.22 } },
 	/** Command R+. */
 	command: { encoding: "o200k_base", scale: { low: 0.88, factor: 1.15, high: 1.34 } },
-	/** Grok, Kimi, GLM, Nova, MiniMax and newer models of OpenAI: the band of all public tokenizers that were measured. */
+	/** Grok, Kimi, GLM, Nova, MiniMax and newer models of OpenAI: the band of all measured tokenizers. */
 	unmeasured: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.1, high: 1.34 } },
-	/** A model of which nothing is known: the band of all families. */
+	/** The band of all families. */
 	unknown: { encoding: "o200k_base", scale: { low: 0.75, factor: 1.2, high: 1.95 } },
 } as const satisfies Readonly<Record<string, { readonly encoding: EncodingName; readonly scale: TokenScale }>>;
 
 type FamilyName = keyof typeof modelFamilies;
 
-/** Whose models are offered to those who type a name; any other name is taken as well. */
+/** The makers whose models are suggested. */
 const makers = ["anthropic", "openai", "google", "x-ai", "mistral", "deepseek", "moonshotai"] as const;
 
 /** Names of models in the bundled catalogue that begin as typed, sorted. The first call loads the catalogue. */
@@ -136,9 +118,8 @@ export async function modelNames(typed: string): Promise<string[]> {
 }
 
 /**
- * Families of models whose later versions are named after the earlier ones. The first pattern that matches decides; the text
- * behind it says the version and the tier. The relatives are listed by the catalogue's providers, the makers or else those
- * that serve most of them.
+ * Families whose versions have similar names, with the providers of the catalogue that list them. The first pattern that
+ * matches decides; version and tier follow it.
  */
 const families: readonly { readonly pattern: RegExp; readonly listedBy: readonly string[] }[] = [
 	{ pattern: /claude/, listedBy: ["anthropic"] },
@@ -163,27 +144,26 @@ const families: readonly { readonly pattern: RegExp; readonly listedBy: readonly
 	{ pattern: /command-[ar]/, listedBy: ["cohere", "openrouter"] },
 ];
 
-/** Words that tell models of one version apart by size or purpose. Other words, such as `preview`, are passed over. */
+/** Words for the size or the purpose of a model. Other words, such as `preview`, are ignored. */
 const tierWords =
 	/^(?:opus|sonnet|haiku|fable|instant|premier|ultra|pro|flash|lite|nano|micro|mini|tiny|small|medium|large|max|plus|turbo|light|air|fast|heavy|coder?|codex|scout|maverick|4o)$/;
 
-/** Models that are no chat models, or have a window of another kind, neither give nor take a window. */
+/** Words of models that are no chat models, or have a window of another kind. */
 const specialWords =
 	/^(?:image|audio|tts|realtime|live|transcribe|embed(?:ding)?s?|ocr|guard|safeguard|vision|vl|voice|sonic|search|omni|distill|extended|\d+(?:\.\d+)?v)$/;
 
 interface ModelName {
 	readonly family: (typeof families)[number];
-	/** 4.5 of `claude-sonnet-4-5`; `undefined` where the name says none. */
+	/** 4.5 of `claude-sonnet-4-5`. */
 	readonly version: number | undefined;
-	/** The tier words, sorted. */
+	/** Sorted. */
 	readonly tier: readonly string[];
 	readonly isLatest: boolean;
 }
 
 /**
- * The nearest model of the same family with a known window. The same tier (`pro`, `mini`, `opus` …) counts first, then the
- * version, where a later version is never taken for an earlier one: windows have grown. Of equally near models, the one
- * with the smallest window.
+ * The nearest model of the same family with a known window: of the same tier (`pro`, `mini`, `opus` …) if there is one, of
+ * the latest version that is not later (windows have grown), and with the smallest window.
  */
 async function nearestRelative(model: string): Promise<{ readonly name: string; readonly tokens: number } | undefined> {
 	const asked = parseName(withoutProvider(model), /(?:^|[.-])/);
@@ -191,7 +171,7 @@ async function nearestRelative(model: string): Promise<{ readonly name: string; 
 	const listed = (await Promise.all(asked.family.listedBy.map(modelsOfProvider))).flat();
 	const relatives = listed.flatMap(({ name, contextWindow }) => {
 		const tokens = contextWindow ?? documentedWindow(name);
-		// A name that holds the family's in its middle is somebody else's model, made of one of the family's.
+		// A name with the family's in its middle is another maker's model, made from one of the family.
 		const parsed = tokens === undefined ? undefined : parseName(withoutProvider(name), /^(?:[a-z-]+\.)*/);
 		return tokens !== undefined && parsed?.family === asked.family ? [{ name, tokens, ...parsed }] : [];
 	});
@@ -204,7 +184,7 @@ async function nearestRelative(model: string): Promise<{ readonly name: string; 
 	return undefined;
 }
 
-/** `undefined` where a name is of no family, or of one but no model that could be known, such as `gpt-nope`. */
+/** `undefined` for a name of no family, and for one without version, tier or size, such as `gpt-nope`. */
 function parseName(name: string, before: RegExp): ModelName | undefined {
 	const family = families.find(({ pattern }) => startOf(pattern, before).test(name));
 	if (!family) return undefined;
@@ -223,10 +203,10 @@ function startOf(pattern: RegExp, before: RegExp): RegExp {
 	return new RegExp(`${before.source}(?:${pattern.source})(?![a-z]{2})`);
 }
 
-/** Without providers before the name, and without the suffixes of Bedrock, OpenRouter and Claude Code. */
+/** A name without providers and without the suffixes of Bedrock, OpenRouter and Claude Code. */
 function withoutProvider(model: string): string {
 	const last = model.trim().toLowerCase().split("/").at(-1) ?? "";
-	// Claude Code names models by their tier alone.
+	// Claude Code has names that are only a tier.
 	const name = last.replace(/^(?=(?:opus|sonnet|haiku)(?:\[|$))/, "claude-");
 	return name.replace(/\[\w*\]$/, "").replace(/(?:-v?\d+:\d+|:(?!\d+b)[a-z]+)$/, "");
 }
@@ -238,7 +218,7 @@ function withoutDates(rest: string): string {
 
 /** The first number that is no size: 4.5 of `-sonnet-4-5`, 3.1 of `-v3p1-8b`, 2.5 of `-k2.5`. */
 function versionIn(rest: string): number | undefined {
-	// Azure's names leave out the dot.
+	// Azure omits the dot.
 	if (rest.startsWith("-35-")) return 3.5;
 	const version = /(?:^|[-.])[vkm]?([1-9]\d?)(?:[.p-](\d{1,2})(?![\dbkp]))?(?![\dbk])/.exec(rest);
 	return version ? Number(`${version[1]}.${version[2] ?? 0}`) : undefined;
@@ -253,26 +233,23 @@ function nearestVersions<Named extends ModelName>(models: readonly Named[], aske
 	return models.filter(({ version }) => version === nearest);
 }
 
-/** US dollars for a million tokens; those of a call that is larger than a tier's start all cost what the tier says. */
+/** US dollars for a million tokens. All tokens of a call that is larger than a tier's start have the price of the tier. */
 export type CataloguedPrice =
 	| number
 	| { readonly base: number; readonly tiers: readonly { readonly start: number; readonly price: number }[] };
 
 /** A model in the bundled price catalogue. */
 interface CataloguedModel {
-	/** The catalogue's id of the provider that serves the model, such as `anthropic` or `x-ai`. */
+	/** Such as `anthropic` or `x-ai`. */
 	readonly provider: string;
-	/** Tokens; `undefined` where it is listed without. */
 	readonly contextWindow: number | undefined;
 	/** By the catalogue's names, such as `input_mtok` and `cache_read_mtok`. */
 	readonly prices: Readonly<Record<string, CataloguedPrice | undefined>>;
 }
 
 /**
- * Looks a model up in the bundled price catalogue (no network). `undefined` where it has none of that name.
- *
- * Accepts a provider before the name (`openai/gpt-4o`, `openrouter/anthropic/claude-sonnet-4.5`) and Bedrock's names
- * (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`). The first call loads the catalogue (some 70 ms).
+ * Finds a model in the bundled price catalogue (no network). Accepts providers before the name (`openai/gpt-4o`,
+ * `openrouter/anthropic/claude-sonnet-4.5`) and Bedrock's names (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`).
  */
 export async function findInCatalogue(model: string): Promise<CataloguedModel | undefined> {
 	if (model.trim() === "") return undefined;
@@ -280,7 +257,7 @@ export async function findInCatalogue(model: string): Promise<CataloguedModel | 
 	for (const { name, provider } of spellings(model.trim().toLowerCase())) {
 		const options = provider === undefined ? {} : { providerId: provider };
 		const found = calcPrice({ input_tokens: 1 }, name, options);
-		// A model that is found decides, even without a window: another provider's may differ.
+		// The first find decides, even without a window: that of another provider may differ.
 		if (found !== null) {
 			const contextWindow = positiveInteger(found.model.context_window);
 			return { provider: found.provider.id, contextWindow, prices: found.model_price };
@@ -299,7 +276,7 @@ function* spellings(model: string): Generator<{ readonly name: string; readonly 
 		yield { name: last };
 	}
 	yield { name: last.replaceAll(".", "-") };
-	// Bedrock's names hold a dot after the maker; the catalogue knows them, but takes none for Amazon's by itself.
+	// Bedrock's names have a dot after the maker; the catalogue knows them, but not without their provider.
 	if (last.includes(".")) yield { name: last, provider: "aws" };
 }
 
@@ -307,7 +284,7 @@ function positiveInteger(value: number | undefined): number | undefined {
 	return value !== undefined && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** Every model that a provider of the catalogue lists, by its own name; none for a provider that it does not know. */
+/** All models of a provider in the catalogue. */
 async function modelsOfProvider(providerId: string) {
 	const { findProvider } = await import("@pydantic/genai-prices");
 	const models = findProvider({ providerId })?.models ?? [];

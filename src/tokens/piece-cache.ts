@@ -1,33 +1,30 @@
-/**
- * Pieces counted before: their own bytes and their counts, in typed arrays of a fixed size. It holds no
- * string and never grows; a count is found only where every byte is the same.
- */
+/** Pieces with their counts, in typed arrays of a fixed size. Compares all bytes of a piece. */
 interface PieceCache {
-	/** Four words for each piece of at most `threeWords` bytes: its bytes, then length << 8 | tokens; 0 where free. */
+	/** Four words for each piece of at most `threeWords` bytes: its bytes, then length << 8 | tokens; 0: free. */
 	readonly short: Int32Array;
-	/** Where in `entries` the entry of a longer piece starts, and above that the bits of its hash; 0 where free. */
+	/** The start of a longer piece's entry in `entries`, and above that the bits of its hash; 0: free. */
 	readonly slots: Int32Array;
-	/** Entries of longer pieces, one behind the other: length << 16 | tokens, then the bytes. */
+	/** Entries of longer pieces: length << 16 | tokens, then the bytes. */
 	readonly entries: Int32Array;
 	/** Words of `entries` in use. */
 	used: number;
 	/** Slots in use. */
 	filled: number;
-	/** Longer pieces that found no room since the cache was full. */
+	/** Longer pieces refused since the cache was full. */
 	refused: number;
 }
 
-/** Numbers of entries, each a power of two, and so is that of the words for longer pieces. */
+/** Numbers of entries and of words for longer pieces, each a power of two. */
 export interface PieceCacheSize {
 	readonly short: number;
 	readonly slots: number;
 	readonly words: number;
 }
 
-/** 2 MB for short pieces and 4.5 MB for longer ones, for each encoding in use. */
+/** 2 MB for short pieces and 4.5 MB for longer ones. */
 export const pieceCacheSize: PieceCacheSize = { short: 1 << 17, slots: 1 << 17, words: 1 << 20 };
 
-/** The longest piece, in bytes, that is remembered. */
+/** In bytes. */
 export const longestCachedPiece = 1024;
 
 export function createPieceCache(size: PieceCacheSize): PieceCache {
@@ -41,14 +38,14 @@ export function createPieceCache(size: PieceCacheSize): PieceCache {
 	};
 }
 
-/** The count of a piece of more than `threeWords` bytes, or 0 where it is not known. */
+/** The count of a piece of more than `threeWords` bytes, or 0 if it is not known. */
 export function findLongPiece(cache: PieceCache, view: DataView, start: number, length: number, hash: number): number {
 	const { slots, entries } = cache;
 	const mask = slots.length - 1;
 	const place = entries.length - 1;
 	let slot = hash & mask;
 	for (let entry = slots[slot] as number; entry !== 0; entry = slots[slot] as number) {
-		// Another piece's entry is hardly ever read: it would come from far away in memory.
+		// So the entry of another piece is rarely read: it is far away in memory.
 		if (((entry ^ hash) & ~place) === 0) {
 			const head = entries[entry & place] as number;
 			if (head >>> 16 === length && isPiece(entries, (entry & place) + 1, view, start, length)) return head & 0xffff;
@@ -59,8 +56,8 @@ export function findLongPiece(cache: PieceCache, view: DataView, start: number, 
 }
 
 /**
- * Remembers the count of a piece that `findLongPiece` does not know. A full cache turns away as many as it holds before
- * it forgets those: a text that is read again and is somewhat too large for it still finds most of its pieces.
+ * Remembers the count of a piece that `findLongPiece` does not know. A full cache refuses as many pieces as it has before
+ * it is emptied, so a text that is counted again and is somewhat too large still finds most of its pieces.
  */
 export function rememberLongPiece(
 	cache: PieceCache,
@@ -97,15 +94,15 @@ function isPiece(entries: Int32Array, entry: number, view: DataView, start: numb
 	return ((entries[word] as number) ^ (view.getInt32(start + offset, true) & lastWordMask(length - offset))) === 0;
 }
 
-/** Bytes that can be read in words of four, also past the last byte: the bytes behind it are masked off. */
+/** Bytes that can be read in words of four, also past the last byte. */
 export interface PieceBytes {
 	readonly bytes: Uint8Array;
 	readonly view: DataView;
-	/** Number of bytes that may be used. */
+	/** Bytes that may be used. */
 	readonly capacity: number;
 }
 
-/** The longest piece, in bytes, that `PieceCache` and the hash treat as three words. */
+/** The longest piece, in bytes, that is treated as three words. */
 export const threeWords = 12;
 const padding = 16;
 
@@ -114,12 +111,12 @@ export function createPieceBytes(capacity: number): PieceBytes {
 	return { bytes, view: new DataView(bytes.buffer), capacity };
 }
 
-/** Leaves the first `length` bytes (1 to 4) of a word. */
+/** Keeps the first `length` bytes (1 to 4) of a word. */
 export function lastWordMask(length: number): number {
 	return -1 >>> (32 - 8 * length);
 }
 
-/** Hash of the `length` bytes (at least one) from `start` on. */
+/** Hash of `length` bytes (at least one). */
 export function hashBytes(view: DataView, start: number, length: number): number {
 	let hash = length;
 	let offset = 0;
@@ -127,7 +124,7 @@ export function hashBytes(view: DataView, start: number, length: number): number
 	return finish(addWord(hash, view.getInt32(start + offset, true) & lastWordMask(length - offset)));
 }
 
-/** The hash of up to `threeWords` bytes, which are these words; those past the last byte are 0. */
+/** The same of up to `threeWords` bytes, given as words. */
 export function hashThreeWords(first: number, second: number, third: number, length: number): number {
 	let hash = addWord(length, first);
 	if (length > 4) hash = addWord(hash, second);

@@ -1,25 +1,13 @@
-import {
-	blocksEnd,
-	byteClasses,
-	caseless,
-	classAt,
-	endOfBytes,
-	letter,
-	lineEnd,
-	lower,
-	mark,
-	number,
-	space,
-	symbol,
-	upper,
-	white,
-	widthAt,
-} from "./character-classes.ts";
+import * as classes from "./character-classes.ts";
+
+// V8 reads imported constants from memory each time.
+const { upper, lower, caseless, mark, number, space, lineEnd, symbol, letter, white, endOfBytes, byteClasses } =
+	classes;
+const { blocksEnd, classAt, widthAt } = classes;
 
 /**
- * Splits plain pieces of ASCII one table look-up for each byte: the entry at a state plus a byte is the next state. The
- * state `ended` says that the piece ended before that byte, and those above it that it ended elsewhere or that this table
- * cannot tell: see `endedEarlier`.
+ * A state machine that splits plain pieces of ASCII: the entry at a state plus a byte is the next state. `ended`: the piece
+ * ended before that byte; states above it: see `endedEarlier`.
  */
 export type AsciiPieces = Uint16Array;
 
@@ -27,13 +15,13 @@ export const ended = 0xff00;
 const endedOneBefore = ended + 1;
 const endedTwoBefore = ended + 2;
 const endedAtLine = ended + 3;
-/** At a byte that is not ASCII or is `endOfBytes`, and at contractions that stand alone. */
+/** At a byte that is not ASCII, at `endOfBytes`, and at a contraction without a word. */
 export const unclear = ended + 4;
 
-/** The end of the piece that came to a state between `ended` and `unclear` at the byte at `end`. */
+/** The end of a piece in a state between `ended` and `unclear` at `end`. */
 export function endedEarlier(bytes: Uint8Array, state: number, end: number): number {
 	if (state !== endedAtLine) return end - (state - ended);
-	// White space up to its last line end, which is left to look for: another might have followed.
+	// White space up to its last line end.
 	let line = end - 1;
 	while (((byteClasses[bytes[line - 1] as number] as number) & lineEnd) === 0) line--;
 	return line;
@@ -71,10 +59,9 @@ const contractions = [
 	[contractionOfL, "lL", wholeContraction],
 ] as const;
 
-/** The table of o200k_base's pattern or of cl100k_base's. */
 export function createAsciiPieces(encoding: "o200k_base" | "cl100k_base"): AsciiPieces {
-	// In o200k_base, a capital behind a small letter starts a new piece, an apostrophe behind a word may be part of its
-	// piece, and slashes go on with the line ends behind symbols.
+	// In o200k_base, a capital after a small letter starts a new piece, an apostrophe after a word may belong to its
+	// piece, and slashes continue the line ends after symbols.
 	const isO200k = encoding === "o200k_base";
 	const next = new Uint16Array(end).fill(unclear);
 	for (let byte = 0; byte < 128; byte++) {
@@ -112,28 +99,21 @@ export function createAsciiPieces(encoding: "o200k_base" | "cl100k_base"): Ascii
 	return next.fill(ended, threeDigits, spaces).fill(ended, wholeContraction);
 }
 
-// No byte of UTF-8 is: this pattern takes no slashes after the line ends.
+// This pattern has no slashes after line ends.
 const noSlash = -1;
 
-// V8 reads imported constants from memory each time, and these are of the loops.
-const inCl100kWord = letter;
-const capital = upper;
 const inO200kWord = letter | mark;
 const beforeSmall = upper | caseless | mark;
 const fromSmall = lower | caseless | mark;
-const inWhite = white;
-const atLineEnd = lineEnd;
-const inSymbols = symbol;
-const inSymbolsWithMarks = symbol | mark;
+const symbolOrMark = symbol | mark;
 
 /**
- * The end of the piece that starts at `start`, as cl100k_base's pattern splits; or `undecided`.
+ * The end of the piece at `start` by cl100k_base's pattern, or `undecided`.
  *
  *     (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}
  *     | ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
- * Later versions of tiktoken for Python put `\s++$` before the line ends, which leaves line ends at the end of the text
- * and spaces behind them in one piece; this is the pattern of tiktoken 1.0.22 for JavaScript.
+ * This is the pattern of tiktoken 1.0.22 for JavaScript. Later versions for Python have `\s++$` before the line ends.
  */
 export function cl100kPieceEnd(bytes: Uint8Array, start: number, limit: number): number {
 	const first = classAt(bytes, start);
@@ -155,19 +135,19 @@ export function cl100kPieceEnd(bytes: Uint8Array, start: number, limit: number):
 }
 
 function lettersEnd(bytes: Uint8Array, start: number, limit: number): number {
-	let end = blocksEnd(bytes, start, inCl100kWord);
-	while ((classAt(bytes, end) & inCl100kWord) !== 0) end = blocksEnd(bytes, end + widthAt(bytes, end), inCl100kWord);
+	let end = blocksEnd(bytes, start, letter);
+	while ((classAt(bytes, end) & letter) !== 0) end = blocksEnd(bytes, end + widthAt(bytes, end), letter);
 	return end >= limit ? undecided : end;
 }
 
 /**
- * The end of the piece that starts at `start`, as o200k_base's pattern splits; or `undecided`.
+ * The end of the piece at `start` by o200k_base's pattern, or `undecided`.
  *
  *     [^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
  *     |[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
  *     |\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
  *
- * A mark at the start belongs to the word behind it whether it is taken as the first character or as one of the word's.
+ * So a mark at the start always belongs to the word after it.
  */
 export function o200kPieceEnd(bytes: Uint8Array, start: number, limit: number): number {
 	const first = classAt(bytes, start);
@@ -185,8 +165,8 @@ export function o200kPieceEnd(bytes: Uint8Array, start: number, limit: number): 
 }
 
 /**
- * Capitals and caseless letters as far as they go, then small and caseless ones. Where no small letter follows the
- * first run, the pattern steps back until a caseless letter can start the second, which is then that letter alone.
+ * A run of capitals and caseless letters, then one of small and caseless letters. If no small letter follows the first run,
+ * the pattern steps back until a caseless letter is the second run.
  */
 function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let end = start;
@@ -196,7 +176,7 @@ function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let kind = classAt(bytes, end);
 	for (; (kind & beforeSmall) !== 0; kind = classAt(bytes, end)) {
 		end += widthAt(bytes, end);
-		if ((kind & capital) === 0) caselessEnd = end;
+		if ((kind & upper) === 0) caselessEnd = end;
 	}
 	if ((kind & lower) !== 0) {
 		for (; (kind & fromSmall) !== 0; kind = classAt(bytes, end)) end += widthAt(bytes, end);
@@ -206,10 +186,7 @@ function wordEnd(bytes: Uint8Array, start: number, limit: number): number {
 	return contractionEnd(bytes, end, limit);
 }
 
-/**
- * Returned in place of a piece's end where the bytes at hand do not decide it: more have to be read first. Every
- * function here takes `limit`, the end of the bytes at hand, or `noLimit` once the text ends there.
- */
+/** The end of a piece that depends on more bytes than `limit`, the end of the buffer; `noLimit` at the end of the text. */
 export const undecided = -1;
 export const noLimit = 2 ** 31 - 1;
 
@@ -223,12 +200,12 @@ function numberEnd(bytes: Uint8Array, start: number, limit: number): number {
 	return end;
 }
 
-/** `[^\s\p{L}\p{N}]+` and then line ends, and slashes among them where `slash` is that byte. */
+/** `[^\s\p{L}\p{N}]+`, then line ends and bytes that are `slash`. */
 function symbolsEnd(bytes: Uint8Array, start: number, limit: number, slash: number): number {
 	let end = start;
 	for (;;) {
-		while (((byteClasses[bytes[end] as number] as number) & inSymbols) !== 0) end++;
-		if ((bytes[end] as number) < 0x80 || (classAt(bytes, end) & inSymbolsWithMarks) === 0) break;
+		while (((byteClasses[bytes[end] as number] as number) & symbol) !== 0) end++;
+		if ((bytes[end] as number) < 0x80 || (classAt(bytes, end) & symbolOrMark) === 0) break;
 		end += widthAt(bytes, end);
 	}
 	for (let byte = bytes[end] as number; byte === 10 || byte === 13 || byte === slash; byte = bytes[end] as number)
@@ -237,24 +214,24 @@ function symbolsEnd(bytes: Uint8Array, start: number, limit: number, slash: numb
 }
 
 /**
- * `\s*[\r\n]+|\s+(?!\S)|\s+`: up to the last line end of the run; without one, up to the last character, which is left
- * to what follows it; all of it at the end of the text or where it is one character.
+ * `\s*[\r\n]+|\s+(?!\S)|\s+`: up to the last line end of the run; without one, without its last character, unless the run
+ * is one character or the text ends.
  */
 function whiteEnd(bytes: Uint8Array, start: number, limit: number): number {
 	let end = start;
 	let last = start;
 	let lineEnded = undecided;
-	for (let kind = classAt(bytes, end); (kind & inWhite) !== 0; kind = classAt(bytes, end)) {
+	for (let kind = classAt(bytes, end); (kind & white) !== 0; kind = classAt(bytes, end)) {
 		last = end;
 		end += widthAt(bytes, end);
-		if ((kind & atLineEnd) !== 0) lineEnded = end;
+		if ((kind & lineEnd) !== 0) lineEnded = end;
 	}
 	if (end >= limit) return undecided;
 	if (lineEnded !== undecided) return lineEnded;
 	return last === start || bytes[end] === endOfBytes ? end : last;
 }
 
-/** The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` at `start`, in any case (U+017F, the long s, too), or `start`. */
+/** The end of `'s`, `'t`, `'re`, `'ve`, `'m`, `'ll` or `'d` in any case (also U+017F, the long s), or `start`. */
 function contractionEnd(bytes: Uint8Array, start: number, limit: number): number {
 	if (bytes[start] !== apostrophe) return start >= limit ? undecided : start;
 	if (start + 3 >= limit) return undecided;

@@ -4,23 +4,21 @@ import { PalimpsestError } from "../errors.ts";
 import { encodingForModel } from "./encodings.ts";
 import { versionOfClaude } from "./models.ts";
 
-/** The names that providers give to input tokens, and to cached ones that are counted beside them. */
+/** The providers' names of input tokens, and of cached tokens that are not part of them. */
 const fields = [
-	// Anthropic, and Bedrock's Converse: cached tokens are not part of the number. OpenAI's
-	// Responses and Vercel's AI SDK use the same names for all of it, and have none of the names beside it.
+	// Of Anthropic, and of Bedrock's Converse. OpenAI's Responses and Vercel's AI SDK use these names for all input tokens.
 	{ name: "input_tokens", beside: ["cache_read_input_tokens", "cache_creation_input_tokens"] },
 	{ name: "inputTokens", beside: ["cacheReadInputTokens", "cacheWriteInputTokens"] },
-	// OpenAI's Chat Completions and all that speak it, and Gemini, whose Python SDK has its own spelling: of all.
+	// Of OpenAI's Chat Completions, of Gemini and of its Python SDK.
 	{ name: "prompt_tokens", beside: [] },
 	{ name: "promptTokenCount", beside: [] },
 	{ name: "prompt_token_count", beside: [] },
 ] as const;
 
 /**
- * The input tokens in a provider's `usage`, as a whole: Anthropic's, OpenAI's, Gemini's or Bedrock's, or just
- * `{input_tokens}`.
+ * All input tokens in the `usage` of Anthropic, OpenAI, Gemini or Bedrock.
  *
- * @throws PalimpsestError `invalid_argument` where it holds no such number.
+ * @throws PalimpsestError `invalid_argument` if it has no such number.
  */
 export function inputTokensOf(usage: unknown): number {
 	const numbers = isJsonObject(usage) ? usage : {};
@@ -37,17 +35,17 @@ function isCount(value: unknown): value is number {
 	return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-/** A request to a model: its tool schemas, and their tokens as JSON, which are counted already. */
 interface RequestParts {
 	readonly model: string;
 	readonly tools: unknown;
+	/** The tokens of the tools' JSON, which are counted already. */
 	readonly toolTokens: number;
 	readonly countTokens: CountTokens;
 }
 
 /**
- * Tokens of the system prompt that Anthropic adds to a request with tools, with `tool_choice` auto, which is the default.
- * Source: platform.claude.com, "Tool use with Claude", "Pricing"; those of Claude 3 from its earlier versions.
+ * Tokens of the system prompt that Anthropic adds to a request with tools and `tool_choice` auto. Source:
+ * platform.claude.com, "Tool use with Claude", "Pricing" (for Claude 3, earlier versions of it).
  */
 const toolPrompts: readonly (readonly [RegExp, number])[] = [
 	[/haiku-3|3-5-haiku|3-haiku/, 264],
@@ -59,9 +57,8 @@ const toolPrompts: readonly (readonly [RegExp, number])[] = [
 ];
 
 /**
- * The documented cost of a request beside its texts and its messages' delimiters, in tokens;
- * 0 where it documents nothing. Negative where function schemas cost less than the JSON that was
- * counted for them. The 3 tokens that prime each reply of OpenAI's models are left to the reserve for the answer.
+ * The documented tokens of a request beside its texts and its messages' delimiters, or 0. Negative if function schemas cost
+ * less than their JSON. The 3 tokens that prime a reply of OpenAI's models belong to the reserve for the answer.
  */
 export function requestOverhead(request: RequestParts): number {
 	const { model, tools, toolTokens, countTokens } = request;
@@ -80,17 +77,14 @@ function anthropicToolPrompt(model: string): number {
 	const listed = toolPrompts.find(([part]) => part.test(name))?.[1];
 	if (listed !== undefined) return listed;
 	const version = versionOfClaude(model) ?? Number.POSITIVE_INFINITY;
-	// Those of Claude 4 and 4.1, of 4.5 and 4.6, and of Sonnet 5, which later models are taken to be like.
+	// Of Claude 4 and 4.1, of 4.5 and 4.6, and of Sonnet 5, assumed for later models.
 	if (version < 4.5) return 313;
 	return version < 4.7 ? 497 : 354;
 }
 
 /**
- * Tokens of function schemas as OpenAI's models get them, where all of them are flat: functions whose parameters are no
- * objects themselves. Else `undefined`: nothing is documented of those.
- *
- * Source: OpenAI Cookbook, "How to count tokens with tiktoken", 7, whose numbers are those of GPT-4o (`functionStart` 7)
- * and of GPT-4 (10), and agree with what the API counts.
+ * Tokens of function schemas for OpenAI's models; `undefined` if a parameter is an object, which is not documented. Source:
+ * OpenAI Cookbook, "How to count tokens with tiktoken", 7, for GPT-4o (`functionStart` 7) and GPT-4 (10).
  */
 export function functionTokens(
 	tools: unknown,
@@ -114,7 +108,7 @@ export function functionTokens(
 	return tokens;
 }
 
-/** A function as Chat Completions wraps it or as Responses has it. */
+/** A function of Chat Completions or of Responses. */
 function flatFunction(tool: unknown) {
 	if (!isJsonObject(tool) || tool.type !== "function") return undefined;
 	const { name, description, parameters = {} } = isJsonObject(tool.function) ? tool.function : tool;

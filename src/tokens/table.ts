@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { createPieceBytes, hashBytes, lastWordMask, type PieceBytes } from "./piece-cache.ts";
 
-/** The encodings that have a table of their own; o200k_harmony's is o200k_base's. */
+/** o200k_harmony has the table of o200k_base. */
 export type TableName = "o200k_base" | "cl100k_base";
 
 const sizes: Record<TableName, number> = { o200k_base: 199_998, cl100k_base: 100_256 };
@@ -14,27 +14,22 @@ for (const [value, character] of [..."ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 	base64Values[character.charCodeAt(0)] = value;
 }
 
-/**
- * Reads an encoding's table from the files of gpt-tokenizer: some 30 ms for o200k_base.
- *
- * Throws where the file is missing or is not the table of that encoding, which only a damaged installation does.
- */
+/** Reads an encoding's table from the files of gpt-tokenizer. Throws if the installation is damaged. */
 export function readTokenTable(name: TableName): TokenTable {
 	const path = createRequire(import.meta.url).resolve(`gpt-tokenizer/data/${name}.tiktoken`);
 	return parseTokenTable(readFileSync(path), sizes[name]);
 }
 
 /**
- * Parses tiktoken's format: a line for each token in the order of ranks, its bytes in base64, a space and its rank.
- *
- * The file's bytes are overwritten. Throws an `Error` where there are not `size` lines.
+ * Parses tiktoken's format: a line for each token in the order of ranks, with its bytes in base64 and its rank. Overwrites
+ * the bytes of the file.
  */
 export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
 	const starts = new Int32Array(size + 1);
 	let rank = 0;
 	let length = 0;
 	for (let at = 0; at < file.length && rank < size; at++) {
-		// The decoded bytes are shorter than their base64, so that they never overwrite bytes that are still to be read.
+		// The decoded bytes are shorter than their base64, so they never overwrite unread bytes.
 		let bits = 0;
 		let group = 0;
 		for (let value = base64Values[file[at] as number] as number; value < 64; ) {
@@ -55,26 +50,23 @@ export function parseTokenTable(file: Uint8Array, size: number): TokenTable {
 	return createTokenTable(tokens, starts);
 }
 
-/**
- * The tokens of one encoding by their bytes: open addressing over one array of all tokens' bytes. Some 5 MB for
- * o200k_base, none of it on the JavaScript heap.
- */
+/** The tokens of one encoding, in a hash table with open addressing: some 5 MB for o200k_base, outside the JavaScript heap. */
 export interface TokenTable {
-	/** Number of tokens; their ranks are 0 to size - 1. */
+	/** Number of tokens. */
 	readonly size: number;
-	/** Length of the longest token in bytes. */
+	/** Of a token, in bytes. */
 	readonly longest: number;
-	/** All tokens' bytes, one token behind the other in the order of their ranks. */
+	/** The bytes of all tokens in the order of their ranks. */
 	readonly tokens: PieceBytes;
-	/** Where each token starts in `tokens`; one more entry says where the last ends. */
+	/** The start of each token in `tokens`, and the end of the last one. */
 	readonly starts: Int32Array;
 	/** Rank of the token of one byte. */
 	readonly singles: Int32Array;
 	/** Rank of the token of two bytes at `first << 8 | second`, or -1. */
 	readonly pairs: Int32Array;
-	/** Rank + 1 and above it 14 bits of the hash, or 0 where free. */
+	/** Rank + 1 and above it 14 bits of the hash; 0: free. */
 	readonly slots: Int32Array;
-	/** A bit for each value of a hash's lowest 21 bits, set where a token has it. Small enough to stay in the cache. */
+	/** A bit for each value of the lowest 21 bits of the tokens' hashes. Small enough for the processor's cache. */
 	readonly filter: Uint8Array;
 }
 
@@ -82,7 +74,7 @@ export interface TokenTable {
 const rankMask = (1 << 18) - 1;
 const filterMask = (1 << 18) - 1;
 
-/** Builds the table of the tokens whose bytes and starts are given, in the order of their ranks. */
+/** Builds the table of tokens in the order of their ranks. */
 export function createTokenTable(tokens: PieceBytes, starts: Int32Array): TokenTable {
 	const { bytes, view } = tokens;
 	const size = starts.length - 1;
@@ -107,7 +99,7 @@ export function createTokenTable(tokens: PieceBytes, starts: Int32Array): TokenT
 	return { size, longest, tokens, starts, singles, pairs, slots, filter };
 }
 
-/** The rank of the token that is the `length` bytes from `start` on, whose hash is given; -1 where none is. */
+/** The rank of the token with the bytes and the hash, or -1. */
 export function findToken(table: TokenTable, view: DataView, start: number, length: number, hash: number): number {
 	const { slots, filter } = table;
 	if (((filter[hash & filterMask] as number) & filterBit(hash)) === 0) return -1;
@@ -127,13 +119,12 @@ function filterBit(hash: number): number {
 	return 1 << ((hash >>> 18) & 7);
 }
 
-/** The rank of the token that is the `length` bytes from `start` on; -1 where none is. */
+/** The same without the hash. */
 export function rankOf(table: TokenTable, view: DataView, start: number, length: number): number {
 	if (length === 2) return table.pairs[view.getUint16(start)] as number;
 	return length > table.longest ? -1 : findToken(table, view, start, length, hashBytes(view, start, length));
 }
 
-/** Whether the token of that rank is the `length` bytes from `start` on. */
 export function isToken(table: TokenTable, rank: number, view: DataView, start: number, length: number): boolean {
 	const token = table.starts[rank] as number;
 	if ((table.starts[rank + 1] as number) - token !== length) return false;

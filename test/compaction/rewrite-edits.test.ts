@@ -3,6 +3,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { matchValues, planRewrite } from "../../src/compaction/rewrite-edits.ts";
 import { applyPlan } from "../../src/conversation/apply.ts";
 import { jsonPointer } from "../../src/conversation/transcript.ts";
+import type { RecordLinks } from "../../src/formats/format.ts";
 import { planRelink } from "../../src/formats/session-files.ts";
 import { agentConversation } from "../support/agent-conversation.ts";
 import { deepFreeze } from "../support/deep-freeze.ts";
@@ -33,7 +34,7 @@ const placesOfEdits = (made: ReturnType<typeof rewrite>) =>
 	planOf(made).plan.map((edit) => `${edit.kind} ${jsonPointer(edit.path)} (${edit.message})`);
 
 const relinked = (made: ReturnType<typeof rewrite>) =>
-	planRelink(made.source.format, made.source.located, planOf(made).plan).map(
+	planRelink(made.source.format.links as RecordLinks, made.source.located, planOf(made).plan).map(
 		({ path, replacement }) => `${jsonPointer(path)} ${replacement}`,
 	);
 
