@@ -23,7 +23,7 @@ export function findIdentifiers(text: string): Identifier[] {
  */
 export function numberIdentifiers() {
 	const isNone = -1;
-	const numberOfRun = rememberRuns(numberOf);
+	const numbersOfRuns = new Map<string, number>();
 	const numbers = new Map<string, number>();
 	const identifiers: Identifier[] = [];
 	/** For each identifier, the last question in which it was met. */
@@ -44,7 +44,12 @@ export function numberIdentifiers() {
 			const found: number[] = [];
 			question += 1;
 			const take = (text: string, start: number, end: number) => {
-				const number = numberOfRun(text, start, end);
+				const run = text.slice(start, end);
+				let number = numbersOfRuns.get(run);
+				if (number === undefined) {
+					number = numberOf(run);
+					numbersOfRuns.set(run, number);
+				}
 				if (number === isNone || met[number] === question) return;
 				met[number] = question;
 				found.push(number);
@@ -53,72 +58,6 @@ export function numberIdentifiers() {
 			return found;
 		},
 		identifierOf: (number: number) => identifiers[number] as Identifier,
-	};
-}
-
-/** Runs that are looked at to find one. Texts made so that many runs collide are found in a map instead. */
-const mostLooks = 32;
-
-/**
- * Remembers a number for each run of characters. A hash of its own finds a run that was met before: to make a string of
- * each run and to find that takes twice as long.
- */
-function rememberRuns(numberOf: (run: string) => number): (text: string, start: number, end: number) => number {
-	/** By hash a place in the lists below, from 1; 0 where there is none. */
-	let slots = new Int32Array(4_096);
-	const [texts, starts, ends, hashes, numbers]: [string[], number[], number[], number[], number[]] = [
-		[],
-		[],
-		[],
-		[],
-		[],
-	];
-	const crowded = new Map<string, number>();
-
-	function grow(): void {
-		slots = new Int32Array(slots.length * 4);
-		hashes.forEach((hash, place) => {
-			let slot = hash & (slots.length - 1);
-			for (let look = 0; look < mostLooks && slots[slot] !== 0; look += 1) slot = (slot + 1) & (slots.length - 1);
-			if (slots[slot] === 0) slots[slot] = place + 1;
-		});
-	}
-	function isAt(place: number, text: string, start: number, end: number): boolean {
-		const own = starts[place] as number;
-		if ((ends[place] as number) - own !== end - start) return false;
-		const known = texts[place] as string;
-		for (let index = start; index < end; index += 1) {
-			if (known.charCodeAt(own + index - start) !== text.charCodeAt(index)) return false;
-		}
-		return true;
-	}
-	return (text, start, end) => {
-		let hash = end - start;
-		for (let index = start; index < end; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x5bd1e995);
-		hash ^= hash >>> 15;
-		let slot = hash & (slots.length - 1);
-		for (let look = 0; look < mostLooks; look += 1) {
-			const place = (slots[slot] as number) - 1;
-			if (place === -1) {
-				const number = numberOf(text.slice(start, end));
-				slots[slot] = texts.push(text);
-				starts.push(start);
-				ends.push(end);
-				hashes.push(hash);
-				numbers.push(number);
-				if (texts.length * 2 > slots.length) grow();
-				return number;
-			}
-			if (hashes[place] === hash && isAt(place, text, start, end)) return numbers[place] as number;
-			slot = (slot + 1) & (slots.length - 1);
-		}
-		const run = text.slice(start, end);
-		let number = crowded.get(run);
-		if (number === undefined) {
-			number = numberOf(run);
-			crowded.set(run, number);
-		}
-		return number;
 	};
 }
 
@@ -207,10 +146,10 @@ function kindOf(text: string): Identifier["kind"] | undefined {
 	}
 	if (text.length > longestName) return undefined;
 	if (/^#\d{2,}$|^\d{5,}$/.test(text)) return "number";
-	if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return "hash";
+	if (text.length === 36 && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return "hash";
 	if (/^[0-9a-f]{7,64}$/i.test(text)) return /\d/.test(text) && /[a-f]/i.test(text) ? "hash" : undefined;
 	if (systemErrors.test(text) || /^ERR_[A-Z0-9_]{2,}$|^[A-Z]{1,6}-?\d{3,6}$/.test(text)) return "error_code";
-	if (/^[\w.-]*[\w-]\.\w+$/.test(text) && fileEnding.test(text)) return "path";
+	if (text.includes(".") && /^[\w.-]*[\w-]\.\w+$/.test(text) && fileEnding.test(text)) return "path";
 	if (
 		/^[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*$/.test(text) &&
 		/[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]/.test(text)
