@@ -52,16 +52,15 @@ export function lostIdentifiers(range: {
 
 function keeper(summary: string): (identifier: Identifier) => boolean {
 	const named = new Set(findIdentifiers(summary).map(({ text }) => text));
-	const holds = createSubstringFinder(summary);
-	const holdsWithSlashes = summary.includes("\\") ? createSubstringFinder(summary.replaceAll("\\", "/")) : holds;
-	const holdsAsWord = (word: string) => named.has(word) || (holds(word) && holdsWord(summary, word));
+	const withSlashes = summary.replaceAll("\\", "/");
+	const holdsAsWord = (word: string) => named.has(word) || holdsWord(summary, word);
 	return ({ text, kind }) => {
 		if (holdsAsWord(text)) return true;
-		if (kind === "url") return holds(text.replace(/\/$/, ""));
+		if (kind === "url") return summary.includes(text.replace(/\/$/, ""));
 		if (kind === "hash") return text.length > shortHash && holdsAsWord(text.slice(0, shortHash));
 		if (kind !== "path") return false;
 		const ending = text.split(/[/\\]/).filter(Boolean).slice(-2).join("/");
-		return ending !== "" && holdsWithSlashes(ending);
+		return ending !== "" && withSlashes.includes(ending);
 	};
 }
 
@@ -81,27 +80,4 @@ export function textsOfMessages(transcript: Transcript, messages: readonly numbe
 		const thoughts = new Set(message.thinking.map((block) => block.text));
 		return [...message.counted.filter((text) => !thoughts.has(text)), ...message.results.map(resultText)];
 	});
-}
-
-/** Length in UTF-16 code units of the pieces that are compared before the text is searched. */
-const pieceLength = 6;
-
-/** Finds out for very many texts whether another one holds them. Most misses show in a set of pieces, without a search. */
-export function createSubstringFinder(text: string): (part: string) => boolean {
-	const piecesByLength = new Map<number, ReadonlySet<string>>();
-	const piecesOf = (length: number): ReadonlySet<string> => {
-		const known = piecesByLength.get(length);
-		if (known) return known;
-		const found = new Set<string>();
-		for (let end = length; end <= text.length; end += 1) found.add(text.slice(end - length, end));
-		piecesByLength.set(length, found);
-		return found;
-	};
-	return (part) => {
-		const length = Math.min(pieceLength, part.length);
-		const known = piecesOf(length);
-		// From the end, because many names begin alike.
-		for (let end = part.length; end >= length; end -= 1) if (!known.has(part.slice(end - length, end))) return false;
-		return part.length <= pieceLength || text.includes(part);
-	};
 }
