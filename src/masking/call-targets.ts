@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/json.ts";
-import type { Message, ToolCall } from "../conversation/transcript.ts";
-import { callArguments } from "../conversation/turns.ts";
+import type { Transcript } from "../conversation/transcript.ts";
+import { callArguments, pairResults } from "../conversation/turns.ts";
 import { shellTarget } from "./shell.ts";
 import {
 	type CallTarget,
@@ -9,23 +9,22 @@ import {
 	normalisePath,
 	otherTarget,
 	patchPaths,
-	rangeOf,
 	type TargetKind,
 } from "./targets.ts";
 
-/** Reads the arguments of calls as text; `undefined` where the format does not count them apart. */
-export function argumentsReader(): (message: Message, call: ToolCall) => string | undefined {
-	const read = new Map<ToolCall, string | undefined>();
-	return (message, call) => {
-		if (!read.has(call)) {
-			const texts = callArguments(message);
-			for (const [index, one] of message.calls.entries()) read.set(one, texts[index]);
-		}
-		return read.get(call);
-	};
+/**
+ * The arguments of the call behind each result, in the order of `pairResults`; `undefined` for an orphan, and if the
+ * format does not count arguments apart.
+ */
+export function resultArguments(transcript: Transcript): readonly (string | undefined)[] {
+	const { messages } = transcript;
+	const texts = messages.map(callArguments);
+	return pairResults(transcript).map(({ call, caller }) =>
+		call && caller !== undefined ? texts[caller]?.[messages[caller]?.calls.indexOf(call) ?? -1] : undefined,
+	);
 }
 
-/** Most absolute paths with the same last part that a relative one is compared with. */
+/** Absolute paths with the same last part that a relative one is compared with. */
 const mostAlike = 16;
 
 /** Resolves the targets of a conversation one after the other, oldest first. */
@@ -87,15 +86,14 @@ const folderKeys = ["workdir", "cwd", "working_directory", "workingDirectory", "
 
 /**
  * Recognises what a call reads, writes, lists, searches or runs from its arguments, since hosts name tools for the same
- * job differently (`Bash`, `exec_command`, `run_shell_command`; `Read`, `view`, `str_replace_editor`). Paths are spelled
- * as by `normalisePath`. Takes time in proportion to the arguments.
+ * job differently (`Bash`, `exec_command`; `Read`, `view`, `str_replace_editor`). Takes time in proportion to the arguments.
  */
 export function callTarget({
 	name = "",
 	argumentsText = "",
 }: {
 	readonly name: string | undefined;
-	/** JSON, or free text (a patch, a script). */
+	/** JSON, a patch or a script. */
 	readonly argumentsText: string | undefined;
 }): CallTarget {
 	const given = parseJsonObject(argumentsText);
@@ -105,7 +103,7 @@ export function callTarget({
 	if (script !== undefined) return shellTarget(script, folder === undefined ? undefined : normalisePath(folder));
 	const patch = stringAt(given, "input") ?? stringAt(given, "patch");
 	if (patch?.startsWith("*** Begin Patch")) return targetOfPatch(patch);
-	return fileToolTarget(name, given) ?? otherTarget;
+	return fileToolTarget(name, given);
 }
 
 function targetOfFreeText(name: string, text: string): CallTarget {
@@ -169,19 +167,17 @@ const listNames = /^(?:ls|list|glob|tree|dir)$/;
 
 const searchNames = /^(?:grep|search|find|rg|semantic)$/;
 
-/** The target of a file tool's arguments; `undefined` where they name no file and nothing to look for. */
-function fileToolTarget(name: string, given: JsonObject): CallTarget | undefined {
+function fileToolTarget(name: string, given: JsonObject): CallTarget {
 	const reads = filesIn(given);
 	const paths = [...new Set(reads.map((read) => read.path))];
 	const kind = kindOf(name, given, paths.length > 0);
-	if (kind === undefined || (paths.length === 0 && kind !== "search" && kind !== "list")) return undefined;
+	if (kind === undefined) return otherTarget;
 	return {
 		...otherTarget,
 		kind,
 		paths,
 		reads: kind === "read" ? reads : [],
 		writes: kind === "write" ? paths : [],
-		...(kind === "read" ? rangeOf(reads) : {}),
 	};
 }
 
@@ -201,7 +197,7 @@ function kindOf(name: string, given: JsonObject, hasPath: boolean): TargetKind |
 	return named(readNames) || linesIn(given) !== "whole" ? "read" : undefined;
 }
 
-/** The files that the arguments name, each with the lines that they ask for. */
+/** The files that the arguments name, each with the requested lines. */
 function filesIn(given: JsonObject): FileRead[] {
 	const files = new Map<string, FileRead>();
 	const add = (path: string | undefined, from: JsonObject) => {
@@ -223,15 +219,11 @@ function filesIn(given: JsonObject): FileRead[] {
 	return [...files.values()];
 }
 
-/** The lines that arguments ask for: a range, an offset with a limit (from 1; 0 is the start too), or all. */
+/** The lines that arguments request: a range, an offset with a limit (from 1; 0 is the start too), or all. */
 function linesIn(given: JsonObject): FileRead["lines"] {
 	const range = ["view_range", "line_range", "lines", "range"].map((key) => given[key]).find(Array.isArray);
-	const start = range
-		? numberIn(range[0])
-		: firstNumber(given, ["start_line", "startLine", "line_start", "from_line", "StartLine", "start"]);
-	const end = range
-		? numberIn(range[1])
-		: firstNumber(given, ["end_line", "endLine", "line_end", "to_line", "EndLine", "end"]);
+	const start = range ? numberIn(range[0]) : firstNumber(given, startKeys);
+	const end = range ? numberIn(range[1]) : firstNumber(given, endKeys);
 	if (start !== undefined || end !== undefined) {
 		const to = end === undefined || end < 0 ? Number.POSITIVE_INFINITY : end;
 		return { from: Math.max(1, start ?? 1), to };
@@ -244,12 +236,12 @@ function linesIn(given: JsonObject): FileRead["lines"] {
 	return { from, to: limit === undefined ? Number.POSITIVE_INFINITY : from + limit - 1 };
 }
 
+const startKeys = ["start_line", "startLine", "line_start", "from_line", "StartLine", "start"];
+
+const endKeys = ["end_line", "endLine", "line_end", "to_line", "EndLine", "end"];
+
 function firstNumber(given: JsonObject, keys: readonly string[]): number | undefined {
-	for (const key of keys) {
-		const value = numberIn(given[key]);
-		if (value !== undefined) return value;
-	}
-	return undefined;
+	return keys.map((key) => numberIn(given[key])).find((value) => value !== undefined);
 }
 
 function numberIn(value: unknown): number | undefined {

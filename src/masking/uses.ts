@@ -1,7 +1,7 @@
 import { addToList } from "../conversation/lists.ts";
 import { resultText, type Transcript } from "../conversation/transcript.ts";
-import { pairResults } from "../conversation/turns.ts";
-import { argumentsReader } from "./call-targets.ts";
+import { type PairedResult, pairResults } from "../conversation/turns.ts";
+import { resultArguments } from "./call-targets.ts";
 import { numberIdentifiers } from "./identifiers.ts";
 
 /** A string that an assistant message took from tool results. */
@@ -46,7 +46,7 @@ const none: readonly never[] = [];
 export function findUses(transcript: Transcript): Uses {
 	const { messages } = transcript;
 	const paired = pairResults(transcript);
-	const argumentsOf = argumentsReader();
+	const argumentsOf = resultArguments(transcript);
 	const identifiers = numberIdentifiers();
 	const lines = numberLines(transcript);
 	const known = {
@@ -66,13 +66,10 @@ export function findUses(transcript: Transcript): Uses {
 		if (weights) for (const one of named) addWeight(weights, callsNaming.get(one) ?? none, 1);
 		touches.push(Array.from(weights ?? none, ([result, weight]) => ({ result, weight })));
 		for (; paired[place]?.message === index; place += 1) {
-			const { result, call, caller } = paired[place] as (typeof paired)[number];
-			const texts = [resultText(result)];
+			const texts = [resultText((paired[place] as PairedResult).result)];
 			uses.fresh.push(known.identifiers.hold(identifiers.numbersIn(texts), place));
 			known.lines.hold(lines.numbersIn(texts), place);
-			const maker = caller === undefined ? undefined : messages[caller];
-			const given = maker && call ? argumentsOf(maker, call) : undefined;
-			for (const one of given === undefined ? none : identifiers.numbersIn([given])) {
+			for (const one of identifiers.numbersIn([argumentsOf[place] ?? ""])) {
 				if (identifiers.identifierOf(one).kind === "path") addToList(callsNaming, one, place);
 			}
 		}
