@@ -7,17 +7,16 @@ export interface LostIdentifier extends Identifier {
 	readonly texts: number;
 }
 
-/** From this number of texts on, an identifier scores no higher. */
+/** An identifier in more texts scores no higher. */
 const often = 8;
 
 /** Characters to which git and people shorten a hash. */
 const shortHash = 7;
 
 /**
- * Lists the identifiers of a range that its summary lost: paths, addresses, hashes, error codes, names of functions and
- * classes, numbers that look like ids. Those in many texts or in late ones come first, because they are the likeliest to
- * be needed again. A path counts as kept if the summary has its last two parts, a hash if its first seven characters
- * stand there as a word. `found` and `lostCount` count different identifiers, whatever `limit` says.
+ * Lists the identifiers of a range that its summary lost. Those in many texts or in late ones come first, because they are
+ * the likeliest to be needed again. A path counts as kept if the summary has its last two parts, a hash if the summary has
+ * its first seven characters as a word. `found` and `lostCount` count different identifiers.
  */
 export function lostIdentifiers(range: {
 	/** Oldest first. */
@@ -64,7 +63,7 @@ function keeper(summary: string): (identifier: Identifier) => boolean {
 	};
 }
 
-/** Whether a text holds a word that is not part of a longer one. */
+/** Whether a text has a word that is not part of a longer one. */
 function holdsWord(text: string, word: string): boolean {
 	for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
 		if (!/\w/.test(text.charAt(at - 1)) && !/\w/.test(text.charAt(at + word.length))) return true;
@@ -72,7 +71,7 @@ function holdsWord(text: string, word: string): boolean {
 	return false;
 }
 
-/** The texts of messages in which to look for identifiers: without reasoning. */
+/** The texts and results of messages, without reasoning. */
 export function textsOfMessages(transcript: Transcript, messages: readonly number[]): string[] {
 	return messages.flatMap((index) => {
 		const message = transcript.messages[index];

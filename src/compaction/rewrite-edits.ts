@@ -15,10 +15,7 @@ import type { Path, Transcript } from "../conversation/transcript.ts";
 export type Rewrite =
 	| {
 			readonly kind: "rewrite";
-			/**
-			 * In document order. A changed value is removed and the new one inserted in front of it; a value with an identity
-			 * is replaced.
-			 */
+			/** In document order. A new value is inserted before a removed one; a value with an identity is replaced. */
 			readonly plan: readonly Edit[];
 			/** Indexes of the messages all of whose values are removed, ascending. */
 			readonly removed: readonly number[];
@@ -30,28 +27,26 @@ export type Rewrite =
 
 interface RewriteParameters {
 	readonly source: RewriteSource;
-	/** Whatever the strategy returned. */
+	/** The list that the strategy returned, unchecked. */
 	readonly after: unknown;
-	/** Size of each message of the transcript. */
+	/** Of each message of the transcript. */
 	readonly sizes: readonly Size[];
 	/** Size of a value that the strategy wrote, as a message of the format. */
 	readonly sizeOf: (value: unknown) => Size;
-	/** The id by which other records refer to a record of a session. A record rewritten under its id stays in place. */
+	/** The id of a record of a session. A record rewritten under its id stays in place. */
 	readonly identityOf?: (value: unknown) => string | undefined;
 }
 
-/** The conversation that a strategy was given. */
 interface RewriteSource {
 	readonly transcript: Transcript;
 	/** Path of the list of messages or records in the document. */
 	readonly base: Path;
-	/** The list, as it stands in the document. */
 	readonly messages: readonly unknown[];
 }
 
 /**
- * Turns the list that a strategy returned into edits of the conversation. Values equal to earlier ones, in the same
- * order, stay untouched to the byte; all others are removed or inserted.
+ * Turns the list that a strategy returned into edits. Values equal to earlier ones, in the same order, stay untouched to
+ * the byte; all others are removed or inserted.
  */
 export function planRewrite(parameters: RewriteParameters): Rewrite {
 	const { source, after } = parameters;
@@ -199,7 +194,7 @@ function rewriteEdits(matched: Matched) {
 	return { plan, removed };
 }
 
-/** For each new value the index of the removed one with the same identity, if no kept value stands between them. */
+/** For each new value the index of the removed one with the same identity, if no kept value is between them. */
 function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept: Uint8Array): Map<number, number> {
 	const forerunners = new Map<number, number>();
 	if (!identityOf) return forerunners;
@@ -228,16 +223,11 @@ function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept:
 	return forerunners;
 }
 
-/** By value of the list: the indexes of the messages that stand in it, and of the first message from there on. */
+/** By value of the list: the indexes of its messages, and of the first message from there on. */
 function messagesByValue({ transcript, base, messages }: RewriteSource) {
-	const messagesAt = new Array<number[] | undefined>(messages.length);
+	const messagesAt = messages.map((): number[] => []);
 	transcript.messages.forEach(({ paths }, message) => {
-		for (const path of paths) {
-			const value = Number(path[base.length]);
-			const known = messagesAt[value];
-			if (!known) messagesAt[value] = [message];
-			else if (known.at(-1) !== message) known.push(message);
-		}
+		for (const value of new Set(paths.map((path) => Number(path[base.length])))) messagesAt[value]?.push(message);
 	});
 	const firstFrom = new Array<number>(messages.length);
 	let first = transcript.messages.length;

@@ -9,58 +9,57 @@ import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-r
 import { findStale, type Staleness } from "./staleness.ts";
 import { findUses, type Uses } from "./uses.ts";
 
-/** A conversation as the sequence of LLM calls that it was. Tokens are those of the meter, unscaled. */
+/** A conversation as a sequence of LLM calls. Tokens are those of the meter, unscaled. */
 export interface ReplayHistory {
 	readonly transcript: Transcript;
 	/** Tokens of each message, results included, before any edit. */
 	readonly messageTokens: readonly number[];
 	/** Tokens that each request carries before its first message. */
 	readonly surroundingTokens: number;
-	/** In the order of `pairResults`, which is that of the messages. */
+	/** In the order of `pairResults`. */
 	readonly results: readonly ReplayResult[];
 	/** Places of the results that came as placeholders, from an earlier call. */
 	readonly masked: ReadonlySet<number>;
-	/** For each message, the place of its first result in `results`; one more than messages, to end the last. */
+	/** For each message, the place of its first result in `results`; then the number of results. */
 	readonly firstResult: Int32Array;
-	/** For each message, 1 where it opens a tool turn. */
+	/** For each message, 1 if it opens a tool turn. */
 	readonly opensTurn: Uint8Array;
 	/**
-	 * Indexes of the messages that open an answer. Each was one LLM call, whose input is all that stands before it. An
-	 * answer that a format splits over several assistant messages in a row, without results between, was one call.
+	 * Indexes of the messages that open an answer. Each was one LLM call, with all messages before it as input. Several
+	 * assistant messages in a row, without results between, are one answer.
 	 */
 	readonly calls: readonly number[];
-	/** Found on demand, as is `stale`. */
+	/** Found on demand, like `stale`. */
 	readonly uses: () => Uses;
 	readonly stale: () => readonly (Staleness | undefined)[];
 }
 
-/** A tool result as a replay sees it. */
 export interface ReplayResult {
 	readonly message: number;
 	/** Number of its tool turn, from 0; `undefined` for an orphan. */
 	readonly turn: number | undefined;
 	readonly toolName: string | undefined;
-	/** Tokens of its texts, images, recordings and documents. */
+	/** Of texts, images, recordings and documents. */
 	readonly tokens: number;
-	/** Tokens that masking it saves; 0 where it cannot be masked or the policy keeps it. */
+	/** Tokens that masking it saves; 0 if it cannot be masked or the policy keeps it. */
 	readonly saves: number;
 	/** The edits that mask it, or why it is never masked. */
 	readonly outcome: readonly ReplaceEdit[] | KeptReason;
-	/** The facts and identifiers of its digest that its placeholder shows; often none. */
+	/** The facts and identifiers that its placeholder shows. */
 	readonly digest: readonly string[];
-	/** Of an error that stays until it is resolved: the message that resolves it, `Infinity` if none does; otherwise -1. */
+	/** The message that resolves it as an error, `Infinity` if none does; -1 if it is no error that stays. */
 	readonly staysUntil: number;
 }
 
 /**
- * Reads a conversation for replaying. Messages that a session no longer sends, since it compacted them, count as sent
- * throughout: they were sent when they came, and a decision about them then may not depend on what came later.
+ * Reads a conversation for replaying. Messages that a session no longer sends, since it compacted them, count as sent:
+ * a decision at their time may not depend on what came later.
  */
 export function readHistory(
 	parameters: MaskResultParameters & {
 		readonly transcript: Transcript;
 		readonly meter: TokenMeter;
-		/** Shared where several histories of the transcript are read; by default found for this one. */
+		/** Shared by several histories of one transcript. */
 		readonly uses?: (() => Uses) | undefined;
 	},
 ): ReplayHistory {
@@ -114,7 +113,7 @@ function callsOf(messages: readonly Message[]): number[] {
 	return messages.flatMap(({ role }, index) => (role === "assistant" && !isOpen(messages[index - 1]) ? [index] : []));
 }
 
-/** Whether a message is an answer that the next one may continue: of the assistant, without results. */
+/** Whether a message is an answer that the next one may continue. */
 export function isOpen(message: Message | undefined): boolean {
 	return message?.role === "assistant" && message.results.length === 0;
 }
@@ -135,7 +134,7 @@ function tokensOfResult(result: ToolResult, { countTokens }: TokenMeter): number
 
 const none: readonly never[] = [];
 
-/** The items of a digest, where the placeholder has it: that of a short result has none. */
+/** The items of a digest if the placeholder has it. */
 function itemsShown(digest: string | undefined, [edit]: readonly ReplaceEdit[]): readonly string[] {
 	if (!digest || !edit) return none;
 	// A format may put the placeholder into JSON.
@@ -148,8 +147,8 @@ function tokensSaved(edits: readonly ReplaceEdit[]): number {
 }
 
 /**
- * A history in the tokens of a model, by the best guess, unrounded: the numbers that calls are billed by. Only texts are
- * scaled; delimiters, images, recordings and documents have tokens of their own.
+ * A history in the tokens of a model, by the best guess, unrounded. Only texts are scaled; delimiters, images, recordings
+ * and documents have tokens of their own.
  */
 export function scaleHistory(
 	history: ReplayHistory,
@@ -158,11 +157,10 @@ export function scaleHistory(
 		messageOverhead,
 		requestOverhead,
 	}: {
-		/** Tokens of the model for each that was counted of a text. */
+		/** Tokens of the model for each counted token of a text. */
 		readonly factor: number;
-		/** Tokens of each message's delimiters. */
 		readonly messageOverhead: number;
-		/** Tokens of the model that the provider adds to each request. */
+		/** In tokens of the model. */
 		readonly requestOverhead: number;
 	},
 ): ReplayHistory {
@@ -184,28 +182,25 @@ export function scaleHistory(
 			const { tokens, outcome } = result;
 			const fixed = mediaTokens[place] ?? 0;
 			if (typeof outcome === "string") return { ...result, tokens: scaled(tokens, fixed) };
-			const edits = outcome.map((edit) => ({
-				...edit,
-				before: scaledSize(edit.before),
-				after: scaledSize(edit.after),
-			}));
+			const edits = outcome.map((edit) => {
+				return { ...edit, before: scaledSize(edit.before), after: scaledSize(edit.after) };
+			});
 			return { ...result, tokens: scaled(tokens, fixed), outcome: edits, saves: tokensSaved(edits) };
 		}),
 	};
 }
 
 /**
- * Walks through a history as it came about. The moments to act are those at which the context does not end with an answer,
- * whether or not a call followed: so the result for the first n messages does not depend on the next one.
+ * Walks through a history. A policy may act whenever the context does not end with an answer, whether or not a call
+ * followed: so the result for the first n messages does not depend on the next one.
  */
 export function walk(
 	{ transcript: { messages }, calls }: ReplayHistory,
 	walker: {
-		/** The context is complete and an answer may be asked for. `index` is that of the next message. */
+		/** An answer may follow as the message at `index`. */
 		readonly beforeAnswer: (index: number) => void;
-		/** The message at `index` opens an answer to the messages before it: an LLM call is made. */
+		/** The message at `index` opens an answer: an LLM call is made. */
 		readonly call: (index: number) => void;
-		/** The message at `index` comes. */
 		readonly append: (index: number) => void;
 	},
 ): void {
@@ -222,13 +217,13 @@ export function walk(
 }
 
 /**
- * The context while a history is walked through: the input of the next call. Starts with the surroundings alone. A provider
- * caches the longest common prefix of a call and the one before, taken here by whole messages.
+ * The input of the next call while a history is walked through, at first the surroundings alone. A provider caches the
+ * longest common prefix of a call and the one before, taken here by whole messages.
  */
 export function startView(history: ReplayHistory) {
 	const prefixes = startPrefixes(history.messageTokens.length);
 	let total = history.surroundingTokens;
-	/** Number of messages that the last call was sent; `undefined` before the first. */
+	/** Number of messages in the last call; `undefined` before the first. */
 	let sent: number | undefined;
 	let appended = 0;
 	let firstChanged = Number.POSITIVE_INFINITY;
@@ -251,7 +246,7 @@ export function startView(history: ReplayHistory) {
 		},
 		/** Tokens of all. */
 		total: () => total,
-		/** Tokens of what stands before a message, surroundings included. */
+		/** Tokens before a message, surroundings included. */
 		before,
 		/** Tokens that the next call reads from the cache. */
 		cached,
@@ -274,10 +269,7 @@ export interface CallTokens {
 	readonly cached: number;
 }
 
-/**
- * Sums of the tokens of messages from the first on, while any message may grow or shrink. Adding and summing take time in
- * proportion to the logarithm of `length` (a Fenwick tree).
- */
+/** Sums of tokens from the first message on, while any message may grow or shrink, in logarithmic time (a Fenwick tree). */
 function startPrefixes(length: number) {
 	const sums = new Float64Array(length + 1);
 	return {
@@ -286,7 +278,6 @@ function startPrefixes(length: number) {
 				sums[index] = (sums[index] as number) + tokens;
 			}
 		},
-		/** Tokens of all messages before one. */
 		before(message: number): number {
 			let sum = 0;
 			for (let index = message; index > 0; index -= index & -index) sum += sums[index] as number;

@@ -1,13 +1,9 @@
-/** An identifier as it stands in a text. */
 export interface Identifier {
 	readonly text: string;
 	readonly kind: "url" | "path" | "hash" | "error_code" | "name" | "number";
 }
 
-/**
- * Finds the identifiers of a text in order, as often as they stand there, without keys of JSON. Takes time in proportion
- * to the text.
- */
+/** Finds the identifiers of a text in order, repeated ones each time, without keys of JSON, in linear time. */
 export function findIdentifiers(text: string): Identifier[] {
 	const found: Identifier[] = [];
 	eachRun(text, (_, start, end) => {
@@ -17,32 +13,24 @@ export function findIdentifiers(text: string): Identifier[] {
 	return found;
 }
 
-/**
- * Gives each identifier of a conversation a number, from 0, in the order in which they are met. A run of characters is
- * judged once, however often it stands in the texts.
- */
+/** Numbers the identifiers of some texts from 0, in their order. A run of characters is judged once. */
 export function numberIdentifiers() {
 	const isNone = -1;
 	const numbersOfRuns = new Map<string, number>();
 	const numbers = new Map<string, number>();
 	const identifiers: Identifier[] = [];
-	/** For each identifier, the last question in which it was met. */
-	const met: number[] = [];
-	let question = 0;
-	function numberOf(run: string): number {
+	const numberOf = (run: string): number => {
 		const identifier = identifierIn(run);
 		if (!identifier) return isNone;
 		const known = numbers.get(identifier.text);
 		if (known !== undefined) return known;
 		numbers.set(identifier.text, identifiers.length);
-		met.push(0);
 		return identifiers.push(identifier) - 1;
-	}
+	};
 	return {
 		/** The numbers of the identifiers of some texts, each once, in order. */
 		numbersIn(texts: readonly string[]): number[] {
-			const found: number[] = [];
-			question += 1;
+			const found = new Set<number>();
 			const take = (text: string, start: number, end: number) => {
 				const run = text.slice(start, end);
 				let number = numbersOfRuns.get(run);
@@ -50,12 +38,10 @@ export function numberIdentifiers() {
 					number = numberOf(run);
 					numbersOfRuns.set(run, number);
 				}
-				if (number === isNone || met[number] === question) return;
-				met[number] = question;
-				found.push(number);
+				if (number !== isNone) found.add(number);
 			};
 			for (const text of texts) eachRun(text, take);
-			return found;
+			return [...found];
 		},
 		identifierOf: (number: number) => identifiers[number] as Identifier,
 	};
@@ -64,13 +50,12 @@ export function numberIdentifiers() {
 /** Longest identifier; longer runs are data. */
 const longest = 200;
 
-/** Longest name, hash or number. */
 const longestName = 80;
 
-/** The classes of a character by its code; 0 for one that ends a run. */
+/** Classes of characters; 0 for one that ends a run. */
 const [letter, capital, digit, sign, slash] = [1, 2, 4, 8, 16];
 
-// One for each code: reading beyond the end of a typed array is slow.
+// For all codes, since reading beyond the end of a typed array is slow.
 const classes = new Uint8Array(65_536);
 
 for (let code = 0; code < 128; code += 1) {
@@ -84,10 +69,10 @@ for (let code = 0; code < 128; code += 1) {
 
 const [capitalE, quote] = ["E".charCodeAt(0), '"'.charCodeAt(0)];
 
-/** What follows the key of a JSON object, which names a field of the tool. */
+/** Follows the key of a JSON object, which names a field of the tool. */
 const behindKey = /^\\?"\s{0,3}:/;
 
-/** Hands over each run of characters that may be an identifier: no plain word, no short number, no key of JSON. */
+/** Passes on each run of characters that may be an identifier: no plain word, short number or key of JSON. */
 function eachRun(text: string, take: (text: string, start: number, end: number) => void): void {
 	const { length } = text;
 	for (let index = 0; index < length; index += 1) {
@@ -95,7 +80,7 @@ function eachRun(text: string, take: (text: string, start: number, end: number) 
 		if (first === 0) continue;
 		const start = index;
 		index += 1;
-		// Most runs are words in small letters: nothing else is asked of them.
+		// Most runs are words in small letters, and need no further check.
 		if (first === letter) {
 			while (index < length && classes[text.charCodeAt(index)] === letter) index += 1;
 			if (index === length || classes[text.charCodeAt(index)] === 0) continue;
@@ -170,9 +155,6 @@ const systemErrors =
 function isPath(text: string): boolean {
 	const parts = text.split(/[/\\]/).filter((part) => part !== "" && part !== "." && part !== "..");
 	if (!parts.some((part) => /[A-Za-z_]{2}/.test(part))) return false;
-	return (
-		(parts.length >= 2 && /^(?:~|\.{0,2}[/\\]|[A-Za-z]:)/.test(text)) ||
-		parts.length >= 3 ||
-		/\.[a-z]/i.test(parts.at(-1) ?? "")
-	);
+	const hasRoot = /^(?:~|\.{0,2}[/\\]|[A-Za-z]:)/.test(text);
+	return parts.length >= (hasRoot ? 2 : 3) || /\.[a-z]/i.test(parts.at(-1) ?? "");
 }

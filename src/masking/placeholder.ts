@@ -1,13 +1,13 @@
 import type { MediaNode } from "../conversation/transcript.ts";
 import { fillTemplate, templatePattern } from "./template.ts";
 
-/** Longest tool name, call id or media type in a placeholder, in characters. */
+/** Longest tool name, call id or media type, in characters. */
 const longestValue = 64;
 
 // Most names and ids need no cleaning.
 const plainValue = /^[\w.:-]{0,64}$/;
 
-/** Signs of a placeholder itself: a value with one of them could pass for a field. */
+/** A value with one of these could pass for a field. */
 const notInValues = "[\\](){}<>=,";
 
 /** The same for a digest and a description of media, which are lists. */
@@ -16,8 +16,8 @@ const notInLists = "[\\](){}<>";
 /** Longest description of media: type, size and dimensions. */
 const longestMedia = 2 * longestValue;
 
-/** Longest digest, in characters. */
-const longestDigest = 2_000;
+/** In characters; a longer digest would not be recognised. */
+export const longestDigest = 2_000;
 
 /**
  * Makes an untrusted value safe for a template: removes control characters, line breaks, brackets, `=` and `,`, and bounds
@@ -37,7 +37,7 @@ function cleanText(text: string, longest: number, leftOut: string): string {
 	return characters.length <= longest ? cleaned : `${characters.slice(0, longest - 1).join("")}…`;
 }
 
-/** Stands for {ref} where nothing is archived, and for {digest} where there is none. */
+/** For {ref} if nothing is archived, and for an empty {digest}. */
 export const noRef = "-";
 
 /** Writes the placeholder of a masked result, in the wording with a digest where it has one. */

@@ -6,33 +6,28 @@ import { type Selector, startSelector } from "./selection.ts";
 
 /**
  * When each result was masked, in the order of `pairResults`: the number of messages before the first call with its
- * placeholder; `Infinity` for results that never were.
+ * placeholder; `Infinity` for never.
  */
 export type Schedule = ArrayLike<number>;
 
-/** How a history is replayed. */
 export interface Replaying {
 	readonly meter: TokenMeter;
 	readonly prices: Prices;
-	/** Tokens of the context from which on all candidates are masked, whatever the cadence. Absent: none. */
+	/** Tokens of the context above which all candidates are masked, whatever the cadence. */
 	readonly budget?: number | undefined;
-	/** Tokens by which a context that stays over the budget grows before all are masked again. Absent: none. */
+	/** Tokens by which a context that stays over the budget grows before all are masked again. */
 	readonly slack?: number | undefined;
 }
 
 /**
- * Replays a history: lets a policy act at each moment at which an answer could be asked for. The schedule of a history
- * extends that of its beginning: nothing masked is ever unmasked.
+ * Replays a history: lets a policy act before each possible answer. The schedule of a history extends that of its
+ * beginning: nothing masked is ever unmasked.
  */
 export function replay(
 	history: ReplayHistory,
-	{
-		mask,
-		prices,
-		budget = Number.POSITIVE_INFINITY,
-		slack = 0,
-	}: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },
+	how: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },
 ): Schedule {
+	const { mask, prices, budget = Number.POSITIVE_INFINITY, slack = 0 } = how;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const view = startView(history);
@@ -66,7 +61,7 @@ export function replay(
 
 const none: readonly number[] = [];
 
-/** When results are masked: `choose` says which of the candidates are masked now. */
+/** `choose` returns the candidates that are masked now. */
 function startCadence(what: {
 	readonly history: ReplayHistory;
 	readonly mask: MaskPolicy;
