@@ -1,5 +1,5 @@
 import type { MediaNode } from "../conversation/transcript.ts";
-import { fillTemplate, templatePattern } from "./template.ts";
+import { fillTemplate, templateParts, templatePattern, waysToDivide } from "./template.ts";
 
 /** Longest tool name, call id or media type, in characters. */
 const longestValue = 64;
@@ -88,37 +88,31 @@ function fieldsOf({ unknownTool }: { readonly unknownTool: string }, { toolCallI
 
 export interface ReadPlaceholder {
 	readonly ref: string | undefined;
-	/**
-	 * Whether the reference can only be the one that was written. In `{tool_name} {ref} {tool_call_id}` a name or an id may
-	 * look like another.
-	 */
+	/** In `{tool_name} {ref} {tool_call_id}` a part of a name or an id may look like the reference. */
 	readonly isRefCertain: boolean;
 	readonly originalChars: number | undefined;
-	/** As `cleanValue` gives it; `undefined` where the template does not tell it for certain. */
+	/** Cleaned; `undefined` if it is not certain. */
 	readonly toolCallId: string | undefined;
 }
 
-/**
- * Reads placeholders written from any of the templates, by their exact grammar; `undefined` for any other text. A recognised
- * placeholder is never masked again, so masking twice equals masking once.
- */
+/** Reads placeholders of the templates by their exact grammar, so that none is masked again; `undefined` for other texts. */
 export function placeholderReader(templates: readonly string[]): (text: string) => ReadPlaceholder | undefined {
 	const readers = templates.map(readerOf);
-	// Hardly any result is a placeholder: the first character tells.
+	// Few results are placeholders: the first character rules out most.
 	const startsAnyhow = readers.some(({ opening }) => opening === "");
 	const firsts = new Set(readers.map(({ opening }) => opening.charCodeAt(0)));
 	return (text) => {
 		if (!startsAnyhow && !firsts.has(text.charCodeAt(0))) return undefined;
-		for (const { pattern, longest, opening, tells } of readers) {
+		for (const { pattern, longest, opening, certain } of readers) {
 			if (text.length > longest || !text.startsWith(opening)) continue;
 			const found = pattern.exec(text);
 			if (!found) continue;
 			const { ref, original_chars: chars, tool_call_id: toolCallId } = found.groups ?? {};
 			return {
 				ref: refIn(ref),
-				isRefCertain: tells.ref,
-				originalChars: tells.originalChars && chars ? Number(chars) : undefined,
-				toolCallId: tells.toolCallId ? toolCallId : undefined,
+				isRefCertain: certain.has("ref"),
+				originalChars: certain.has("original_chars") && chars ? Number(chars) : undefined,
+				toolCallId: certain.has("tool_call_id") ? toolCallId : undefined,
 			};
 		}
 		return undefined;
@@ -137,55 +131,26 @@ function readerOf(template: string) {
 		digest: value(longestDigest, notInLists),
 	};
 	const variables = template.match(/\{\w+\}/g)?.length ?? 0;
-	// A text longer than any placeholder need not be matched at all; a character may be two UTF-16 code units.
+	// A longer text is no placeholder; a character may be two UTF-16 code units.
 	const forDigest = template.includes("{digest}") ? 2 * longestDigest : 0;
-	const beside = (name: string) => bordersOf(template, name);
+	const parts = templateParts(template, grammar).map((part) => ({ ...part, isAgain: false }));
+	/** Whether a text can be divided up to the variable in one way only, from its start or from its end. */
+	const isCertain = (variable: string) => {
+		const at = parts.findIndex((part) => part.kind === "value" && part.variable === variable);
+		const sides = [parts.slice(0, at + 2), parts.slice(Math.max(0, at - 1)).toReversed()];
+		return at !== -1 && sides.some((side) => waysToDivide(side) === 1);
+	};
+	const certain = new Set(["ref", "original_chars", "tool_call_id"].filter(isCertain));
 	return {
 		pattern: templatePattern(template, grammar),
+		certain,
 		longest: template.length + variables * 2 * longestMedia + forDigest,
-		// What stands before the first variable tells most texts apart without the pattern.
+		// Rules out most texts without the pattern.
 		opening: template.split(/\{\w+\}/, 1)[0] ?? "",
-		tells: {
-			// Where another value or a digit stands beside it, nobody can tell where the number ends.
-			originalChars: /(^|[^\d}])\{original_chars\}($|[^\d{])/.test(template),
-			// One border is enough, since no reference holds a blank or any other sign; it must touch no value.
-			ref: beside("ref").some((border) => border === "certain") && !beside("ref").includes("none"),
-			toolCallId: beside("tool_call_id").every((border) => border === "certain"),
-		},
 	};
 }
 
-/**
- * The borders of a variable on its left and its right: none where a value touches it; certain where the text there can be
- * part neither of a value on that side (for a reference) nor of the id itself.
- */
-function bordersOf(template: string, name: string): readonly ("certain" | "uncertain" | "none")[] {
-	const pieces = template.split(/(\{\w+\})/);
-	const at = pieces.indexOf(`{${name}}`);
-	if (at === -1) return ["none", "none"];
-	const isValue = (piece: string) => /^\{(?:tool_call_id|tool_name|media|digest)\}$/.test(piece);
-	const border = (literal: string, side: readonly string[], holders = side) => {
-		const isEdge = side.every((piece) => piece === "");
-		if (literal === "" && !isEdge) return "none";
-		// A number or a reference holds no other sign, so that such a sign ends it.
-		const isPlain = isEdge || (!side.some(isValue) && /[^A-Za-z0-9-]/.test(literal));
-		return isPlain || parts(literal, holders) ? "certain" : "uncertain";
-	};
-	const [before, after] = [pieces.slice(0, at - 1), pieces.slice(at + 2)];
-	return [
-		border(pieces[at - 1] ?? "", before),
-		// Where the start is known, an id ends at the first character that it cannot hold.
-		border(pieces[at + 1] ?? "", after, name === "ref" ? after : []),
-	];
-}
-
-/** Whether a literal holds a character that none of the values among these pieces can hold. */
-function parts(literal: string, pieces: readonly string[]): boolean {
-	const hasList = pieces.some((piece) => piece === "{media}" || piece === "{digest}");
-	return new RegExp(`[${hasList ? notInLists : notInValues}\\r\\n]`).test(literal);
-}
-
-/** A number of characters in a placeholder or a marker: every number that is counted without loss. */
+/** A number of characters in a placeholder or a marker. */
 export const countGrammar = "\\d{1,16}";
 
 /** A reference in a placeholder or a marker. */
