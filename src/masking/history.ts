@@ -220,42 +220,42 @@ export function walk(
  * The input of the next call while a history is walked through, at first the surroundings alone. A provider caches the
  * longest common prefix of a call and the one before, taken here by whole messages.
  */
-export function startView(history: ReplayHistory) {
-	const prefixes = startPrefixes(history.messageTokens.length);
-	let total = history.surroundingTokens;
+export function startView({ messageTokens, surroundingTokens, results }: ReplayHistory) {
+	const tokens = Float64Array.from(messageTokens);
+	/** Tokens before each message. Those up to `known` are up to date. */
+	const sums = new Float64Array(tokens.length + 1).fill(surroundingTokens, 0, 1);
+	let known = 0;
 	/** Number of messages in the last call; `undefined` before the first. */
 	let sent: number | undefined;
 	let appended = 0;
 	let firstChanged = Number.POSITIVE_INFINITY;
-	const before = (message: number) => history.surroundingTokens + prefixes.before(message);
+	const before = (message: number) => {
+		for (; known < message; known += 1) sums[known + 1] = (sums[known] as number) + (tokens[known] as number);
+		return sums[message] as number;
+	};
 	const cached = () => (sent === undefined ? 0 : before(Math.min(sent, firstChanged)));
 	return {
-		/** Adds the next message. */
 		append(message: number): void {
-			const tokens = history.messageTokens[message] as number;
-			prefixes.add(message, tokens);
-			total += tokens;
 			appended = message + 1;
 		},
 		/** Replaces a result by its placeholder. */
-		mask(result: number): void {
-			const { message, saves } = history.results[result] as ReplayHistory["results"][number];
-			prefixes.add(message, -saves);
-			total -= saves;
+		mask(place: number): void {
+			const { message, saves } = results[place] as ReplayResult;
+			tokens[message] = (tokens[message] as number) - saves;
+			known = Math.min(known, message);
 			firstChanged = Math.min(firstChanged, message);
 		},
-		/** Tokens of all. */
-		total: () => total,
+		total: () => before(appended),
 		/** Tokens before a message, surroundings included. */
 		before,
 		/** Tokens that the next call reads from the cache. */
 		cached,
 		/** Makes a call: the whole context is then in the cache. */
 		call(): CallTokens {
-			const tokens = { input: total, cached: cached() };
+			const call = { input: before(appended), cached: cached() };
 			sent = appended;
 			firstChanged = Number.POSITIVE_INFINITY;
-			return tokens;
+			return call;
 		},
 	};
 }
@@ -267,21 +267,4 @@ export interface CallTokens {
 	readonly input: number;
 	/** Tokens before the first message that differs from the call before. */
 	readonly cached: number;
-}
-
-/** Sums of tokens from the first message on, while any message may grow or shrink, in logarithmic time (a Fenwick tree). */
-function startPrefixes(length: number) {
-	const sums = new Float64Array(length + 1);
-	return {
-		add(message: number, tokens: number): void {
-			for (let index = message + 1; index <= length; index += index & -index) {
-				sums[index] = (sums[index] as number) + tokens;
-			}
-		},
-		before(message: number): number {
-			let sum = 0;
-			for (let index = message; index > 0; index -= index & -index) sum += sums[index] as number;
-			return sum;
-		},
-	};
 }
