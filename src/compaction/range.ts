@@ -205,8 +205,6 @@ interface MessagePart {
 	readonly text: string;
 }
 
-const order: Readonly<Record<MessagePart["kind"], number>> = { text: 0, call: 1, result: 2 };
-
 /** The parts of a message without reasoning: texts, then calls, then results, because formats order them differently. */
 export function messageParts(message: Message, paired: readonly PairedResult[]): MessagePart[] {
 	const parts: MessagePart[] = [];
@@ -214,38 +212,28 @@ export function messageParts(message: Message, paired: readonly PairedResult[]):
 		const shown = neutraliseSpecialTokens(cleanText(text)).trim();
 		if (shown !== "" || kind !== "text") parts.push({ kind, label, text: shown });
 	};
-	const { counted, calls } = message;
+	const { counted, calls, results } = message;
+	const places = locateCallArguments(message);
+	const ofCalls = new Set(places.flatMap((place) => (place === undefined ? [] : [place - 1, place])));
 	const thoughts = message.thinking.map((block) => block.text);
-	const callAt = new Map(locateCallArguments(message).map((place, call) => [place, call]));
-	let nextCall = 0;
-	const addCallsBefore = (end: number) => {
-		// Calls whose arguments cannot be located are shown by name only.
-		for (const skipped of calls.slice(nextCall, end)) add("call", nameOf(skipped.name), "");
-		nextCall = end;
-	};
-	for (let index = 0; index < counted.length; index += 1) {
-		const call = callAt.get(index + 1);
-		if (call !== undefined) {
-			addCallsBefore(call);
-			index += 1;
-			add("call", nameOf(calls[call]?.name), counted[index] ?? "");
-			nextCall = call + 1;
-			continue;
-		}
-		const text = counted[index] ?? "";
+	counted.forEach((text, index) => {
+		if (ofCalls.has(index)) return;
 		const thought = thoughts.indexOf(text);
 		if (thought === -1) add("text", "", text);
 		else thoughts.splice(thought, 1);
-	}
-	addCallsBefore(calls.length);
-	const mediaInResults = message.results.flatMap((result) => result.media);
-	if (message.mediaTokens > mediaInResults.reduce((sum, media) => sum + media.tokens, 0)) add("text", "", "[media]");
+	});
+	const mediaInResults = results.flatMap((result) => result.media).reduce((sum, { tokens }) => sum + tokens, 0);
+	if (message.mediaTokens > mediaInResults) add("text", "", "[media]");
+	// Calls whose arguments cannot be located are shown by name only.
+	calls.forEach(({ name }, index) => {
+		add("call", nameOf(name), counted[places[index] ?? -1] ?? "");
+	});
 	for (const { result, call } of paired) {
 		const failed = result.isError === true ? " (error)" : "";
 		const text = [resultText(result), ...result.media.map(describeMedia)].filter((one) => one !== "").join("\n");
 		add("result", `${nameOf(call?.name)}${failed}`, text);
 	}
-	return parts.toSorted((a, b) => order[a.kind] - order[b.kind]);
+	return parts;
 }
 
 function nameOf(name: string | undefined): string {

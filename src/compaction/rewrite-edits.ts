@@ -71,36 +71,23 @@ export function planRewrite(parameters: RewriteParameters): Rewrite {
 	return { kind: "rewrite", kept, ...rewriteEdits({ ...parameters, values, matches }) };
 }
 
-/** Deepest nesting of a value from a strategy; no real conversation is nested as deeply. */
+/** No real conversation is nested as deeply. */
 const deepestValue = 64;
 
 class NotPlainJson extends Error {}
 
 /**
- * Copies a value of a strategy. Fields that are `undefined` are left out, as `JSON.stringify` does.
+ * Copies a value of a strategy without fields that are `undefined`.
  *
  * @throws NotPlainJson for everything else that JSON cannot hold; and whatever reading a property throws.
  */
 function copyPlainJson(value: unknown, depth = 0): unknown {
 	if (depth > deepestValue) throw new NotPlainJson(`values nested deeper than ${deepestValue} levels`);
-	switch (typeof value) {
-		case "string":
-		case "boolean":
-			return value;
-		case "number":
-			if (!Number.isFinite(value)) throw new NotPlainJson("a number that is not finite");
-			return value;
-		case "object":
-			return value === null ? null : copyObject(value, depth);
-		default:
-			throw new NotPlainJson(typeof value === "undefined" ? "undefined" : `a ${typeof value}`);
-	}
-}
-
-function copyObject(value: object, depth: number): unknown {
+	if (value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)) return value;
+	if (typeof value === "number") throw new NotPlainJson("a number that is not finite");
+	if (typeof value !== "object") throw new NotPlainJson(value === undefined ? "undefined" : `a ${typeof value}`);
 	if (Array.isArray(value)) return Array.from(value as unknown[], (item) => copyPlainJson(item, depth + 1));
-	const prototype: unknown = Object.getPrototypeOf(value);
-	if (prototype !== null && !isObjectPrototype(prototype)) throw new NotPlainJson("an instance of a class");
+	if (!isPlainObject(value)) throw new NotPlainJson("an instance of a class");
 	const entries: [string, unknown][] = [];
 	for (const [key, item] of Object.entries(value)) {
 		if (key === "__proto__") throw new NotPlainJson("a key that sets the prototype");
@@ -109,12 +96,11 @@ function copyObject(value: object, depth: number): unknown {
 	return Object.fromEntries(entries);
 }
 
-/** `Object.prototype`, of this realm or another. */
-function isObjectPrototype(prototype: unknown): boolean {
-	return (
-		prototype === Object.prototype ||
-		(Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty"))
-	);
+/** Whether an object has no prototype, or that of objects, in this realm or another. */
+function isPlainObject(value: object): boolean {
+	const prototype: unknown = Object.getPrototypeOf(value);
+	if (prototype === null) return true;
+	return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty");
 }
 
 interface Matched extends Omit<RewriteParameters, "after"> {
