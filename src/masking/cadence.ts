@@ -73,7 +73,6 @@ export function startBreakEven(
 			for (const place of candidates.slice(best)) saved += saves[place] as number;
 			return best;
 		},
-		/** Records a call with the candidates that it still carried. */
 		called(tokens: CallTokens, carried: readonly number[]): void {
 			bill.own += costOf(tokens);
 			bill.raw += costOf(rawCall(tokens.input));
@@ -95,7 +94,6 @@ export function budgetOfSelection(policy: MaskPolicy): number {
 	return policy.keep_tokens ?? (policy.selection === "use" ? settings[policy.thrift].keepTokens : 0);
 }
 
-/** Multiple of the cost of rewriting at which masking pays. */
 export function patienceOf(policy: MaskPolicy): number {
 	return policy.patience ?? (policy.selection === "use" ? settings[policy.thrift].patience : 1);
 }

@@ -27,7 +27,6 @@ export function resultArguments(transcript: Transcript): readonly (string | unde
 /** Absolute paths with the same last part that a relative one is compared with. */
 const mostAlike = 16;
 
-/** Resolves the targets of a conversation one after the other, oldest first. */
 export function resolver(): (target: CallTarget) => CallTarget {
 	let folder: string | undefined;
 	let openFile: string | undefined;
@@ -93,7 +92,6 @@ export function callTarget({
 	argumentsText = "",
 }: {
 	readonly name: string | undefined;
-	/** JSON, a patch or a script. */
 	readonly argumentsText: string | undefined;
 }): CallTarget {
 	const given = parseJsonObject(argumentsText);
@@ -147,7 +145,6 @@ const pathKeys =
 
 const listKeys = ["files", "paths", "file_paths", "filePaths", "file_names", "edits", "changes"];
 
-/** Arguments that hold text to write. */
 const writeKeys =
 	"old_string old_str old_text oldText oldString new_string new_str new_text newText newString content contents file_text insert_text insert_line edit edits code_edit diff patch replacement new_source SEARCH".split(
 		" ",
@@ -197,7 +194,6 @@ function kindOf(name: string, given: JsonObject, hasPath: boolean): TargetKind |
 	return named(readNames) || linesIn(given) !== "whole" ? "read" : undefined;
 }
 
-/** The files that the arguments name, each with the requested lines. */
 function filesIn(given: JsonObject): FileRead[] {
 	const files = new Map<string, FileRead>();
 	const add = (path: string | undefined, from: JsonObject) => {

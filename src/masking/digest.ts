@@ -89,7 +89,6 @@ export function digestOf(parameters: DigestParameters): string {
 	return longestFitting(pieces, (digest) => countTokens(digest) <= maxTokens);
 }
 
-/** As many of the first pieces as fit. */
 function longestFitting(pieces: readonly string[], fits: (digest: string) => boolean): string {
 	const joined = (count: number) => pieces.slice(0, count).join(" ").replace(/,$/, "");
 	let [low, high] = [0, pieces.length];

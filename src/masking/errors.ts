@@ -42,7 +42,6 @@ export function structuralError({
 	target,
 }: {
 	readonly result: Pick<ToolResult, "texts" | "isError">;
-	/** `undefined` for an orphan. */
 	readonly target?: CallTarget | undefined;
 }): StructuralErrorRule | undefined {
 	if (result.isError === true) return "flag";
@@ -61,7 +60,6 @@ export type StructuralErrorRule =
 	| "traceback"
 	| "failed_run";
 
-/** The same by the text alone, without the format's flag. */
 export function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErrorRule, "flag"> | undefined {
 	const code = exitCodeIn(whole);
 	if (code !== undefined) return code === 0 ? undefined : "exit_code";
@@ -111,7 +109,6 @@ function isJsonError(text: string): boolean {
 	return [status, statusCode, status_code].some((one) => Number(one) >= 400 && Number(one) < 600);
 }
 
-/** In characters. */
 const longestJson = 100_000;
 
 function isErrorMessage(text: string): boolean {
@@ -235,9 +232,7 @@ const outcomeReach = 3_000;
 const mostFacts = 4;
 
 const counts: readonly RegExp[] = [
-	// "3 failed", "12 passed", "0 fail", "2 errors", "4 warnings", "1 skipped"
 	/(?<![\w.,:/-])(\d{1,7}) (passed|failed|failing|passing|pass|fail|errors?|failures?|warnings?|skipped|problems?)\b/gi,
-	// "Found 3 matches", "2 files changed", "5 tests"
 	/(?<![\w.,:/-])(\d{1,7}) (tests?|matches|files? changed|issues|entries|insertions|deletions)\b/gi,
 ];
 

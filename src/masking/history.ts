@@ -12,9 +12,7 @@ import { findUses, type Uses } from "./uses.ts";
 /** A conversation as a sequence of LLM calls. Tokens are those of the meter, unscaled. */
 export interface ReplayHistory {
 	readonly transcript: Transcript;
-	/** Tokens of each message, results included, before any edit. */
 	readonly messageTokens: readonly number[];
-	/** Tokens that each request carries before its first message. */
 	readonly surroundingTokens: number;
 	/** In the order of `pairResults`. */
 	readonly results: readonly ReplayResult[];
@@ -29,7 +27,6 @@ export interface ReplayHistory {
 	 * assistant messages in a row, without results between, are one answer.
 	 */
 	readonly calls: readonly number[];
-	/** Found on demand, like `stale`. */
 	readonly uses: () => Uses;
 	readonly stale: () => readonly (Staleness | undefined)[];
 }
@@ -39,11 +36,9 @@ export interface ReplayResult {
 	/** Number of its tool turn, from 0; `undefined` for an orphan. */
 	readonly turn: number | undefined;
 	readonly toolName: string | undefined;
-	/** Of texts, images, recordings and documents. */
 	readonly tokens: number;
 	/** Tokens that masking it saves; 0 if it cannot be masked or the policy keeps it. */
 	readonly saves: number;
-	/** The edits that mask it, or why it is never masked. */
 	readonly outcome: readonly ReplaceEdit[] | KeptReason;
 	/** The facts and identifiers that its placeholder shows. */
 	readonly digest: readonly string[];
@@ -128,7 +123,6 @@ function tokensOf(message: Message, meter: TokenMeter): number {
 }
 
 function tokensOfResult(result: ToolResult, { countTokens }: TokenMeter): number {
-	// Texts of documents are among those of the result.
 	return result.media.reduce((sum, { tokens }) => sum + tokens, sizeOfResult(result, countTokens).tokens);
 }
 
@@ -160,7 +154,6 @@ export function scaleHistory(
 		/** Tokens of the model for each counted token of a text. */
 		readonly factor: number;
 		readonly messageOverhead: number;
-		/** In tokens of the model. */
 		readonly requestOverhead: number;
 	},
 ): ReplayHistory {
@@ -169,7 +162,6 @@ export function scaleHistory(
 	if (factor === 1) return surrounded;
 	const scaled = (tokens: number, fixed: number) => (tokens - fixed) * factor + fixed;
 	const scaledSize = (size: Size): Size => ({ ...size, tokens: scaled(size.tokens, size.fixed ?? 0) });
-	// In the order of `pairResults`, as the results of a history are.
 	const mediaTokens = transcript.messages.flatMap((message) =>
 		message.results.map((result) => result.media.reduce((sum, { tokens }) => sum + tokens, 0)),
 	);
@@ -238,7 +230,6 @@ export function startView({ messageTokens, surroundingTokens, results }: ReplayH
 		append(message: number): void {
 			appended = message + 1;
 		},
-		/** Replaces a result by its placeholder. */
 		mask(place: number): void {
 			const { message, saves } = results[place] as ReplayResult;
 			tokens[message] = (tokens[message] as number) - saves;

@@ -28,7 +28,6 @@ export function numberIdentifiers() {
 		return identifiers.push(identifier) - 1;
 	};
 	return {
-		/** The numbers of the identifiers of some texts, each once, in order. */
 		numbersIn(texts: readonly string[]): number[] {
 			const found = new Set<number>();
 			const take = (text: string, start: number, end: number) => {
@@ -99,7 +98,6 @@ function eachRun(text: string, take: (text: string, start: number, end: number) 
 		if (last !== sign) seen |= last;
 		const characters = index - start;
 		if (characters < 3 || characters > longest) continue;
-		// Plain words and short numbers.
 		if ((seen & ~(letter | capital)) === 0 && !isCamel && text.charCodeAt(start) !== capitalE) continue;
 		if (seen === digit && characters < 5) continue;
 		if (text.charCodeAt(start - 1) === quote && behindKey.test(text.slice(index, index + 6))) continue;

@@ -18,7 +18,6 @@ export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its
 
 export interface MaskResultParameters {
 	readonly policy: MaskPolicy;
-	/** Whether images, audio and documents are masked too. */
 	readonly media: "keep" | "mask";
 	readonly wording: {
 		readonly placeholder: string;

@@ -49,7 +49,6 @@ export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking)
 
 type ReplayedMasking = ReturnType<typeof replayMasking>;
 
-/** The history, and when the policy masked each of its results. */
 export function replayMasking(parameters: MaskParameters) {
 	const { meter, ...how } = parameters.replaying;
 	const history = readHistory({ ...parameters, meter });

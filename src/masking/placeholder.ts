@@ -13,7 +13,6 @@ const notInValues = "[\\](){}<>=,";
 /** The same for a digest and a description of media, which are lists. */
 const notInLists = "[\\](){}<>";
 
-/** Longest description of media: type, size and dimensions. */
 const longestMedia = 2 * longestValue;
 
 /** In characters; a longer digest would not be recognised. */
@@ -46,7 +45,6 @@ export function writePlaceholder(
 	values: PlaceholderValues & {
 		/** Characters (UTF-16 code units) of the text that is taken out. */
 		readonly originalChars: number;
-		/** As `digestOf` gives it; `undefined` or empty for none. */
 		readonly digest?: string | undefined;
 	},
 ): string {
@@ -59,7 +57,6 @@ export function writePlaceholder(
 	});
 }
 
-/** Writes the placeholder of a masked image, recording or document, with its type, size and dimensions. */
 export function writeMediaPlaceholder(
 	wording: { readonly mediaPlaceholder: string; readonly unknownTool: string },
 	values: PlaceholderValues & { readonly media: MediaNode },
@@ -145,7 +142,6 @@ function readerOf(template: string) {
 		pattern: templatePattern(template, grammar),
 		certain,
 		longest: template.length + variables * 2 * longestMedia + forDigest,
-		// Rules out most texts without the pattern.
 		opening: template.split(/\{\w+\}/, 1)[0] ?? "",
 	};
 }
@@ -153,15 +149,12 @@ function readerOf(template: string) {
 /** A number of characters in a placeholder or a marker. */
 export const countGrammar = "\\d{1,16}";
 
-/** A reference in a placeholder or a marker. */
 export const refGrammar = "[A-Za-z0-9-]{1,40}";
 
-/** The reference that {ref} was filled with. */
 export function refIn(filled: string | undefined): string | undefined {
 	return filled === noRef ? undefined : filled;
 }
 
-/** Tells placeholders written from any of the templates from all other texts. */
 export function placeholderRecogniser(templates: readonly string[]): (text: string) => boolean {
 	const read = placeholderReader(templates);
 	return (text) => read(text) !== undefined;

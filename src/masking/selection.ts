@@ -61,9 +61,7 @@ export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 	};
 
 	return {
-		/** Tool turns so far. */
 		turns: () => turns,
-		/** Adds the next message. */
 		append(message: number): void {
 			const end = firstResult[message + 1] as number;
 			for (let place = firstResult[message] as number; place < end; place += 1) {
@@ -96,7 +94,6 @@ export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 			}
 			return old.filter((place) => isLeaving[place] === 1);
 		},
-		/** Removes results that were masked. */
 		drop(masked: readonly number[]): void {
 			for (const place of masked) isGone[place] = 1;
 			old = old.filter((place) => isGone[place] === 0);

@@ -7,7 +7,6 @@ export function readShellScript(script: string): Pipeline[] {
 	let pipeline: SimpleCommand[] = [];
 	let words: string[] = [];
 	let redirections: Redirection[] = [];
-	/** The use of the next word. */
 	let next: Redirection["kind"] | "word" = "word";
 	let heredocs: string[] = [];
 	/** The number right before a redirection: 2 for the errors. */

@@ -123,9 +123,7 @@ function join(a: FileRead["lines"], b: FileRead["lines"]): FileRead["lines"] {
 	return meets ? joined : "part";
 }
 
-/** Paths are as they are written. */
 interface CommandEffect extends Pick<CallTarget, "kind" | "reads" | "writes" | "openFile" | "program"> {
-	/** Folders or files that it lists or searches. */
 	readonly folders: readonly string[];
 }
 
@@ -226,7 +224,6 @@ function effectOfAgentCommand(name: string, words: readonly string[]): CommandEf
 	return undefined;
 }
 
-/** The words that are neither options nor their values. */
 function operands(name: string, words: readonly string[]): string[] {
 	const takesValue = valued[name];
 	const found: string[] = [];
@@ -307,7 +304,6 @@ function lineCount(words: readonly string[]): { lines: number; fromStart: boolea
 	return { lines: 10, fromStart: false };
 }
 
-/** The lines that `sed -n '10,20p'` prints. */
 function printedLines(words: readonly string[]) {
 	if (!words.some((word) => /^-[a-z]*n[a-z]*$|^--quiet$|^--silent$/.test(word))) return undefined;
 	for (const word of words.slice(1)) {

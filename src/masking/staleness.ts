@@ -24,10 +24,8 @@ const mostCompared = 64;
 
 /** A result that shows a file, while no later one shows the same. */
 interface Showing {
-	/** Place of the result in `pairResults`. */
 	readonly place: number;
 	readonly lines: FileRead["lines"];
-	/** How many files the result shows. */
 	readonly files: number;
 }
 

@@ -1,4 +1,3 @@
-/** Longest path, in characters. */
 const longest = 1_000;
 
 /**
@@ -71,9 +70,7 @@ export interface CallTarget {
 	readonly kind: TargetKind;
 	/** The files or folders that it is about, each once, as `normalisePath` spells them. */
 	readonly paths: readonly string[];
-	/** The files that its result shows. */
 	readonly reads: readonly FileRead[];
-	/** The files that it writes, moves or removes. */
 	readonly writes: readonly string[];
 	/** The folder in which it runs. Relative paths are already joined to it. */
 	readonly folder?: string;

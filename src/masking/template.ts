@@ -129,7 +129,6 @@ type TemplatePart =
 	| {
 			readonly kind: "value";
 			readonly variable: string;
-			/** Whether the variable is repeated. */
 			readonly isAgain: boolean;
 			/** A class of characters, as the source of a regular expression. */
 			readonly characters: string;
@@ -137,7 +136,6 @@ type TemplatePart =
 			readonly most: number;
 	  };
 
-/** Splits a template into parts. A `{name}` outside the grammar is text. */
 export function templateParts(template: string, grammar: TemplateGrammar): readonly TemplatePart[] {
 	const seen = new Set<string>();
 	const pieces = template.split(/(\{\w+\})/).filter((piece) => piece !== "");

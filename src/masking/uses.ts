@@ -13,7 +13,6 @@ export interface Taken {
 
 /** How much an assistant message used of a result. */
 interface Touch {
-	/** Place of the result in `pairResults`. */
 	readonly result: number;
 	/** 1 for each string that no other result holds. */
 	readonly weight: number;
@@ -25,7 +24,6 @@ export interface Uses {
 	readonly identifiers: readonly (readonly Taken[])[];
 	/** Whole lines, likewise. */
 	readonly lines: readonly (readonly Taken[])[];
-	/** The results that an assistant message came back to. */
 	readonly touches: readonly (readonly Touch[])[];
 	/** For each result, how many of its identifiers are nowhere before it. */
 	readonly fresh: readonly number[];
@@ -106,7 +104,6 @@ function startStrings(textOf: (string: number) => string) {
 			}
 			return taken;
 		},
-		/** Records the strings of a result. Returns how many of them are nowhere before it. */
 		hold(numbers: readonly number[], result: number): number {
 			let fresh = 0;
 			for (const number of numbers) {
