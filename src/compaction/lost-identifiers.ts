@@ -1,7 +1,6 @@
 import { resultText, type Transcript } from "../conversation/transcript.ts";
 import { findIdentifiers, type Identifier } from "../masking/identifiers.ts";
 
-/** An identifier of the range that the summary does not name. */
 export interface LostIdentifier extends Identifier {
 	/** The number of texts of the range that hold it. */
 	readonly texts: number;
@@ -19,7 +18,6 @@ const shortHash = 7;
  * its first seven characters as a word. `found` and `lostCount` count different identifiers.
  */
 export function lostIdentifiers(range: {
-	/** Oldest first. */
 	readonly texts: readonly string[];
 	readonly summary: string;
 	readonly limit?: number;

@@ -60,7 +60,7 @@ export function writeHandoverPrompt(given: {
 /** Variables: {delimiter}, {max_tokens}. */
 interface HandoverWording {
 	readonly ask: string;
-	/** Used in place of `ask` for the summaries of parts. */
+	/** For the summaries of parts. */
 	readonly askToJoin: string;
 	readonly sections: readonly string[];
 	readonly rules: string;

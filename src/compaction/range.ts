@@ -66,24 +66,20 @@ function untilTheirTurn(groups: readonly MessageGroup[], messages: readonly Mess
 	return last === -1 ? groups : groups.slice(0, last);
 }
 
-/** The messages to render for a summary's prompt, and the limits. */
 export interface RenderRangeParameters {
 	readonly transcript: Transcript;
 	/** Indexes of the messages, ascending. */
 	readonly messages: readonly number[];
-	/** In tokens. */
 	readonly budget: number;
 	readonly countTokens: CountTokens;
 	/** Marks the gap of a shortened text; variable {omitted_chars}. */
 	readonly marker: string;
 	/** A tool result of up to this length is shown whole if the budget allows it. */
 	readonly resultChars?: number;
-	/** The text of a message that is an earlier summary. */
 	readonly summaryOf?: (message: number) => string | undefined;
 }
 
 interface RenderedRange extends Rendering {
-	/** The pieces, joined. */
 	readonly text: string;
 	readonly tokens: number;
 	/** Messages that are not shown at all. */
@@ -93,7 +89,6 @@ interface RenderedRange extends Rendering {
 interface Rendering {
 	/** One for each message; between them the text may be split. */
 	readonly pieces: readonly string[];
-	/** Parts of messages that are shortened. */
 	readonly shortened: number;
 }
 

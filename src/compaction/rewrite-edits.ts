@@ -19,7 +19,6 @@ export type Rewrite =
 			readonly plan: readonly Edit[];
 			/** Indexes of the messages all of whose values are removed, ascending. */
 			readonly removed: readonly number[];
-			/** Number of values of the list that stay untouched. */
 			readonly kept: number;
 	  }
 	| { readonly kind: "unchanged" }
@@ -29,7 +28,6 @@ interface RewriteParameters {
 	readonly source: RewriteSource;
 	/** The list that the strategy returned, unchecked. */
 	readonly after: unknown;
-	/** Of each message of the transcript. */
 	readonly sizes: readonly Size[];
 	/** Size of a value that the strategy wrote, as a message of the format. */
 	readonly sizeOf: (value: unknown) => Size;
@@ -104,7 +102,6 @@ function isPlainObject(value: object): boolean {
 }
 
 interface Matched extends Omit<RewriteParameters, "after"> {
-	/** The values that the strategy returned. */
 	readonly values: readonly unknown[];
 	/** For each of them the index of the equal value in the source, or -1. */
 	readonly matches: Int32Array;

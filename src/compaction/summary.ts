@@ -18,7 +18,6 @@ import type { PickedRange } from "./range.ts";
 /** Some 50 000 tokens: far more than a hand-over, and few enough to count quickly. */
 const maxChars = 200_000;
 
-/** A summary that may be inserted, or why it may not. */
 type CheckedSummary =
 	| {
 			readonly kind: "accepted";
@@ -91,16 +90,12 @@ function withoutThinking(text: string): string {
 interface SummaryPlanParameters {
 	readonly document: unknown;
 	readonly transcript: Transcript;
-	/** Path of the list of messages. */
 	readonly base: Path;
 	readonly writer: MessageWriter;
 	readonly range: PickedRange;
-	/** Size of each message before any edit. */
 	readonly sizes: readonly Size[];
-	/** The framed summary. */
 	readonly text: string;
 	readonly meter: TokenMeter;
-	/** The archived original of the range. */
 	readonly takenOut?: TakenOut | undefined;
 }
 

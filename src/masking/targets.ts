@@ -32,6 +32,7 @@ const mostFiles = 1_000;
 
 /** The files that a patch changes, by its headers: of `apply_patch`, or of a unified diff. */
 export function patchPaths(patch: string): string[] {
+	if (patch === "") return [];
 	const own = pathsBehind(patchHeader, patch);
 	return own.length > 0 ? own : pathsBehind(diffHeader, patch);
 }
@@ -83,10 +84,11 @@ export interface CallTarget {
 export const otherTarget: CallTarget = { kind: "other", paths: [], reads: [], writes: [] };
 
 /**
- * A key of a text for a map: a hash of 53 bits (cyrb53) with the length, so compare the texts that are found. V8 hashes
- * strings of over 16 383 characters by their length alone, so that they collide as keys.
+ * A key of a text for a map; compare the texts that are found. V8 hashes strings of over 16 383 characters by their length
+ * alone, so that they would collide: their key is a hash of 53 bits (cyrb53) with the length.
  */
 export function textKey(text: string): string {
+	if (text.length < 16_384) return text;
 	let [low, high] = [0xdeadbeef, 0x41c6ce57];
 	for (let index = 0; index < text.length; index += 1) {
 		const code = text.charCodeAt(index);
