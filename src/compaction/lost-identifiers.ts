@@ -23,15 +23,11 @@ export function lostIdentifiers(range: {
 	readonly limit?: number;
 }): { readonly lost: readonly LostIdentifier[]; readonly found: number; readonly lostCount: number } {
 	const { texts, summary, limit = 20 } = range;
-	const seen = new Map<string, { readonly identifier: Identifier; texts: number; last: number }>();
-	texts.forEach((text, index) => {
+	const seen = new Map<string, { readonly identifier: Identifier; readonly texts: number; readonly last: number }>();
+	texts.forEach((text, last) => {
 		for (const identifier of findIdentifiers(text)) {
-			const known = seen.get(identifier.text);
-			if (!known) seen.set(identifier.text, { identifier, texts: 1, last: index });
-			else if (known.last !== index) {
-				known.texts += 1;
-				known.last = index;
-			}
+			const known = seen.get(identifier.text) ?? { texts: 0, last: -1 };
+			if (known.last !== last) seen.set(identifier.text, { identifier, texts: known.texts + 1, last });
 		}
 	});
 	const lateness = (index: number) => (texts.length < 2 ? 1 : index / (texts.length - 1));

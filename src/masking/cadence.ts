@@ -40,7 +40,7 @@ export function startBreakEven(
 	/** Tokens that the last call of an unmasked conversation would have left in the cache. */
 	let rawCached = 0;
 	const costOf = ({ input, cached }: CallTokens) => cached * read + (input - cached) * write;
-	const rawCall = (input: number): CallTokens => ({ input: input + saved, cached: Math.min(rawCached, input + saved) });
+	const rawCall = (input: number) => ({ input: input + saved, cached: Math.min(rawCached, input + saved) });
 
 	return {
 		/** The index of the first candidate (oldest first) that is masked with all behind it; their number for none. */

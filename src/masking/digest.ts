@@ -25,30 +25,24 @@ const mostOfResult = 1 / 4;
  * The digest of each result, in the order of `pairResults`, with the identifiers that are in no message before the result
  * and in no earlier digest. It depends only on what comes before, so it is the same whichever results are masked, and when.
  */
-export function digestsOf({
-	transcript,
-	maxTokens,
-	countTokens,
-}: {
+export function digestsOf(how: {
 	readonly transcript: Transcript;
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
 }): string[] {
+	const { transcript, maxTokens, countTokens } = how;
 	const seen = new Set(transcript.surroundings.flatMap(namesIn));
-	const paired = pairResults(transcript);
-	const digests: string[] = [];
 	const isElsewhere = (name: string) => seen.has(name);
 	let next = 0;
-	for (const { message, result } of paired) {
+	return pairResults(transcript).map(({ message, result }) => {
 		for (; next <= message; next += 1) {
 			for (const name of transcript.messages[next]?.counted.flatMap(namesIn) ?? []) seen.add(name);
 		}
 		const most = Math.min(maxTokens, Math.floor(sizeOfResult(result, countTokens).tokens * mostOfResult));
 		const digest = digestOf({ text: resultText(result), maxTokens: most, countTokens, isElsewhere });
 		for (const name of digest.split(/,? /)) seen.add(name);
-		digests.push(digest);
-	}
-	return digests;
+		return digest;
+	});
 }
 
 function namesIn(text: string): string[] {
@@ -81,20 +75,15 @@ export function digestOf(parameters: DigestParameters): string {
 	const outcome = outcomeOf(text);
 	for (const piece of [...outcome.map((fact) => `${fact},`), ...rankedIdentifiers(parameters)]) {
 		if (pieces.length >= maxTokens) break;
-		if (outcome.includes(piece)) continue;
-		if (length + piece.length + 1 > longestDigest) continue;
+		if (outcome.includes(piece) || length + piece.length + 1 > longestDigest) continue;
 		pieces.push(piece);
 		length += piece.length + 1;
 	}
-	return longestFitting(pieces, (digest) => countTokens(digest) <= maxTokens);
-}
-
-function longestFitting(pieces: readonly string[], fits: (digest: string) => boolean): string {
 	const joined = (count: number) => pieces.slice(0, count).join(" ").replace(/,$/, "");
 	let [low, high] = [0, pieces.length];
 	while (low < high) {
 		const middle = (low + high + 1) >> 1;
-		if (fits(joined(middle))) low = middle;
+		if (countTokens(joined(middle)) <= maxTokens) low = middle;
 		else high = middle - 1;
 	}
 	return joined(low);
@@ -109,12 +98,12 @@ function rankedIdentifiers({ text, isElsewhere }: DigestParameters): string[] {
 	for (const { text: identifier } of findIdentifiers(endsOf(text))) {
 		counts.set(identifier, (counts.get(identifier) ?? 0) + 1);
 	}
-	return [...counts]
-		.filter(([identifier]) => !isElsewhere?.(identifier))
-		.map(([identifier, count]) => ({
-			identifier,
-			value: (1 + Math.min(count - 1, 2) / 2) / (cost.each + identifier.length * cost.character),
-		}))
+	const valued = [...counts].map(([identifier, count]) => {
+		const value = (1 + Math.min(count - 1, 2) / 2) / (cost.each + identifier.length * cost.character);
+		return { identifier, value };
+	});
+	return valued
+		.filter(({ identifier }) => !isElsewhere?.(identifier))
 		.sort((a, b) => b.value - a.value || (a.identifier < b.identifier ? -1 : 1))
 		.map(({ identifier }) => identifier);
 }

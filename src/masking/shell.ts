@@ -6,7 +6,6 @@ import {
 	normalisePath,
 	otherTarget,
 	patchPaths,
-	programName,
 	type TargetKind,
 } from "./targets.ts";
 
@@ -334,4 +333,9 @@ function writtenByGit(words: readonly string[]): readonly string[] | undefined {
 	const isChange = subcommand === "restore" || subcommand === "rm" || subcommand === "mv";
 	const isOfIndex = words.includes("--staged") || words.includes("--cached");
 	return isChange && !isOfIndex ? (behindDashes ?? rest) : undefined;
+}
+
+/** A program without its folder. */
+function programName(word: string | undefined): string | undefined {
+	return word?.slice(word.lastIndexOf("/") + 1);
 }

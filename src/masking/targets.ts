@@ -47,10 +47,6 @@ function pathsBehind(header: RegExp, patch: string): string[] {
 	return [...paths];
 }
 
-export function programName(word: string | undefined): string | undefined {
-	return word === undefined ? undefined : word.slice(word.lastIndexOf("/") + 1);
-}
-
 /** Lines of a file, from 1, both ends included; `to` may be `Infinity`. */
 export interface LineRange {
 	readonly from: number;
