@@ -45,6 +45,7 @@ export function startBreakEven(
 	return {
 		/** The index of the first candidate (oldest first) that is masked with all behind it; their number for none. */
 		choose(candidates: readonly number[], mustAct: boolean): number {
+			if (candidates.length === 0) return 0;
 			const input = view.total();
 			const cached = view.cached();
 			const now = costOf({ input, cached });

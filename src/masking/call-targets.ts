@@ -48,32 +48,22 @@ export function resolver(): (target: CallTarget) => CallTarget {
 		folder === undefined || isAbsolute(path) ? path : (normalisePath(path, folder) ?? path);
 
 	return (target) => {
+		const { paths, reads, writes } = target;
 		if (target.folder !== undefined && isAbsolute(target.folder)) folder ??= target.folder;
-		for (const path of target.paths) learn(path);
-		if (target.openFile !== undefined) {
-			const opened = target.reads[0]?.path ?? target.writes[0];
-			if (opened !== undefined) openFile = absolute(opened);
+		paths.forEach(learn);
+		const named = reads[0]?.path ?? writes[0];
+		if (target.openFile !== undefined && named !== undefined) openFile = absolute(named);
+		else if (target.openFile !== undefined && openFile !== undefined) {
+			const isWrite = target.openFile === "write";
+			const read: FileRead = { path: openFile, lines: "part" };
+			return { ...target, paths: [openFile], reads: isWrite ? [] : [read], writes: isWrite ? [openFile] : [] };
 		}
-		return resolveTarget(target, { absolute, openFile });
-	};
-}
-
-function resolveTarget(
-	target: CallTarget,
-	{ absolute, openFile }: { absolute: (path: string) => string; openFile: string | undefined },
-): CallTarget {
-	const isNamed = target.reads.length > 0 || target.writes.length > 0;
-	if (target.openFile !== undefined && !isNamed && openFile !== undefined) {
-		const read: FileRead = { path: openFile, lines: "part" };
-		const isWrite = target.openFile === "write";
-		return { ...target, paths: [openFile], reads: isWrite ? [] : [read], writes: isWrite ? [openFile] : [] };
-	}
-	if (target.paths.length === 0 && !isNamed) return target;
-	return {
-		...target,
-		paths: target.paths.map(absolute),
-		reads: target.reads.map(({ path, lines }) => ({ path: absolute(path), lines })),
-		writes: target.writes.map(absolute),
+		return {
+			...target,
+			paths: paths.map(absolute),
+			reads: reads.map(({ path, lines }) => ({ path: absolute(path), lines })),
+			writes: writes.map(absolute),
+		};
 	};
 }
 

@@ -68,36 +68,28 @@ function startCadence(what: {
 	readonly prices: Prices;
 	readonly view: View;
 	readonly selector: Selector;
-}): { choose: (isTooMuch: boolean) => readonly number[]; called: (tokens: CallTokens) => void } {
+}) {
 	const { history, mask, prices, view, selector } = what;
-	switch (mask.cadence) {
-		case "every_turn":
-			return { choose: () => selector.candidates(), called() {} };
-		case "stride": {
-			// At fixed turns, from the first at which a result is older than the window: the same in a masked history.
-			let strides = 0;
-			return {
-				choose(isTooMuch) {
-					const now = Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
-					if (now <= strides && !isTooMuch) return none;
-					strides = Math.max(strides, now);
-					return selector.candidates();
-				},
-				called() {},
-			};
-		}
-		case "break_even": {
-			const rule = startBreakEven(history, { view, prices, patience: patienceOf(mask) });
-			let carried = none;
-			return {
-				choose(isTooMuch) {
-					const all = selector.candidates();
-					const first = all.length === 0 ? 0 : rule.choose(all, isTooMuch);
-					carried = first < all.length ? all.slice(0, first) : all;
-					return first < all.length ? all.slice(first) : none;
-				},
-				called: (tokens) => rule.called(tokens, carried),
-			};
-		}
-	}
+	const isBreakEven = mask.cadence === "break_even";
+	const rule = isBreakEven ? startBreakEven(history, { view, prices, patience: patienceOf(mask) }) : undefined;
+	let strides = 0;
+	let carried = none;
+	return {
+		choose(isTooMuch: boolean): readonly number[] {
+			if (mask.cadence === "stride") {
+				// At fixed turns, from the first at which a result is older than the window: the same in a masked history.
+				const now = Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
+				if (now <= strides && !isTooMuch) return none;
+				strides = Math.max(strides, now);
+			}
+			const all = selector.candidates();
+			if (!rule) return all;
+			const first = rule.choose(all, isTooMuch);
+			carried = first < all.length ? all.slice(0, first) : all;
+			return first < all.length ? all.slice(first) : none;
+		},
+		called(tokens: CallTokens): void {
+			rule?.called(tokens, carried);
+		},
+	};
 }
