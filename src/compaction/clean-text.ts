@@ -1,47 +1,39 @@
 import { isJsonObject } from "../conversation/json.ts";
 
-/** Escape sequences of terminals (ECMA-48): colours, cursor movements, titles. */
+/** Escape sequences of terminals (ECMA-48). */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const escapeSequence = /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]{0,500}(?:\u0007|\u001b\\)|[@-Z\\-_])/g;
 
-/** Control characters except tab and line feed, and the invisible ones that turn the direction of text. */
+/** Control characters except tab and line feed, marks of direction, invisible tags. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const controlCharacter = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 
-/**
- * Makes a text well-formed and free of control characters: lone surrogates become U+FFFD (an API refuses them), line
- * ends become line feeds; escape sequences, direction marks and invisible tags are removed.
- */
+/** Makes a text well-formed, since APIs refuse lone surrogates, with plain line feeds and no control characters. */
 export function cleanText(text: string): string {
 	return text.toWellFormed().replace(/\r\n?/g, "\n").replace(escapeSequence, "").replace(controlCharacter, "");
 }
 
-/** A word that does not occur in the text, so that nothing in the text can end or begin what it delimits. */
+/** A word that does not occur in the text, so that nothing in the text can end the part that it delimits. */
 export function delimiterFor(text: string): string {
-	return wordNotIn(text, hashOf(text));
+	// FNV-1a over UTF-16 code units, 32 bits.
+	let hash = 0x811c9dc5;
+	for (let index = 0; index < text.length; index += 1) {
+		hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
+	}
+	return wordNotIn(text, hash);
 }
 
 /** The first word, in a fixed order that begins at a number, that does not occur in the text. */
 export function wordNotIn(text: string, start: number): string {
 	for (let number = start; ; number = (number + 0x9e3779b1) >>> 0) {
 		const word = number.toString(36).padStart(7, "0");
-		// A text of n characters holds fewer than n such words, so this ends soon.
 		if (!text.includes(word)) return word;
 	}
 }
 
-/** FNV-1a over UTF-16 code units, 32 bits. */
-function hashOf(text: string): number {
-	let hash = 0x811c9dc5;
-	for (let index = 0; index < text.length; index += 1) {
-		hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
-	}
-	return hash;
-}
-
 /**
- * The special tokens by which chat templates mark roles, turns and calls: ChatML's and Llama's `<|…|>`, DeepSeek's
- * `<｜…｜>`, Gemma's, Mistral's and Llama 2's. A server that tokenises them inside a message would start a new message.
+ * Special tokens of chat templates: ChatML's and Llama's `<|…|>`, DeepSeek's `<｜…｜>`, Gemma's, Mistral's, Llama 2's. A
+ * server that tokenises them inside a message would start a new message.
  */
 const specialToken =
 	/<(?=[|｜][^<>\s|｜]{1,64}[|｜]>)|<(?=(?:start|end)_of_turn>|\/?s>|bos>|eos>|<\/?SYS>>)|\[(?=\/?(?:INST|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|SYSTEM_PROMPT|TOOL_CONTENT)\])/g;
@@ -51,7 +43,7 @@ export function neutraliseSpecialTokens(text: string): string {
 	return text.replace(specialToken, (bracket) => `${bracket} `);
 }
 
-/** The ways in which models write calls, or the results of calls, into their text. Some server reads each of them. */
+/** Calls and results in the text of a model. Some server reads each of them. */
 const markups: readonly RegExp[] = [
 	// Hermes, Qwen, Anthropic and similar.
 	/<\/?(?:[a-z]{1,20}:)?(?:tool_?calls?|tool_use|tool_(?:response|result|output)s?|function_?(?:calls?|results?)|invoke)(?![\w-])/i,
@@ -66,7 +58,7 @@ const markups: readonly RegExp[] = [
 	/^[ \t]*Action:[^\n]*\n+[ \t]*Action Input:/im,
 ];
 
-/** Whether a text holds markup of a tool call, or is nothing but tool calls in JSON. */
+/** Whether a text has markup of a tool call, or consists of tool calls in JSON. */
 export function hasToolCallMarkup(text: string): boolean {
 	return markups.some((markup) => markup.test(text)) || isToolCallJson(text);
 }
@@ -78,21 +70,19 @@ function isToolCallJson(text: string): boolean {
 		.replace(/\n\s*(?:```|~~~)$/, "")
 		.trim();
 	if (!/^[{[]/.test(bare)) return false;
-	try {
-		const value: unknown = JSON.parse(bare);
-		return Array.isArray(value) ? value.length > 0 && value.every(isToolCall) : isToolCall(value);
-	} catch {
-		// One call a line, which together is no JSON.
-		const lines = bare.split("\n").filter((line) => line.trim() !== "");
-		return lines.length > 1 && lines.every(isToolCallLine);
-	}
+	const value = parseJson(bare);
+	if (Array.isArray(value)) return value.length > 0 && value.every(isToolCall);
+	if (value !== undefined) return isToolCall(value);
+	// One call a line, which together is no JSON.
+	const lines = bare.split("\n").filter((line) => line.trim() !== "");
+	return lines.length > 1 && lines.every((line) => isToolCall(parseJson(line)));
 }
 
-function isToolCallLine(line: string): boolean {
+function parseJson(text: string): unknown {
 	try {
-		return isToolCall(JSON.parse(line));
+		return JSON.parse(text);
 	} catch {
-		return false;
+		return undefined;
 	}
 }
 

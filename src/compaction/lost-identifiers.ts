@@ -1,40 +1,33 @@
 import { resultText, type Transcript } from "../conversation/transcript.ts";
 import { findIdentifiers, type Identifier } from "../masking/identifiers.ts";
 
-/** An identifier of the range that the summary does not name. */
 export interface LostIdentifier extends Identifier {
 	/** The number of texts of the range that hold it. */
 	readonly texts: number;
 }
 
-/** From this number of texts on, an identifier scores no higher. */
+/** An identifier in more texts scores no higher. */
 const often = 8;
 
 /** Characters to which git and people shorten a hash. */
 const shortHash = 7;
 
 /**
- * Lists the identifiers of a range that its summary lost: paths, addresses, hashes, error codes, names of functions and
- * classes, numbers that look like ids. Those in many texts or in late ones come first, because they are the likeliest to
- * be needed again. A path counts as kept if the summary has its last two parts, a hash if its first seven characters
- * stand there as a word. `found` and `lostCount` count different identifiers, whatever `limit` says.
+ * Lists the identifiers of a range that its summary lost. Those in many texts or in late ones come first, because they are
+ * the likeliest to be needed again. A path counts as kept if the summary has its last two parts, a hash if the summary has
+ * its first seven characters as a word. `found` and `lostCount` count different identifiers.
  */
 export function lostIdentifiers(range: {
-	/** Oldest first. */
 	readonly texts: readonly string[];
 	readonly summary: string;
 	readonly limit?: number;
 }): { readonly lost: readonly LostIdentifier[]; readonly found: number; readonly lostCount: number } {
 	const { texts, summary, limit = 20 } = range;
-	const seen = new Map<string, { readonly identifier: Identifier; texts: number; last: number }>();
-	texts.forEach((text, index) => {
+	const seen = new Map<string, { readonly identifier: Identifier; readonly texts: number; readonly last: number }>();
+	texts.forEach((text, last) => {
 		for (const identifier of findIdentifiers(text)) {
-			const known = seen.get(identifier.text);
-			if (!known) seen.set(identifier.text, { identifier, texts: 1, last: index });
-			else if (known.last !== index) {
-				known.texts += 1;
-				known.last = index;
-			}
+			const known = seen.get(identifier.text) ?? { texts: 0, last: -1 };
+			if (known.last !== last) seen.set(identifier.text, { identifier, texts: known.texts + 1, last });
 		}
 	});
 	const lateness = (index: number) => (texts.length < 2 ? 1 : index / (texts.length - 1));
@@ -52,20 +45,19 @@ export function lostIdentifiers(range: {
 
 function keeper(summary: string): (identifier: Identifier) => boolean {
 	const named = new Set(findIdentifiers(summary).map(({ text }) => text));
-	const holds = createSubstringFinder(summary);
-	const holdsWithSlashes = summary.includes("\\") ? createSubstringFinder(summary.replaceAll("\\", "/")) : holds;
-	const holdsAsWord = (word: string) => named.has(word) || (holds(word) && holdsWord(summary, word));
+	const withSlashes = summary.replaceAll("\\", "/");
+	const holdsAsWord = (word: string) => named.has(word) || holdsWord(summary, word);
 	return ({ text, kind }) => {
 		if (holdsAsWord(text)) return true;
-		if (kind === "url") return holds(text.replace(/\/$/, ""));
+		if (kind === "url") return summary.includes(text.replace(/\/$/, ""));
 		if (kind === "hash") return text.length > shortHash && holdsAsWord(text.slice(0, shortHash));
 		if (kind !== "path") return false;
 		const ending = text.split(/[/\\]/).filter(Boolean).slice(-2).join("/");
-		return ending !== "" && holdsWithSlashes(ending);
+		return ending !== "" && withSlashes.includes(ending);
 	};
 }
 
-/** Whether a text holds a word that is not part of a longer one. */
+/** Whether a text has a word that is not part of a longer one. */
 function holdsWord(text: string, word: string): boolean {
 	for (let at = text.indexOf(word); at !== -1; at = text.indexOf(word, at + 1)) {
 		if (!/\w/.test(text.charAt(at - 1)) && !/\w/.test(text.charAt(at + word.length))) return true;
@@ -73,7 +65,7 @@ function holdsWord(text: string, word: string): boolean {
 	return false;
 }
 
-/** The texts of messages in which to look for identifiers: without reasoning. */
+/** The texts and results of messages, without reasoning. */
 export function textsOfMessages(transcript: Transcript, messages: readonly number[]): string[] {
 	return messages.flatMap((index) => {
 		const message = transcript.messages[index];
@@ -81,27 +73,4 @@ export function textsOfMessages(transcript: Transcript, messages: readonly numbe
 		const thoughts = new Set(message.thinking.map((block) => block.text));
 		return [...message.counted.filter((text) => !thoughts.has(text)), ...message.results.map(resultText)];
 	});
-}
-
-/** Length in UTF-16 code units of the pieces that are compared before the text is searched. */
-const pieceLength = 6;
-
-/** Finds out for very many texts whether another one holds them. Most misses show in a set of pieces, without a search. */
-export function createSubstringFinder(text: string): (part: string) => boolean {
-	const piecesByLength = new Map<number, ReadonlySet<string>>();
-	const piecesOf = (length: number): ReadonlySet<string> => {
-		const known = piecesByLength.get(length);
-		if (known) return known;
-		const found = new Set<string>();
-		for (let end = length; end <= text.length; end += 1) found.add(text.slice(end - length, end));
-		piecesByLength.set(length, found);
-		return found;
-	};
-	return (part) => {
-		const length = Math.min(pieceLength, part.length);
-		const known = piecesOf(length);
-		// From the end, because many names begin alike.
-		for (let end = part.length; end >= length; end -= 1) if (!known.has(part.slice(end - length, end))) return false;
-		return part.length <= pieceLength || text.includes(part);
-	};
 }

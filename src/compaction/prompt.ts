@@ -3,20 +3,18 @@ import type { LocaleName } from "../policy/names.ts";
 import { delimiterFor } from "./clean-text.ts";
 import { pieceSeparator } from "./range.ts";
 
-/** Asks for a more concise answer after one that was cut off (docs/specs/robustness.md#cut-answers). */
+/** Requests a more concise answer after one that was cut off (docs/specs/robustness.md#cut-answers). */
 export const followUps: Readonly<Record<LocaleName, string>> = {
 	fr: "[Système] Ta réponse a été tronquée (max_tokens atteint). Résume ta réponse de manière plus concise.",
 	en: "[System] Your answer was cut off (max_tokens reached). Summarise your answer more concisely.",
 	zh: "[系统] 你的回答被截断（已达到 max_tokens）。请更简洁地概括你的回答。",
 };
 
-/** A conversation that asks for a shorter answer. */
 export type AskForLess = readonly { readonly role: "user" | "assistant"; readonly content: string }[];
 
 /**
- * The conversation that asks for a more concise answer (docs/specs/robustness.md#cut-answers): the prompt, the partial
- * answer, the request. After an empty answer the request ends the prompt, because some models need user and assistant
- * in turn.
+ * The conversation that requests a more concise answer (docs/specs/robustness.md#cut-answers). After an empty answer the
+ * request ends the prompt, because some models need user and assistant in turn.
  */
 export function askForLess(given: {
 	readonly prompt: string;
@@ -34,9 +32,8 @@ export function askForLess(given: {
 }
 
 /**
- * Asks for a structured hand-over of at most `maxTokens`: task, decisions, files and identifiers, commands, open
- * problems, next step. Two lines with a word that does not occur in the pieces enclose them, and the model is told before
- * and after that they are data: anybody may have written the output of a tool.
+ * Requests a structured hand-over of at most `maxTokens`. Two lines with a word that does not occur in the pieces enclose
+ * them, and the text before and after says that they are data: anybody may have written the output of a tool.
  */
 export function writeHandoverPrompt(given: {
 	/** The rendered messages, or the summaries of parts to join, in order. */
@@ -60,10 +57,10 @@ export function writeHandoverPrompt(given: {
 	].join("\n\n");
 }
 
-/** The words of the request for a hand-over in one language. Variables: {delimiter}, {max_tokens}. */
+/** Variables: {delimiter}, {max_tokens}. */
 interface HandoverWording {
 	readonly ask: string;
-	/** Used in place of `ask` for the summaries of parts. */
+	/** For the summaries of parts. */
 	readonly askToJoin: string;
 	readonly sections: readonly string[];
 	readonly rules: string;

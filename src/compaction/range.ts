@@ -1,3 +1,4 @@
+import { groupBy } from "../conversation/lists.ts";
 import type { CountTokens } from "../conversation/measure.ts";
 import { type MediaNode, type Message, resultText, type Transcript } from "../conversation/transcript.ts";
 import {
@@ -22,18 +23,17 @@ export interface PickedRange {
 }
 
 /**
- * Picks the messages to summarise: all whole groups between the task and the last messages, so that no call loses its
- * result. A message between them that stays (a system message, one that is no longer sent, a group that reaches into the
- * last messages) leaves a gap; apart from gaps the range is contiguous. If user and assistant must alternate and a user
- * message stands before and after the range, the last assistant message stays. `undefined` if nothing can be summarised.
+ * Picks the messages to summarise: all whole groups between the task and the last messages, except system messages and
+ * those that are no longer sent. If user and assistant must alternate and the range is between two user messages, its last
+ * assistant message stays. `undefined` if nothing can be summarised.
  */
 export function pickRange(given: {
 	readonly transcript: Transcript;
 	/** The newest messages (not counting system messages) that stay, with their groups. */
 	readonly keepLastMessages: number;
-	/** Whether the first user message stays. It always does if the API wants a user message first. */
+	/** Whether the first user message stays, as it always does if the API wants a user message first. */
 	readonly pinTask: boolean;
-	/** Whether a message is an earlier summary. A range of nothing else is not worth summarising again. */
+	/** Whether a message is an earlier summary. A range of summaries alone is not summarised again. */
 	readonly isSummary?: (message: number) => boolean;
 }): PickedRange | undefined {
 	const { transcript, keepLastMessages, pinTask, isSummary = () => false } = given;
@@ -66,35 +66,29 @@ function untilTheirTurn(groups: readonly MessageGroup[], messages: readonly Mess
 	return last === -1 ? groups : groups.slice(0, last);
 }
 
-/** The messages to render for a summary's prompt, and the limits. */
 export interface RenderRangeParameters {
 	readonly transcript: Transcript;
 	/** Indexes of the messages, ascending. */
 	readonly messages: readonly number[];
-	/** Most tokens of the rendered text. */
 	readonly budget: number;
 	readonly countTokens: CountTokens;
-	/** Stands in the gap of a shortened text; variable {omitted_chars}. */
+	/** Marks the gap of a shortened text; variable {omitted_chars}. */
 	readonly marker: string;
-	/** A tool result of at most so many characters is shown whole if the budget allows it. */
+	/** A tool result of up to this length is shown whole if the budget allows it. */
 	readonly resultChars?: number;
-	/** The text of a message that is an earlier summary. */
 	readonly summaryOf?: (message: number) => string | undefined;
 }
 
-/** A range of messages as the text that a model is to summarise. */
 interface RenderedRange extends Rendering {
-	/** The pieces, joined. */
 	readonly text: string;
 	readonly tokens: number;
-	/** Messages that are not shown at all, because the budget is too small. */
+	/** Messages that are not shown at all. */
 	readonly leftOut: number;
 }
 
 interface Rendering {
-	/** One for each message, in order; between them the text may be split. */
+	/** One for each message; between them the text may be split. */
 	readonly pieces: readonly string[];
-	/** Parts of messages that are shortened. */
 	readonly shortened: number;
 }
 
@@ -103,10 +97,10 @@ export const pieceSeparator = "\n\n";
 /** How often limits are halved before messages are left out. */
 const halvings = 5;
 
-/** Share of `resultChars` by kind: texts of people and models say more than results of tools, arguments less. */
+/** Multiples of `resultChars`: texts of people and models say more than results of tools, arguments less. */
 const shares = { text: 8, result: 1, call: 0.5 };
 
-/** Fewest characters that are shown; with fewer, the ends of a path or of a command line would be lost. */
+/** Characters that are always shown, so that paths and command lines keep their ends. */
 const least = { text: 400, result: 120, call: 200 };
 
 interface RenderedMessage {
@@ -116,9 +110,9 @@ interface RenderedMessage {
 }
 
 /**
- * Renders messages for the prompt: who speaks, texts, calls, results shortened to head and tail, names of media, no
- * reasoning. If that is over the budget, parts are shortened more and more, and at last messages are left out from the
- * middle, where they are missed least. The text is never over the budget, but may be empty.
+ * Renders messages for the prompt: who speaks, texts, calls, shortened results, names of media, no reasoning. Over the
+ * budget, parts are shortened more and more, and at last messages are left out from the middle. The text is never over the
+ * budget, but may be empty.
  */
 export function renderRange(parameters: RenderRangeParameters): RenderedRange {
 	const { budget, countTokens, resultChars = 2_000 } = parameters;
@@ -134,22 +128,17 @@ export function renderRange(parameters: RenderRangeParameters): RenderedRange {
 }
 
 function readMessages({ transcript, messages, summaryOf }: RenderRangeParameters): RenderedMessage[] {
-	const pairs = new Map<number, PairedResult[]>();
-	for (const pair of pairResults(transcript)) {
-		const known = pairs.get(pair.message);
-		if (known) known.push(pair);
-		else pairs.set(pair.message, [pair]);
-	}
+	const pairs = groupBy(pairResults(transcript), (pair) => pair.message);
 	return messages.flatMap((index): RenderedMessage[] => {
 		const message = transcript.messages[index];
 		if (!message) return [];
 		const summary = summaryOf?.(index);
-		if (summary === undefined) {
-			const parts = messageParts(message, pairs.get(index) ?? []);
-			return parts.length === 0 ? [] : [{ message: index, heading: message.role, parts }];
-		}
-		const parts = messageParts({ ...message, counted: [summary], calls: [], thinking: [] }, []);
-		return parts.length === 0 ? [] : [{ message: index, heading: "summary of what came before", parts }];
+		const isSummary = summary !== undefined;
+		const parts = isSummary
+			? messageParts({ ...message, counted: [summary], calls: [], thinking: [] }, [])
+			: messageParts(message, pairs.get(index) ?? []);
+		const heading = isSummary ? "summary of what came before" : message.role;
+		return parts.length === 0 ? [] : [{ message: index, heading, parts }];
 	});
 }
 
@@ -186,7 +175,7 @@ function leaveOut({ pieces, shortened }: Rendering, parameters: RenderRangeParam
 	let head = fitting(oldestFirst, (budget - gap) / 4);
 	const headTokens = weights.slice(0, head).reduce((sum, weight) => sum + weight, 0);
 	let tail = Math.min(pieces.length - head, fitting(oldestFirst.toReversed(), budget - gap - headTokens));
-	// Texts counted apart and together can differ by some tokens, so the result is counted, and shortened until it fits.
+	// Counted together, since the sum of the pieces can differ by some tokens.
 	for (;;) {
 		const leftOut = pieces.length - head - tail;
 		const between = leftOut === 0 ? [] : [gapOf(leftOut)];
@@ -204,59 +193,42 @@ function gapOf(messages: number): string {
 	return `[... ${messages} messages ...]`;
 }
 
-/** A part of a message in a summary's prompt. */
 interface MessagePart {
 	readonly kind: "text" | "call" | "result";
 	/** The tool's name, and whether it failed; empty for a text. */
 	readonly label: string;
-	/** Well-formed, without control characters or special tokens. */
 	readonly text: string;
 }
 
-const order: Readonly<Record<MessagePart["kind"], number>> = { text: 0, call: 1, result: 2 };
-
-/**
- * The parts of a message, without reasoning: its texts, then its calls, then its results (`paired`), because formats
- * count them in different orders.
- */
+/** The parts of a message without reasoning: texts, then calls, then results, because formats order them differently. */
 export function messageParts(message: Message, paired: readonly PairedResult[]): MessagePart[] {
 	const parts: MessagePart[] = [];
 	const add = (kind: MessagePart["kind"], label: string, text: string) => {
 		const shown = neutraliseSpecialTokens(cleanText(text)).trim();
 		if (shown !== "" || kind !== "text") parts.push({ kind, label, text: shown });
 	};
-	const { counted, calls } = message;
+	const { counted, calls, results } = message;
+	const places = locateCallArguments(message);
+	const ofCalls = new Set(places.flatMap((place) => (place === undefined ? [] : [place - 1, place])));
 	const thoughts = message.thinking.map((block) => block.text);
-	const callAt = new Map(locateCallArguments(message).map((place, call) => [place, call]));
-	let nextCall = 0;
-	const addCallsBefore = (end: number) => {
-		// Calls whose arguments cannot be located are shown by name only.
-		for (const skipped of calls.slice(nextCall, end)) add("call", nameOf(skipped.name), "");
-		nextCall = end;
-	};
-	for (let index = 0; index < counted.length; index += 1) {
-		const call = callAt.get(index + 1);
-		if (call !== undefined) {
-			addCallsBefore(call);
-			index += 1;
-			add("call", nameOf(calls[call]?.name), counted[index] ?? "");
-			nextCall = call + 1;
-			continue;
-		}
-		const text = counted[index] ?? "";
+	counted.forEach((text, index) => {
+		if (ofCalls.has(index)) return;
 		const thought = thoughts.indexOf(text);
 		if (thought === -1) add("text", "", text);
 		else thoughts.splice(thought, 1);
-	}
-	addCallsBefore(calls.length);
-	const mediaInResults = message.results.flatMap((result) => result.media);
-	if (message.mediaTokens > mediaInResults.reduce((sum, media) => sum + media.tokens, 0)) add("text", "", "[media]");
+	});
+	const mediaInResults = results.flatMap((result) => result.media).reduce((sum, { tokens }) => sum + tokens, 0);
+	if (message.mediaTokens > mediaInResults) add("text", "", "[media]");
+	// Calls whose arguments cannot be located are shown by name only.
+	calls.forEach(({ name }, index) => {
+		add("call", nameOf(name), counted[places[index] ?? -1] ?? "");
+	});
 	for (const { result, call } of paired) {
 		const failed = result.isError === true ? " (error)" : "";
 		const text = [resultText(result), ...result.media.map(describeMedia)].filter((one) => one !== "").join("\n");
 		add("result", `${nameOf(call?.name)}${failed}`, text);
 	}
-	return parts.toSorted((a, b) => order[a.kind] - order[b.kind]);
+	return parts;
 }
 
 function nameOf(name: string | undefined): string {
@@ -268,38 +240,32 @@ function describeMedia(media: MediaNode): string {
 	return writeMediaPlaceholder(wording, { media, toolCallId: "", toolName: undefined });
 }
 
-/** Texts in order, each of which stays whole. */
 export type Pieces = readonly string[];
 
 /** Splits pieces into two parts of about the same number of characters; `undefined` for fewer than two pieces. */
 export function splitInTwo(pieces: Pieces): readonly [Pieces, Pieces] | undefined {
 	if (pieces.length < 2) return undefined;
 	const half = pieces.reduce((sum, piece) => sum + piece.length, 0) / 2;
-	let end = 0;
 	let chars = 0;
-	// A piece belongs to the first part if more than half of it lies there.
-	while (end < pieces.length - 1 && chars + (pieces[end]?.length ?? 0) / 2 <= half) {
-		chars += pieces[end]?.length ?? 0;
-		end += 1;
-	}
-	end = Math.max(1, end);
+	// A piece belongs to the first part if more than half of it is there.
+	const cut = pieces.findIndex((piece) => {
+		chars += piece.length;
+		return chars - piece.length / 2 > half;
+	});
+	const end = Math.max(1, cut === -1 ? pieces.length - 1 : cut);
 	return [pieces.slice(0, end), pieces.slice(end)];
 }
 
-/** Fills parts of at most `budget`, by `weigh`, with pieces in order. A piece that is over it alone is its own part. */
+/** Fills parts of at most `budget`, by `weigh`, with pieces in order. A piece that is larger alone is its own part. */
 export function packPieces(pieces: Pieces, weigh: (piece: string) => number, budget: number): readonly Pieces[] {
 	const parts: string[][] = [];
-	let weight = 0;
+	let room = 0;
 	for (const piece of pieces) {
-		const own = weigh(piece);
-		const part = parts.at(-1);
-		if (part && weight + own <= budget) {
-			part.push(piece);
-			weight += own;
-		} else {
-			parts.push([piece]);
-			weight = own;
-		}
+		const weight = weigh(piece);
+		const part = weight <= room ? parts.at(-1) : undefined;
+		if (part) part.push(piece);
+		else parts.push([piece]);
+		room = (part ? room : budget) - weight;
 	}
 	return parts;
 }

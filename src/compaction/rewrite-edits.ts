@@ -1,4 +1,5 @@
 import { compactJson, isJsonObject } from "../conversation/json.ts";
+import { addToList } from "../conversation/lists.ts";
 import {
 	addSizes,
 	type Edit,
@@ -14,14 +15,10 @@ import type { Path, Transcript } from "../conversation/transcript.ts";
 export type Rewrite =
 	| {
 			readonly kind: "rewrite";
-			/**
-			 * In document order. A changed value is removed and the new one inserted in front of it; a value with an identity
-			 * is replaced.
-			 */
+			/** In document order. A new value is inserted before a removed one; a value with an identity is replaced. */
 			readonly plan: readonly Edit[];
 			/** Indexes of the messages all of whose values are removed, ascending. */
 			readonly removed: readonly number[];
-			/** Number of values of the list that stay untouched. */
 			readonly kept: number;
 	  }
 	| { readonly kind: "unchanged" }
@@ -29,28 +26,25 @@ export type Rewrite =
 
 interface RewriteParameters {
 	readonly source: RewriteSource;
-	/** Whatever the strategy returned. */
+	/** The list that the strategy returned, unchecked. */
 	readonly after: unknown;
-	/** Size of each message of the transcript. */
 	readonly sizes: readonly Size[];
 	/** Size of a value that the strategy wrote, as a message of the format. */
 	readonly sizeOf: (value: unknown) => Size;
-	/** The id by which other records refer to a record of a session. A record rewritten under its id stays in place. */
+	/** The id of a record of a session. A record rewritten under its id stays in place. */
 	readonly identityOf?: (value: unknown) => string | undefined;
 }
 
-/** The conversation that a strategy was given. */
 interface RewriteSource {
 	readonly transcript: Transcript;
 	/** Path of the list of messages or records in the document. */
 	readonly base: Path;
-	/** The list, as it stands in the document. */
 	readonly messages: readonly unknown[];
 }
 
 /**
- * Turns the list that a strategy returned into edits of the conversation. Values equal to earlier ones, in the same
- * order, stay untouched to the byte; all others are removed or inserted.
+ * Turns the list that a strategy returned into edits. Values equal to earlier ones, in the same order, stay untouched to
+ * the byte; all others are removed or inserted.
  */
 export function planRewrite(parameters: RewriteParameters): Rewrite {
 	const { source, after } = parameters;
@@ -75,36 +69,23 @@ export function planRewrite(parameters: RewriteParameters): Rewrite {
 	return { kind: "rewrite", kept, ...rewriteEdits({ ...parameters, values, matches }) };
 }
 
-/** Deepest nesting of a value from a strategy; no real conversation is nested as deeply. */
+/** No real conversation is nested as deeply. */
 const deepestValue = 64;
 
 class NotPlainJson extends Error {}
 
 /**
- * Copies a value of a strategy. Fields that are `undefined` are left out, as `JSON.stringify` does.
+ * Copies a value of a strategy without fields that are `undefined`.
  *
  * @throws NotPlainJson for everything else that JSON cannot hold; and whatever reading a property throws.
  */
 function copyPlainJson(value: unknown, depth = 0): unknown {
 	if (depth > deepestValue) throw new NotPlainJson(`values nested deeper than ${deepestValue} levels`);
-	switch (typeof value) {
-		case "string":
-		case "boolean":
-			return value;
-		case "number":
-			if (!Number.isFinite(value)) throw new NotPlainJson("a number that is not finite");
-			return value;
-		case "object":
-			return value === null ? null : copyObject(value, depth);
-		default:
-			throw new NotPlainJson(typeof value === "undefined" ? "undefined" : `a ${typeof value}`);
-	}
-}
-
-function copyObject(value: object, depth: number): unknown {
+	if (value === null || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value)) return value;
+	if (typeof value === "number") throw new NotPlainJson("a number that is not finite");
+	if (typeof value !== "object") throw new NotPlainJson(value === undefined ? "undefined" : `a ${typeof value}`);
 	if (Array.isArray(value)) return Array.from(value as unknown[], (item) => copyPlainJson(item, depth + 1));
-	const prototype: unknown = Object.getPrototypeOf(value);
-	if (prototype !== null && !isObjectPrototype(prototype)) throw new NotPlainJson("an instance of a class");
+	if (!isPlainObject(value)) throw new NotPlainJson("an instance of a class");
 	const entries: [string, unknown][] = [];
 	for (const [key, item] of Object.entries(value)) {
 		if (key === "__proto__") throw new NotPlainJson("a key that sets the prototype");
@@ -113,16 +94,14 @@ function copyObject(value: object, depth: number): unknown {
 	return Object.fromEntries(entries);
 }
 
-/** `Object.prototype`, of this realm or another. */
-function isObjectPrototype(prototype: unknown): boolean {
-	return (
-		prototype === Object.prototype ||
-		(Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty"))
-	);
+/** Whether an object has no prototype, or that of objects, in this realm or another. */
+function isPlainObject(value: object): boolean {
+	const prototype: unknown = Object.getPrototypeOf(value);
+	if (prototype === null) return true;
+	return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, "hasOwnProperty");
 }
 
 interface Matched extends Omit<RewriteParameters, "after"> {
-	/** The values that the strategy returned. */
 	readonly values: readonly unknown[];
 	/** For each of them the index of the equal value in the source, or -1. */
 	readonly matches: Int32Array;
@@ -198,7 +177,7 @@ function rewriteEdits(matched: Matched) {
 	return { plan, removed };
 }
 
-/** For each new value the index of the removed one with the same identity, if no kept value stands between them. */
+/** For each new value the index of the removed one with the same identity, if no kept value is between them. */
 function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept: Uint8Array): Map<number, number> {
 	const forerunners = new Map<number, number>();
 	if (!identityOf) return forerunners;
@@ -227,16 +206,11 @@ function forerunnersOf({ source, values, matches, identityOf }: Matched, isKept:
 	return forerunners;
 }
 
-/** By value of the list: the indexes of the messages that stand in it, and of the first message from there on. */
+/** By value of the list: the indexes of its messages, and of the first message from there on. */
 function messagesByValue({ transcript, base, messages }: RewriteSource) {
-	const messagesAt = new Array<number[] | undefined>(messages.length);
+	const messagesAt = messages.map((): number[] => []);
 	transcript.messages.forEach(({ paths }, message) => {
-		for (const path of paths) {
-			const value = Number(path[base.length]);
-			const known = messagesAt[value];
-			if (!known) messagesAt[value] = [message];
-			else if (known.at(-1) !== message) known.push(message);
-		}
+		for (const value of new Set(paths.map((path) => Number(path[base.length])))) messagesAt[value]?.push(message);
 	});
 	const firstFrom = new Array<number>(messages.length);
 	let first = transcript.messages.length;
@@ -247,115 +221,75 @@ function messagesByValue({ transcript, base, messages }: RewriteSource) {
 	return { messagesAt, firstFrom };
 }
 
-/** Deepest recursion into the parts between matched values. */
-const deepest = 32;
-
-/** Part of a list of keys, from `start` to before `end`. */
-interface Part {
-	readonly start: number;
-	readonly end: number;
-}
-
 /**
  * Matches two lists of keys in order: for each key of `after` the index of the equal one in `before`, or -1. Common
- * beginnings and ends match first, then keys that occur once in both lists (patience diff), then the parts between these
- * in the same way. The time grows with the lists, times at most 32 and a logarithm.
+ * beginnings and ends match first, then as many as keep their order of the keys that both lists have equally often, and at
+ * last each other key with the next equal one.
  */
 export function matchValues(before: readonly string[], after: readonly string[]): Int32Array {
 	const matches = new Int32Array(after.length).fill(-1);
-	match({ start: 0, end: before.length }, { start: 0, end: after.length }, 0);
-	return matches;
-
-	function match(old: Part, current: Part, depth: number): void {
-		let [oldStart, start] = [old.start, current.start];
-		let [oldEnd, end] = [old.end, current.end];
-		while (oldStart < oldEnd && start < end && before[oldStart] === after[start]) {
-			matches[start] = oldStart;
-			start += 1;
-			oldStart += 1;
-		}
-		while (oldStart < oldEnd && start < end && before[oldEnd - 1] === after[end - 1]) {
-			end -= 1;
-			oldEnd -= 1;
-			matches[end] = oldEnd;
-		}
-		if (oldStart === oldEnd || start === end) return;
-		const anchors = depth < deepest ? anchorsIn({ start: oldStart, end: oldEnd }, { start, end }) : [];
-		if (anchors.length === 0) {
-			matchGreedily({ start: oldStart, end: oldEnd }, { start, end });
-			return;
-		}
-		for (const [oldIndex, index] of anchors) {
-			matches[index] = oldIndex;
-			match({ start: oldStart, end: oldIndex }, { start, end: index }, depth + 1);
-			[oldStart, start] = [oldIndex + 1, index + 1];
-		}
-		match({ start: oldStart, end: oldEnd }, { start, end }, depth + 1);
+	let start = 0;
+	let [oldEnd, end] = [before.length, after.length];
+	while (start < oldEnd && start < end && before[start] === after[start]) {
+		matches[start] = start;
+		start += 1;
 	}
-
-	/** The longest run of keys that occur once in both parts, in the same order. */
-	function anchorsIn(old: Part, current: Part): readonly Anchor[] {
-		const oldIndexes = indexesOfUnique(before, old);
-		const pairs: Anchor[] = [];
-		for (const [key, index] of indexesOfUnique(after, current)) {
-			const oldIndex = oldIndexes.get(key);
-			if (index !== -1 && oldIndex !== undefined && oldIndex !== -1) pairs.push([oldIndex, index]);
-		}
-		return longestIncreasing(pairs.toSorted((a, b) => a[1] - b[1]));
+	while (start < oldEnd && start < end && before[oldEnd - 1] === after[end - 1]) {
+		end -= 1;
+		oldEnd -= 1;
+		matches[end] = oldEnd;
 	}
-
-	/** Matches each key with the next equal one. */
-	function matchGreedily(old: Part, current: Part): void {
-		const occurrences = new Map<string, number[]>();
-		for (let index = old.end - 1; index >= old.start; index -= 1) {
-			const key = before[index] as string;
-			const known = occurrences.get(key);
-			if (known) known.push(index);
-			else occurrences.set(key, [index]);
-		}
-		let next = old.start;
-		for (let index = current.start; index < current.end; index += 1) {
-			const left = occurrences.get(after[index] as string);
-			while (left && (left.at(-1) ?? next) < next) left.pop();
-			const found = left?.pop();
-			if (found === undefined) continue;
-			matches[index] = found;
-			next = found + 1;
-		}
+	const places = placesOf(before, start, oldEnd);
+	const pairs: Pair[] = [];
+	for (const [key, indexes] of placesOf(after, start, end)) {
+		const old = places.get(key) ?? [];
+		if (old.length === indexes.length) pairs.push(...indexes.map((index, nth) => ({ old: old[nth] as number, index })));
 	}
-}
-
-/** Index before, index afterwards. */
-type Anchor = readonly [number, number];
-
-/** The index of each key that occurs once in a part; -1 for a key that occurs more often. */
-function indexesOfUnique(keys: readonly string[], { start, end }: Part): Map<string, number> {
-	const indexes = new Map<string, number>();
+	const anchors = longestIncreasing(pairs.sort((a, b) => a.index - b.index));
+	for (const { old, index } of anchors) matches[index] = old;
+	let next = start;
 	for (let index = start; index < end; index += 1) {
-		const key = keys[index] as string;
-		indexes.set(key, indexes.has(key) ? -1 : index);
+		if (matches[index] !== -1) anchors.pop();
+		else {
+			const limit = anchors.at(-1)?.old ?? oldEnd;
+			const left = places.get(after[index] as string) ?? [];
+			while ((left.at(-1) ?? next) < next) left.pop();
+			if ((left.at(-1) ?? limit) < limit) matches[index] = left.pop() as number;
+		}
+		next = Math.max(next, (matches[index] as number) + 1);
 	}
-	return indexes;
+	return matches;
 }
 
-/** The longest subsequence whose first members increase. */
-function longestIncreasing(pairs: readonly Anchor[]): readonly Anchor[] {
+/** The indexes of each key of a part of a list, the last first. */
+function placesOf(keys: readonly string[], start: number, end: number): Map<string, number[]> {
+	const places = new Map<string, number[]>();
+	for (let index = end - 1; index >= start; index -= 1) addToList(places, keys[index] as string, index);
+	return places;
+}
+
+interface Pair {
+	readonly old: number;
+	readonly index: number;
+}
+
+/** The longest subsequence in which `old` increases, the last pair first. */
+function longestIncreasing(pairs: readonly Pair[]): Pair[] {
 	/** By length less one: the position in `pairs` of the smallest last pair of a subsequence of that length. */
 	const lasts: number[] = [];
-	const previous = new Int32Array(pairs.length).fill(-1);
-	pairs.forEach(([oldIndex], position) => {
+	const previous = pairs.map(({ old }, position) => {
 		let [low, high] = [0, lasts.length];
 		while (low < high) {
 			const middle = (low + high) >> 1;
-			if ((pairs[lasts[middle] as number] as Anchor)[0] < oldIndex) low = middle + 1;
+			if ((pairs[lasts[middle] as number] as Pair).old < old) low = middle + 1;
 			else high = middle;
 		}
-		if (low > 0) previous[position] = lasts[low - 1] as number;
 		lasts[low] = position;
+		return lasts[low - 1];
 	});
-	const found: Anchor[] = [];
-	for (let position = lasts.at(-1) ?? -1; position !== -1; position = previous[position] as number) {
-		found.push(pairs[position] as Anchor);
+	const found: Pair[] = [];
+	for (let position = lasts.at(-1); position !== undefined; position = previous[position]) {
+		found.push(pairs[position] as Pair);
 	}
-	return found.reverse();
+	return found;
 }

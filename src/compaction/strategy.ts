@@ -18,15 +18,14 @@ export interface CompactionContext {
 	readonly signal: AbortSignal | undefined;
 }
 
-/** A model that a strategy may ask, with retries and time limits. */
 export interface StrategyLlm {
 	/** As reports name it. */
 	readonly name: string;
 	/**
-	 * Answers a prompt with an untrusted text of at most `maxTokens`. If the answer was cut off there, the model is asked
-	 * for a more concise one.
+	 * Answers a prompt with an untrusted text, with retries and a time limit. An answer that was cut off at `maxTokens` is
+	 * requested once more, more concise.
 	 *
-	 * @throws PalimpsestError with the codes of a model that could not be asked: `rate_limit` … `unknown`.
+	 * @throws PalimpsestError with the codes of a failed model call: `rate_limit` … `unknown`.
 	 */
 	readonly complete: (prompt: string, options?: { readonly maxTokens?: number }) => Promise<string>;
 }

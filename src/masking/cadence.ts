@@ -7,7 +7,7 @@ const mostAbove = 0.05;
 /** Calls after which a higher bill must be repaid. */
 const repaidWithin = 2;
 
-/** Least number of calls that a conversation is expected to have. */
+/** The least length of a conversation that is expected. */
 const expectedCalls = 20;
 
 /** Future calls whose waste counts. */
@@ -37,17 +37,15 @@ export function startBreakEven(
 	const bill = { own: 0, raw: 0 };
 	let calls = 0;
 	let saved = 0;
-	/** Tokens that the last call left in the cache of a conversation in which nothing is masked. */
+	/** Tokens that the last call of an unmasked conversation would have left in the cache. */
 	let rawCached = 0;
 	const costOf = ({ input, cached }: CallTokens) => cached * read + (input - cached) * write;
-	const rawCall = (input: number): CallTokens => ({ input: input + saved, cached: Math.min(rawCached, input + saved) });
+	const rawCall = (input: number) => ({ input: input + saved, cached: Math.min(rawCached, input + saved) });
 
 	return {
-		/**
-		 * The place in the candidates (oldest first) from which on all are masked; their number where none is. With `mustAct`
-		 * all are.
-		 */
+		/** The index of the first candidate (oldest first) that is masked with all behind it; their number for none. */
 		choose(candidates: readonly number[], mustAct: boolean): number {
+			if (candidates.length === 0) return 0;
 			const input = view.total();
 			const cached = view.cached();
 			const now = costOf({ input, cached });
@@ -76,7 +74,6 @@ export function startBreakEven(
 			for (const place of candidates.slice(best)) saved += saves[place] as number;
 			return best;
 		},
-		/** Records a call with the candidates that it still carried. */
 		called(tokens: CallTokens, carried: readonly number[]): void {
 			bill.own += costOf(tokens);
 			bill.raw += costOf(rawCall(tokens.input));
@@ -87,19 +84,17 @@ export function startBreakEven(
 	};
 }
 
-/** The tokens kept and the patience that `thrift` stands for. */
 const settings: Readonly<Record<MaskPolicy["thrift"], { readonly keepTokens: number; readonly patience: number }>> = {
 	low: { keepTokens: 15_000, patience: 4 },
 	medium: { keepTokens: 12_000, patience: 3 },
 	high: { keepTokens: 5_000, patience: 3 },
 };
 
-/** Tokens of results that stay; 0 where all results older than the window may be masked. */
+/** Tokens of results that stay; 0 if all results older than the window may be masked. */
 export function budgetOfSelection(policy: MaskPolicy): number {
 	return policy.keep_tokens ?? (policy.selection === "use" ? settings[policy.thrift].keepTokens : 0);
 }
 
-/** Multiple of the cost of rewriting at which masking pays. */
 export function patienceOf(policy: MaskPolicy): number {
 	return policy.patience ?? (policy.selection === "use" ? settings[policy.thrift].patience : 1);
 }

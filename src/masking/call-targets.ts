@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject, parseJsonObject } from "../conversation/json.ts";
-import type { Message, ToolCall } from "../conversation/transcript.ts";
-import { callArguments } from "../conversation/turns.ts";
+import type { Transcript } from "../conversation/transcript.ts";
+import { callArguments, pairResults } from "../conversation/turns.ts";
 import { shellTarget } from "./shell.ts";
 import {
 	type CallTarget,
@@ -9,26 +9,24 @@ import {
 	normalisePath,
 	otherTarget,
 	patchPaths,
-	rangeOf,
 	type TargetKind,
 } from "./targets.ts";
 
-/** Reads the arguments of calls as text; `undefined` where the format does not count them apart. */
-export function argumentsReader(): (message: Message, call: ToolCall) => string | undefined {
-	const read = new Map<ToolCall, string | undefined>();
-	return (message, call) => {
-		if (!read.has(call)) {
-			const texts = callArguments(message);
-			for (const [index, one] of message.calls.entries()) read.set(one, texts[index]);
-		}
-		return read.get(call);
-	};
+/**
+ * The arguments of the call behind each result, in the order of `pairResults`; `undefined` for an orphan, and if the
+ * format does not count arguments apart.
+ */
+export function resultArguments(transcript: Transcript): readonly (string | undefined)[] {
+	const { messages } = transcript;
+	const texts = messages.map(callArguments);
+	return pairResults(transcript).map(({ call, caller }) =>
+		call && caller !== undefined ? texts[caller]?.[messages[caller]?.calls.indexOf(call) ?? -1] : undefined,
+	);
 }
 
-/** Most absolute paths with the same last part that a relative one is compared with. */
+/** Absolute paths with the same last part that a relative one is compared with. */
 const mostAlike = 16;
 
-/** Resolves the targets of a conversation one after the other, oldest first. */
 export function resolver(): (target: CallTarget) => CallTarget {
 	let folder: string | undefined;
 	let openFile: string | undefined;
@@ -50,32 +48,22 @@ export function resolver(): (target: CallTarget) => CallTarget {
 		folder === undefined || isAbsolute(path) ? path : (normalisePath(path, folder) ?? path);
 
 	return (target) => {
+		const { paths, reads, writes } = target;
 		if (target.folder !== undefined && isAbsolute(target.folder)) folder ??= target.folder;
-		for (const path of target.paths) learn(path);
-		if (target.openFile !== undefined) {
-			const opened = target.reads[0]?.path ?? target.writes[0];
-			if (opened !== undefined) openFile = absolute(opened);
+		paths.forEach(learn);
+		const named = reads[0]?.path ?? writes[0];
+		if (target.openFile !== undefined && named !== undefined) openFile = absolute(named);
+		else if (target.openFile !== undefined && openFile !== undefined) {
+			const isWrite = target.openFile === "write";
+			const read: FileRead = { path: openFile, lines: "part" };
+			return { ...target, paths: [openFile], reads: isWrite ? [] : [read], writes: isWrite ? [openFile] : [] };
 		}
-		return resolveTarget(target, { absolute, openFile });
-	};
-}
-
-function resolveTarget(
-	target: CallTarget,
-	{ absolute, openFile }: { absolute: (path: string) => string; openFile: string | undefined },
-): CallTarget {
-	const isNamed = target.reads.length > 0 || target.writes.length > 0;
-	if (target.openFile !== undefined && !isNamed && openFile !== undefined) {
-		const read: FileRead = { path: openFile, lines: "part" };
-		const isWrite = target.openFile === "write";
-		return { ...target, paths: [openFile], reads: isWrite ? [] : [read], writes: isWrite ? [openFile] : [] };
-	}
-	if (target.paths.length === 0 && !isNamed) return target;
-	return {
-		...target,
-		paths: target.paths.map(absolute),
-		reads: target.reads.map(({ path, lines }) => ({ path: absolute(path), lines })),
-		writes: target.writes.map(absolute),
+		return {
+			...target,
+			paths: paths.map(absolute),
+			reads: reads.map(({ path, lines }) => ({ path: absolute(path), lines })),
+			writes: writes.map(absolute),
+		};
 	};
 }
 
@@ -87,15 +75,13 @@ const folderKeys = ["workdir", "cwd", "working_directory", "workingDirectory", "
 
 /**
  * Recognises what a call reads, writes, lists, searches or runs from its arguments, since hosts name tools for the same
- * job differently (`Bash`, `exec_command`, `run_shell_command`; `Read`, `view`, `str_replace_editor`). Paths are spelled
- * as by `normalisePath`. Takes time in proportion to the arguments.
+ * job differently (`Bash`, `exec_command`; `Read`, `view`, `str_replace_editor`). Takes time in proportion to the arguments.
  */
 export function callTarget({
 	name = "",
 	argumentsText = "",
 }: {
 	readonly name: string | undefined;
-	/** JSON, or free text (a patch, a script). */
 	readonly argumentsText: string | undefined;
 }): CallTarget {
 	const given = parseJsonObject(argumentsText);
@@ -105,7 +91,7 @@ export function callTarget({
 	if (script !== undefined) return shellTarget(script, folder === undefined ? undefined : normalisePath(folder));
 	const patch = stringAt(given, "input") ?? stringAt(given, "patch");
 	if (patch?.startsWith("*** Begin Patch")) return targetOfPatch(patch);
-	return fileToolTarget(name, given) ?? otherTarget;
+	return fileToolTarget(name, given);
 }
 
 function targetOfFreeText(name: string, text: string): CallTarget {
@@ -149,7 +135,6 @@ const pathKeys =
 
 const listKeys = ["files", "paths", "file_paths", "filePaths", "file_names", "edits", "changes"];
 
-/** Arguments that hold text to write. */
 const writeKeys =
 	"old_string old_str old_text oldText oldString new_string new_str new_text newText newString content contents file_text insert_text insert_line edit edits code_edit diff patch replacement new_source SEARCH".split(
 		" ",
@@ -169,19 +154,17 @@ const listNames = /^(?:ls|list|glob|tree|dir)$/;
 
 const searchNames = /^(?:grep|search|find|rg|semantic)$/;
 
-/** The target of a file tool's arguments; `undefined` where they name no file and nothing to look for. */
-function fileToolTarget(name: string, given: JsonObject): CallTarget | undefined {
+function fileToolTarget(name: string, given: JsonObject): CallTarget {
 	const reads = filesIn(given);
 	const paths = [...new Set(reads.map((read) => read.path))];
 	const kind = kindOf(name, given, paths.length > 0);
-	if (kind === undefined || (paths.length === 0 && kind !== "search" && kind !== "list")) return undefined;
+	if (kind === undefined) return otherTarget;
 	return {
 		...otherTarget,
 		kind,
 		paths,
 		reads: kind === "read" ? reads : [],
 		writes: kind === "write" ? paths : [],
-		...(kind === "read" ? rangeOf(reads) : {}),
 	};
 }
 
@@ -201,7 +184,6 @@ function kindOf(name: string, given: JsonObject, hasPath: boolean): TargetKind |
 	return named(readNames) || linesIn(given) !== "whole" ? "read" : undefined;
 }
 
-/** The files that the arguments name, each with the lines that they ask for. */
 function filesIn(given: JsonObject): FileRead[] {
 	const files = new Map<string, FileRead>();
 	const add = (path: string | undefined, from: JsonObject) => {
@@ -223,15 +205,11 @@ function filesIn(given: JsonObject): FileRead[] {
 	return [...files.values()];
 }
 
-/** The lines that arguments ask for: a range, an offset with a limit (from 1; 0 is the start too), or all. */
+/** The lines that arguments request: a range, an offset with a limit (from 1; 0 is the start too), or all. */
 function linesIn(given: JsonObject): FileRead["lines"] {
 	const range = ["view_range", "line_range", "lines", "range"].map((key) => given[key]).find(Array.isArray);
-	const start = range
-		? numberIn(range[0])
-		: firstNumber(given, ["start_line", "startLine", "line_start", "from_line", "StartLine", "start"]);
-	const end = range
-		? numberIn(range[1])
-		: firstNumber(given, ["end_line", "endLine", "line_end", "to_line", "EndLine", "end"]);
+	const start = range ? numberIn(range[0]) : firstNumber(given, startKeys);
+	const end = range ? numberIn(range[1]) : firstNumber(given, endKeys);
 	if (start !== undefined || end !== undefined) {
 		const to = end === undefined || end < 0 ? Number.POSITIVE_INFINITY : end;
 		return { from: Math.max(1, start ?? 1), to };
@@ -244,12 +222,12 @@ function linesIn(given: JsonObject): FileRead["lines"] {
 	return { from, to: limit === undefined ? Number.POSITIVE_INFINITY : from + limit - 1 };
 }
 
+const startKeys = ["start_line", "startLine", "line_start", "from_line", "StartLine", "start"];
+
+const endKeys = ["end_line", "endLine", "line_end", "to_line", "EndLine", "end"];
+
 function firstNumber(given: JsonObject, keys: readonly string[]): number | undefined {
-	for (const key of keys) {
-		const value = numberIn(given[key]);
-		if (value !== undefined) return value;
-	}
-	return undefined;
+	return keys.map((key) => numberIn(given[key])).find((value) => value !== undefined);
 }
 
 function numberIn(value: unknown): number | undefined {

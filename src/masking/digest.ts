@@ -4,8 +4,9 @@ import { pairResults } from "../conversation/turns.ts";
 import { outcomeOf } from "./errors.ts";
 import { findIdentifiers } from "./identifiers.ts";
 import type { MaskResultParameters } from "./mask-result.ts";
+import { longestDigest } from "./placeholder.ts";
 
-/** The same parameters, with digests where the policy asks for them. */
+/** Adds digests to the parameters if the policy requests them. */
 export function withDigest<Parameters extends MaskResultParameters & { readonly transcript: Transcript }>(
 	parameters: Parameters,
 ): Parameters {
@@ -13,78 +14,58 @@ export function withDigest<Parameters extends MaskResultParameters & { readonly 
 	const maxTokens = policy.digest_tokens;
 	if (maxTokens === 0 || parameters.digest) return parameters;
 	const digests = digestsOf({ transcript, maxTokens, countTokens });
-	const places = new Map(pairResults(transcript).map((one, place) => [one, place]));
-	return { ...parameters, digest: (paired) => digests[places.get(paired) ?? -1] ?? "" };
+	const byResult = new Map(pairResults(transcript).map((one, place) => [one, digests[place] ?? ""]));
+	return { ...parameters, digest: (paired) => byResult.get(paired) ?? "" };
 }
 
-/** Most of the tokens of a result that its digest may have, so that masking a short one pays. */
+/** Largest share of a result's tokens for its digest, so that masking a short result pays. */
 const mostOfResult = 1 / 4;
 
 /**
- * The digest of each result for its placeholder, in the order of `pairResults`, with the identifiers that stand in no
- * message before the result and in no earlier digest. It depends only on what stands before the result, so it is the same
- * whichever results are masked, and when. Takes time in proportion to the conversation.
+ * The digest of each result, in the order of `pairResults`, with the identifiers that are in no message before the result
+ * and in no earlier digest. It depends only on what comes before, so it is the same whichever results are masked, and when.
  */
-export function digestsOf({
-	transcript,
-	maxTokens,
-	countTokens,
-}: {
+export function digestsOf(how: {
 	readonly transcript: Transcript;
-	/** Most tokens of each digest. */
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
 }): string[] {
-	const standing = new Set(transcript.surroundings.flatMap(namesIn));
-	const paired = pairResults(transcript);
-	const digests: string[] = [];
-	const isElsewhere = (name: string) => standing.has(name);
-	transcript.messages.forEach((message, index) => {
-		for (const name of message.counted.flatMap(namesIn)) standing.add(name);
-		for (; paired[digests.length]?.message === index; ) {
-			const { result } = paired[digests.length] as (typeof paired)[number];
-			const most = Math.floor(sizeOfResult(result, countTokens).tokens * mostOfResult);
-			const digest = digestOf({
-				text: resultText(result),
-				maxTokens: Math.min(maxTokens, most),
-				countTokens,
-				isElsewhere,
-			});
-			for (const name of digest.split(/,? /)) standing.add(name);
-			digests.push(digest);
+	const { transcript, maxTokens, countTokens } = how;
+	const seen = new Set(transcript.surroundings.flatMap(namesIn));
+	const isElsewhere = (name: string) => seen.has(name);
+	let next = 0;
+	return pairResults(transcript).map(({ message, result }) => {
+		for (; next <= message; next += 1) {
+			for (const name of transcript.messages[next]?.counted.flatMap(namesIn) ?? []) seen.add(name);
 		}
+		const most = Math.min(maxTokens, Math.floor(sizeOfResult(result, countTokens).tokens * mostOfResult));
+		const digest = digestOf({ text: resultText(result), maxTokens: most, countTokens, isElsewhere });
+		for (const name of digest.split(/,? /)) seen.add(name);
+		return digest;
 	});
-	return digests;
 }
 
 function namesIn(text: string): string[] {
-	return [...new Set(findIdentifiers(text).map((identifier) => identifier.text))];
+	return findIdentifiers(text).map((identifier) => identifier.text);
 }
 
 interface DigestParameters {
 	readonly text: string;
 	readonly maxTokens: number;
 	readonly countTokens: CountTokens;
-	/**
-	 * Whether the model sees an identifier elsewhere, in what comes before the result: the digest must stay the same when
-	 * the conversation continues.
-	 */
+	/** Whether the model sees an identifier before the result: only there, since a digest never changes. */
 	readonly isElsewhere?: (identifier: string) => boolean;
 }
 
 /** Characters that are read at each end of a text. */
 const reach = 200_000;
 
-/** In characters; a placeholder with a digest is recognised up to this length. */
-const longestDigest = 2_000;
-
-/** Tokens of an identifier, about: with its separator, and for each character. */
+/** Approximate tokens of an identifier: with its separator, and for each character. */
 const cost = { each: 2, character: 0.25 } as const;
 
 /**
- * The outcome of a result (exit code, counts), then its paths and identifiers by expected use, in at most `maxTokens`
- * tokens; empty where it has none. Without line breaks and brackets, so that a placeholder can hold it. Takes time in
- * proportion to the text, up to 200 000 characters from each end.
+ * The outcome of a result (exit code, counts), then its identifiers by expected use, in at most `maxTokens` tokens. Without
+ * line breaks and brackets, so that a placeholder can hold it.
  */
 export function digestOf(parameters: DigestParameters): string {
 	const { text, maxTokens, countTokens } = parameters;
@@ -94,41 +75,35 @@ export function digestOf(parameters: DigestParameters): string {
 	const outcome = outcomeOf(text);
 	for (const piece of [...outcome.map((fact) => `${fact},`), ...rankedIdentifiers(parameters)]) {
 		if (pieces.length >= maxTokens) break;
-		if (outcome.includes(piece)) continue;
-		if (length + piece.length + 1 > longestDigest) continue;
+		if (outcome.includes(piece) || length + piece.length + 1 > longestDigest) continue;
 		pieces.push(piece);
 		length += piece.length + 1;
 	}
-	return longestFitting(pieces, (digest) => countTokens(digest) <= maxTokens);
-}
-
-/** As many of the first pieces as fit. */
-function longestFitting(pieces: readonly string[], fits: (digest: string) => boolean): string {
 	const joined = (count: number) => pieces.slice(0, count).join(" ").replace(/,$/, "");
 	let [low, high] = [0, pieces.length];
 	while (low < high) {
 		const middle = (low + high + 1) >> 1;
-		if (fits(joined(middle))) low = middle;
+		if (countTokens(joined(middle)) <= maxTokens) low = middle;
 		else high = middle - 1;
 	}
 	return joined(low);
 }
 
 /**
- * The identifiers of a text, each once: those that stand in it more than once first, and short ones, since more of them fit.
- * By what agents used later, neither the kind of an identifier nor its place in the text improved the order.
+ * The identifiers of a text, each once: repeated ones first, and short ones, since more of them fit. By what agents used
+ * later, neither the kind of an identifier nor its place in the text improved the order.
  */
 function rankedIdentifiers({ text, isElsewhere }: DigestParameters): string[] {
 	const counts = new Map<string, number>();
 	for (const { text: identifier } of findIdentifiers(endsOf(text))) {
 		counts.set(identifier, (counts.get(identifier) ?? 0) + 1);
 	}
-	return [...counts]
-		.filter(([identifier]) => !isElsewhere?.(identifier))
-		.map(([identifier, count]) => ({
-			identifier,
-			value: (1 + Math.min(count - 1, 2) / 2) / (cost.each + identifier.length * cost.character),
-		}))
+	const valued = [...counts].map(([identifier, count]) => {
+		const value = (1 + Math.min(count - 1, 2) / 2) / (cost.each + identifier.length * cost.character);
+		return { identifier, value };
+	});
+	return valued
+		.filter(({ identifier }) => !isElsewhere?.(identifier))
 		.sort((a, b) => b.value - a.value || (a.identifier < b.identifier ? -1 : 1))
 		.map(({ identifier }) => identifier);
 }

@@ -2,10 +2,7 @@ import { parseJsonObject } from "../conversation/json.ts";
 import { resultText, type ToolResult } from "../conversation/transcript.ts";
 import type { CallTarget } from "./targets.ts";
 
-/**
- * The rule by which a result looks like an error (docs/specs/observation-masking.md#errors-stay), in their order: words
- * first; then, where the text is a JSON object, its key `error` or a `status` equal to `"error"`.
- */
+/** The first rule by which a text looks like an error (docs/specs/observation-masking.md#errors-stay). */
 export function detectError(text: string) {
 	for (const one of wordRules) {
 		if (text.includes(one.word) && (!("pattern" in one) || one.pattern.test(text))) return one.rule;
@@ -18,7 +15,7 @@ export function detectError(text: string) {
 	return value.status === "error" ? "json_error_status" : undefined;
 }
 
-/** The rules by words, in the order in which they are tried: the pattern only where the text holds the word. */
+/** In the order of the spec; the pattern is tried only if the text has the word. */
 const wordRules = [
 	{ rule: "traceback", word: "Traceback" },
 	{ rule: "exception", word: "Exception" },
@@ -26,27 +23,25 @@ const wordRules = [
 	{ rule: "error_key_text", word: '"error"' },
 ] as const;
 
-/** The rules that are tried after those. */
 const anyCaseRules = [
 	{ rule: "timeout", pattern: /timeout/i },
 	{ rule: "connect_error", pattern: /connect_error/i },
 	{ rule: "connection_refused", pattern: /connection refused/i },
 ] as const;
 
-// Most results hold none of them: one search takes half as long as three.
+// Most results have none of them, and one search takes half as long as three.
 const anyCaseWords = /timeout|connect_error|connection refused/i;
 
 /**
- * The rule by which a result is an error, or `undefined`. The format's flag or the exit code that the agent program tells
- * decides. Otherwise the kind of the call counts: a text that was read, listed or searched is content, in which words of
- * errors mean nothing, unless it is a short message; the output of a run is judged by its end. Looks at both ends only.
+ * The rule by which a result is an error. The format's flag or the exit code decides. Otherwise the kind of the call
+ * counts: a text that was read, listed or searched is content, in which words of errors mean nothing, unless it is a short
+ * message; the output of a run is judged by its end. Looks at both ends of the text only.
  */
 export function structuralError({
 	result,
 	target,
 }: {
 	readonly result: Pick<ToolResult, "texts" | "isError">;
-	/** By `callTarget`; `undefined` for an orphan. */
 	readonly target?: CallTarget | undefined;
 }): StructuralErrorRule | undefined {
 	if (result.isError === true) return "flag";
@@ -55,7 +50,7 @@ export function structuralError({
 	return result.isError === false && rule !== "exit_code" ? undefined : rule;
 }
 
-/** The signs that a result is an error, in the order in which they are looked for. */
+/** In the order in which the rules are tried. */
 export type StructuralErrorRule =
 	| "flag"
 	| "exit_code"
@@ -65,7 +60,6 @@ export type StructuralErrorRule =
 	| "traceback"
 	| "failed_run";
 
-/** The same by the text alone, without the format's flag. */
 export function errorInText(whole: string, target?: CallTarget): Exclude<StructuralErrorRule, "flag"> | undefined {
 	const code = exitCodeIn(whole);
 	if (code !== undefined) return code === 0 ? undefined : "exit_code";
@@ -82,21 +76,18 @@ export function errorInText(whole: string, target?: CallTarget): Exclude<Structu
 	return kind === "run" && endsInFailure(text) ? "failed_run" : undefined;
 }
 
-/** A text without its wrappings. */
 function unwrap(text: string): string {
 	const head = text.slice(0, 200);
 	const start = wrappings.before.exec(head)?.[0].length ?? 0;
 	let end = text.length - (wrappings.behind.exec(text.slice(-200))?.[0].length ?? 0);
 	// Claude Code puts a reminder behind an output.
-	const reminder = text.slice(0, end).trimEnd().endsWith("</system-reminder>")
-		? text.lastIndexOf("<system-reminder>")
-		: -1;
+	const isReminded = text.slice(0, end).trimEnd().endsWith("</system-reminder>");
+	const reminder = isReminded ? text.lastIndexOf("<system-reminder>") : -1;
 	if (reminder > start) end = reminder;
 	const inner = text.slice(start, Math.max(start, end)).trim();
 	return inner.includes(colourStart) ? inner.slice(-longestColoured).replace(colour, "") : inner;
 }
 
-/** The wrappings that agent programs put around an output. */
 const wrappings = {
 	before: /^\s{0,20}(?:<(?:observation|output|result|stdout|stderr|system)>|Wall time: [^\n]{1,60}\nOutput:\n)\s{0,20}/,
 	behind: /\s{0,20}<\/(?:observation|output|result|stdout|stderr|system)>\s{0,20}$/,
@@ -106,10 +97,9 @@ const colourStart = `${String.fromCharCode(27)}[`;
 
 const colour = new RegExp(`${String.fromCharCode(27)}\\[[\\d;]{0,20}[A-Za-z]`, "g");
 
-/** Characters that are looked at, from the end of a text in colours. */
+/** Characters at the end of a coloured text from which colours are removed. */
 const longestColoured = 20_000;
 
-/** Whether a JSON answer is an error: a key `error`, a failed `status`, an HTTP status of 400 or more. */
 function isJsonError(text: string): boolean {
 	const value = text.startsWith("{") && text.length <= longestJson ? parseJsonObject(text) : undefined;
 	if (!value) return false;
@@ -119,24 +109,21 @@ function isJsonError(text: string): boolean {
 	return [status, statusCode, status_code].some((one) => Number(one) >= 400 && Number(one) < 600);
 }
 
-/** In characters. */
 const longestJson = 100_000;
 
-/** Whether a short text is an error message that a tool gives instead of content. */
 function isErrorMessage(text: string): boolean {
-	// JSON is not a message.
 	if (text.length > longestMessage || /^(?:\{|\[["{[])/.test(text)) return false;
 	const [first = ""] = text.split("\n", 1);
 	const line = first.slice(0, longestLine);
 	return opensError.test(line) || saysError.test(line);
 }
 
-/** Whether a short text instead of a file is a message rather than a line of a program. */
+/** A message instead of a file, rather than a line of a program. */
 function isReadRefusal(text: string): boolean {
 	return isErrorMessage(text) && !/[;"{}=]/.test(text.split("\n", 1)[0] ?? "");
 }
 
-/** Whether a text instead of a listing or of search results is a message: of a tool, or of a program about a path. */
+/** A message instead of a listing or search results: of a tool, or of a program about a path. */
 function isRefusal(text: string): boolean {
 	if (text.length > longestMessage) return false;
 	if (/^(?:Error|ERROR|error|fatal|Unknown tool\b[^\n:]{0,20}): /.test(text)) return true;
@@ -147,19 +134,15 @@ function isRefusal(text: string): boolean {
 /** Longest answer that is a message rather than content, in characters. */
 const longestMessage = 1_000;
 
-/** Beginnings of error messages. */
 const opensError =
 	/^\W{0,4}(?:(?:fatal|error|failed|failure|panic|unable to|cannot|can't|could not|invalid|unknown (?:tool|command|skill|option)|no such (?:file|tool|command)|permission denied|access denied|unauthori[sz]ed|forbidden|bad request|aborted|cancell?ed|timed out|timeout)\b|[A-Za-z]{1,40}(?:Error|Exception)\b|E[A-Z]{3,14}: |\[Operation Cancelled\]|MCP error -?\d|The tool execution failed\b|\d{1,3} validation errors?\b|(?:Tool|Command|Operation|Request) (?:failed|aborted|cancell?ed|rejected|denied|timed out)\b)/i;
 
-/** Phrases of error messages. */
 const saysError =
 	/\b(?:does(?: not|n't) exist|(?:was|were|is|are|file|path|user|tool|item|resource|record) not found|no such file or directory|command not found|not found in file|permission denied|access denied|is not a (?:file|directory)|exceeds (?:the )?maximum|must be within|tool use was rejected|^File \S{1,300} not found|file already exists at|edit has introduced new syntax error|doesn't want to proceed|has not been read|(?:been|was) (?:rejected|denied|cancell?ed|aborted)|cannot be (?:executed|found|read|opened)|matches of the string to replace, but)\b/i;
 
-/** Messages of programs about a path. */
 const saysOfPath =
 	/^[\w./-]{1,60}: [^\n]{1,300}: (?:No such file or directory|Permission denied|Is a directory|Not a directory)$/i;
 
-/** Whether an output ends with a Python traceback. */
 function endsWithTraceback(text: string): boolean {
 	const tail = text.slice(-reach);
 	if (!/^\s{0,8}Traceback \(most recent call last\):/m.test(tail)) return false;
@@ -201,7 +184,7 @@ const failedRun: readonly RegExp[] = [
 	/^Command (?:aborted|timed out)\b/,
 ];
 
-/** Last lines of runs in which nothing failed. Of both the last one counts: a check after the tests may still have failed. */
+/** Last lines of runs that passed. The later of both counts: a check after the tests may still have failed. */
 const passedRun: readonly RegExp[] = [
 	/^\s{0,8}0 (?:fail(?:ed|ing|ures)?|errors?)$|^# fail 0$/,
 	/^=+ [1-9]\d{0,6} passed(?:, \d{1,7} (?:skipped|warnings?|deselected|xfailed|xpassed)){0,4}[^\n]{0,40}=+$/,
@@ -217,56 +200,45 @@ function linesAtEnd(tail: string): string[] {
 		.slice(-lastLines);
 }
 
-/** Characters of the end of an output that are looked at, and of each of its lines. */
+/** Characters of the end of an output, and of each line, in which a run says its outcome; and its last lines. */
 const reach = 6_000;
 
 const longestLine = 400;
 
-/** Lines at the end of an output in which a run tells its outcome. */
 const lastLines = 15;
 
-/**
- * The outcome of a command in few words: its exit code, its counts (`1 failed`, `12 passed`), the error that it ended with.
- * Looks at both ends of the output only.
- */
+/** The outcome of a command in few words: exit code, counts (`1 failed`), the error at its end. Looks at both ends only. */
 export function outcomeOf(text: string): string[] {
 	const facts = new Set<string>();
 	const code = exitCodeIn(text);
 	if (code !== undefined && code !== 0) facts.add(`exit ${code}`);
 	const tail = text.slice(-outcomeReach);
-	const lines = tail.split("\n");
-	for (const line of lines.slice(-8)) {
+	for (const line of tail.split("\n").slice(-8)) {
 		const found = pythonError.exec(line.slice(0, 200));
 		if (found) facts.add(found[1] as string);
 	}
 	for (const pattern of counts) {
-		// The last count of a kind is that of the whole.
+		// The last count of a kind is the total.
 		const last = new Map<string, string>();
 		for (const [whole, , kind] of tail.matchAll(pattern)) last.set((kind as string).toLowerCase(), whole);
 		for (const fact of last.values()) if (!fact.startsWith("0 ") || /fail|error/i.test(fact)) facts.add(fact);
 	}
-	return [...facts].slice(0, most);
+	return [...facts].slice(0, mostFacts);
 }
 
 /** Characters at the end of an output that are searched for counts. */
 const outcomeReach = 3_000;
 
-/** Most facts that an outcome has. */
-const most = 4;
+const mostFacts = 4;
 
 const counts: readonly RegExp[] = [
-	// "3 failed", "12 passed", "0 fail", "2 errors", "4 warnings", "1 skipped"
 	/(?<![\w.,:/-])(\d{1,7}) (passed|failed|failing|passing|pass|fail|errors?|failures?|warnings?|skipped|problems?)\b/gi,
-	// "Found 3 matches", "2 files changed", "5 tests"
 	/(?<![\w.,:/-])(\d{1,7}) (tests?|matches|files? changed|issues|entries|insertions|deletions)\b/gi,
 ];
 
 const pythonError = /^(?:[\w.]{1,120}\.)?([A-Z][A-Za-z]{1,60}(?:Error|Exception|Interrupt|Exit))(?::|$)/;
 
-/**
- * The exit code of a command as the agent program writes it at the very start or end of the output; `undefined` where it
- * writes none. Codes elsewhere belong to the output itself.
- */
+/** The exit code that the agent program writes at the very start or end of an output. Codes elsewhere are output. */
 function exitCodeIn(text: string): number | undefined {
 	const head = text.slice(0, exitCodeReach);
 	const tail = text.length > exitCodeReach ? text.slice(-exitCodeReach) : head;
@@ -277,7 +249,6 @@ function exitCodeIn(text: string): number | undefined {
 	return found ? Number(found[1]) : undefined;
 }
 
-/** Characters that are looked at from each end. */
 const exitCodeReach = 400;
 
 const succeeded = /^<system>Command executed successfully/;

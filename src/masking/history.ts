@@ -9,58 +9,52 @@ import { type KeptReason, type MaskResultParameters, maskResult } from "./mask-r
 import { findStale, type Staleness } from "./staleness.ts";
 import { findUses, type Uses } from "./uses.ts";
 
-/** A conversation as the sequence of LLM calls that it was. Tokens are those of the meter, unscaled. */
+/** A conversation as a sequence of LLM calls. Tokens are those of the meter, unscaled. */
 export interface ReplayHistory {
 	readonly transcript: Transcript;
-	/** Tokens of each message, results included, before any edit. */
 	readonly messageTokens: readonly number[];
-	/** Tokens that each request carries before its first message. */
 	readonly surroundingTokens: number;
-	/** In the order of `pairResults`, which is that of the messages. */
+	/** In the order of `pairResults`. */
 	readonly results: readonly ReplayResult[];
 	/** Places of the results that came as placeholders, from an earlier call. */
 	readonly masked: ReadonlySet<number>;
-	/** For each message, the place of its first result in `results`; one more than messages, to end the last. */
+	/** For each message, the place of its first result in `results`; then the number of results. */
 	readonly firstResult: Int32Array;
-	/** For each message, 1 where it opens a tool turn. */
+	/** For each message, 1 if it opens a tool turn. */
 	readonly opensTurn: Uint8Array;
 	/**
-	 * Indexes of the messages that open an answer. Each was one LLM call, whose input is all that stands before it. An
-	 * answer that a format splits over several assistant messages in a row, without results between, was one call.
+	 * Indexes of the messages that open an answer. Each was one LLM call, with all messages before it as input. Several
+	 * assistant messages in a row, without results between, are one answer.
 	 */
 	readonly calls: readonly number[];
-	/** Found on demand, as is `stale`. */
 	readonly uses: () => Uses;
 	readonly stale: () => readonly (Staleness | undefined)[];
 }
 
-/** A tool result as a replay sees it. */
 export interface ReplayResult {
 	readonly message: number;
 	/** Number of its tool turn, from 0; `undefined` for an orphan. */
 	readonly turn: number | undefined;
 	readonly toolName: string | undefined;
-	/** Tokens of its texts, images, recordings and documents. */
 	readonly tokens: number;
-	/** Tokens that masking it saves; 0 where it cannot be masked or the policy keeps it. */
+	/** Tokens that masking it saves; 0 if it cannot be masked or the policy keeps it. */
 	readonly saves: number;
-	/** The edits that mask it, or why it is never masked. */
 	readonly outcome: readonly ReplaceEdit[] | KeptReason;
-	/** The facts and identifiers of its digest that its placeholder shows; often none. */
+	/** The facts and identifiers that its placeholder shows. */
 	readonly digest: readonly string[];
-	/** Of an error that stays until it is resolved: the message that resolves it, `Infinity` if none does; otherwise -1. */
+	/** The message that resolves it as an error, `Infinity` if none does; -1 if it is no error that stays. */
 	readonly staysUntil: number;
 }
 
 /**
- * Reads a conversation for replaying. Messages that a session no longer sends, since it compacted them, count as sent
- * throughout: they were sent when they came, and a decision about them then may not depend on what came later.
+ * Reads a conversation for replaying. Messages that a session no longer sends, since it compacted them, count as sent:
+ * a decision at their time may not depend on what came later.
  */
 export function readHistory(
 	parameters: MaskResultParameters & {
 		readonly transcript: Transcript;
 		readonly meter: TokenMeter;
-		/** Shared where several histories of the transcript are read; by default found for this one. */
+		/** Shared by several histories of one transcript. */
 		readonly uses?: (() => Uses) | undefined;
 	},
 ): ReplayHistory {
@@ -114,7 +108,7 @@ function callsOf(messages: readonly Message[]): number[] {
 	return messages.flatMap(({ role }, index) => (role === "assistant" && !isOpen(messages[index - 1]) ? [index] : []));
 }
 
-/** Whether a message is an answer that the next one may continue: of the assistant, without results. */
+/** Whether a message is an answer that the next one may continue. */
 export function isOpen(message: Message | undefined): boolean {
 	return message?.role === "assistant" && message.results.length === 0;
 }
@@ -129,13 +123,12 @@ function tokensOf(message: Message, meter: TokenMeter): number {
 }
 
 function tokensOfResult(result: ToolResult, { countTokens }: TokenMeter): number {
-	// Texts of documents are among those of the result.
 	return result.media.reduce((sum, { tokens }) => sum + tokens, sizeOfResult(result, countTokens).tokens);
 }
 
 const none: readonly never[] = [];
 
-/** The items of a digest, where the placeholder has it: that of a short result has none. */
+/** The items of a digest if the placeholder has it. */
 function itemsShown(digest: string | undefined, [edit]: readonly ReplaceEdit[]): readonly string[] {
 	if (!digest || !edit) return none;
 	// A format may put the placeholder into JSON.
@@ -148,8 +141,8 @@ function tokensSaved(edits: readonly ReplaceEdit[]): number {
 }
 
 /**
- * A history in the tokens of a model, by the best guess, unrounded: the numbers that calls are billed by. Only texts are
- * scaled; delimiters, images, recordings and documents have tokens of their own.
+ * A history in the tokens of a model, by the best guess, unrounded. Only texts are scaled; delimiters, images, recordings
+ * and documents have tokens of their own.
  */
 export function scaleHistory(
 	history: ReplayHistory,
@@ -158,11 +151,9 @@ export function scaleHistory(
 		messageOverhead,
 		requestOverhead,
 	}: {
-		/** Tokens of the model for each that was counted of a text. */
+		/** Tokens of the model for each counted token of a text. */
 		readonly factor: number;
-		/** Tokens of each message's delimiters. */
 		readonly messageOverhead: number;
-		/** Tokens of the model that the provider adds to each request. */
 		readonly requestOverhead: number;
 	},
 ): ReplayHistory {
@@ -171,7 +162,6 @@ export function scaleHistory(
 	if (factor === 1) return surrounded;
 	const scaled = (tokens: number, fixed: number) => (tokens - fixed) * factor + fixed;
 	const scaledSize = (size: Size): Size => ({ ...size, tokens: scaled(size.tokens, size.fixed ?? 0) });
-	// In the order of `pairResults`, as the results of a history are.
 	const mediaTokens = transcript.messages.flatMap((message) =>
 		message.results.map((result) => result.media.reduce((sum, { tokens }) => sum + tokens, 0)),
 	);
@@ -184,28 +174,25 @@ export function scaleHistory(
 			const { tokens, outcome } = result;
 			const fixed = mediaTokens[place] ?? 0;
 			if (typeof outcome === "string") return { ...result, tokens: scaled(tokens, fixed) };
-			const edits = outcome.map((edit) => ({
-				...edit,
-				before: scaledSize(edit.before),
-				after: scaledSize(edit.after),
-			}));
+			const edits = outcome.map((edit) => {
+				return { ...edit, before: scaledSize(edit.before), after: scaledSize(edit.after) };
+			});
 			return { ...result, tokens: scaled(tokens, fixed), outcome: edits, saves: tokensSaved(edits) };
 		}),
 	};
 }
 
 /**
- * Walks through a history as it came about. The moments to act are those at which the context does not end with an answer,
- * whether or not a call followed: so the result for the first n messages does not depend on the next one.
+ * Walks through a history. A policy may act whenever the context does not end with an answer, whether or not a call
+ * followed: so the result for the first n messages does not depend on the next one.
  */
 export function walk(
 	{ transcript: { messages }, calls }: ReplayHistory,
 	walker: {
-		/** The context is complete and an answer may be asked for. `index` is that of the next message. */
+		/** An answer may follow as the message at `index`. */
 		readonly beforeAnswer: (index: number) => void;
-		/** The message at `index` opens an answer to the messages before it: an LLM call is made. */
+		/** The message at `index` opens an answer: an LLM call is made. */
 		readonly call: (index: number) => void;
-		/** The message at `index` comes. */
 		readonly append: (index: number) => void;
 	},
 ): void {
@@ -222,45 +209,44 @@ export function walk(
 }
 
 /**
- * The context while a history is walked through: the input of the next call. Starts with the surroundings alone. A provider
- * caches the longest common prefix of a call and the one before, taken here by whole messages.
+ * The input of the next call while a history is walked through, at first the surroundings alone. A provider caches the
+ * longest common prefix of a call and the one before, taken here by whole messages.
  */
-export function startView(history: ReplayHistory) {
-	const prefixes = startPrefixes(history.messageTokens.length);
-	let total = history.surroundingTokens;
-	/** Number of messages that the last call was sent; `undefined` before the first. */
+export function startView({ messageTokens, surroundingTokens, results }: ReplayHistory) {
+	const tokens = Float64Array.from(messageTokens);
+	/** Tokens before each message. Those up to `known` are up to date. */
+	const sums = new Float64Array(tokens.length + 1).fill(surroundingTokens, 0, 1);
+	let known = 0;
+	/** Number of messages in the last call; `undefined` before the first. */
 	let sent: number | undefined;
 	let appended = 0;
 	let firstChanged = Number.POSITIVE_INFINITY;
-	const before = (message: number) => history.surroundingTokens + prefixes.before(message);
+	const before = (message: number) => {
+		for (; known < message; known += 1) sums[known + 1] = (sums[known] as number) + (tokens[known] as number);
+		return sums[message] as number;
+	};
 	const cached = () => (sent === undefined ? 0 : before(Math.min(sent, firstChanged)));
 	return {
-		/** Adds the next message. */
 		append(message: number): void {
-			const tokens = history.messageTokens[message] as number;
-			prefixes.add(message, tokens);
-			total += tokens;
 			appended = message + 1;
 		},
-		/** Replaces a result by its placeholder. */
-		mask(result: number): void {
-			const { message, saves } = history.results[result] as ReplayHistory["results"][number];
-			prefixes.add(message, -saves);
-			total -= saves;
+		mask(place: number): void {
+			const { message, saves } = results[place] as ReplayResult;
+			tokens[message] = (tokens[message] as number) - saves;
+			known = Math.min(known, message);
 			firstChanged = Math.min(firstChanged, message);
 		},
-		/** Tokens of all. */
-		total: () => total,
-		/** Tokens of what stands before a message, surroundings included. */
+		total: () => before(appended),
+		/** Tokens before a message, surroundings included. */
 		before,
 		/** Tokens that the next call reads from the cache. */
 		cached,
 		/** Makes a call: the whole context is then in the cache. */
 		call(): CallTokens {
-			const tokens = { input: total, cached: cached() };
+			const call = { input: before(appended), cached: cached() };
 			sent = appended;
 			firstChanged = Number.POSITIVE_INFINITY;
-			return tokens;
+			return call;
 		},
 	};
 }
@@ -272,25 +258,4 @@ export interface CallTokens {
 	readonly input: number;
 	/** Tokens before the first message that differs from the call before. */
 	readonly cached: number;
-}
-
-/**
- * Sums of the tokens of messages from the first on, while any message may grow or shrink. Adding and summing take time in
- * proportion to the logarithm of `length` (a Fenwick tree).
- */
-function startPrefixes(length: number) {
-	const sums = new Float64Array(length + 1);
-	return {
-		add(message: number, tokens: number): void {
-			for (let index = message + 1; index <= length; index += index & -index) {
-				sums[index] = (sums[index] as number) + tokens;
-			}
-		},
-		/** Tokens of all messages before one. */
-		before(message: number): number {
-			let sum = 0;
-			for (let index = message; index > 0; index -= index & -index) sum += sums[index] as number;
-			return sum;
-		},
-	};
 }

@@ -1,13 +1,9 @@
-/** An identifier as it stands in a text. */
 export interface Identifier {
 	readonly text: string;
 	readonly kind: "url" | "path" | "hash" | "error_code" | "name" | "number";
 }
 
-/**
- * Finds the identifiers of a text in order, as often as they stand there, without keys of JSON. Takes time in proportion
- * to the text.
- */
+/** Finds the identifiers of a text in order, repeated ones each time, without keys of JSON, in linear time. */
 export function findIdentifiers(text: string): Identifier[] {
 	const found: Identifier[] = [];
 	eachRun(text, (_, start, end) => {
@@ -17,121 +13,48 @@ export function findIdentifiers(text: string): Identifier[] {
 	return found;
 }
 
-/**
- * Gives each identifier of a conversation a number, from 0, in the order in which they are met. A run of characters is
- * judged once, however often it stands in the texts.
- */
+/** Numbers the identifiers of some texts from 0, in their order. A run of characters is judged once. */
 export function numberIdentifiers() {
 	const isNone = -1;
-	const numberOfRun = rememberRuns(numberOf);
+	const numbersOfRuns = new Map<string, number>();
 	const numbers = new Map<string, number>();
 	const identifiers: Identifier[] = [];
-	/** For each identifier, the last question in which it was met. */
-	const met: number[] = [];
-	let question = 0;
-	function numberOf(run: string): number {
+	const numberOf = (run: string): number => {
 		const identifier = identifierIn(run);
 		if (!identifier) return isNone;
 		const known = numbers.get(identifier.text);
 		if (known !== undefined) return known;
 		numbers.set(identifier.text, identifiers.length);
-		met.push(0);
 		return identifiers.push(identifier) - 1;
-	}
+	};
 	return {
-		/** The numbers of the identifiers of some texts, each once, in order. */
 		numbersIn(texts: readonly string[]): number[] {
-			const found: number[] = [];
-			question += 1;
+			const found = new Set<number>();
 			const take = (text: string, start: number, end: number) => {
-				const number = numberOfRun(text, start, end);
-				if (number === isNone || met[number] === question) return;
-				met[number] = question;
-				found.push(number);
+				const run = text.slice(start, end);
+				let number = numbersOfRuns.get(run);
+				if (number === undefined) {
+					number = numberOf(run);
+					numbersOfRuns.set(run, number);
+				}
+				if (number !== isNone) found.add(number);
 			};
 			for (const text of texts) eachRun(text, take);
-			return found;
+			return [...found];
 		},
 		identifierOf: (number: number) => identifiers[number] as Identifier,
-	};
-}
-
-/** Runs that are looked at to find one. Texts made so that many runs collide are found in a map instead. */
-const mostLooks = 32;
-
-/**
- * Remembers a number for each run of characters. A hash of its own finds a run that was met before: to make a string of
- * each run and to find that takes twice as long.
- */
-function rememberRuns(numberOf: (run: string) => number): (text: string, start: number, end: number) => number {
-	/** By hash a place in the lists below, from 1; 0 where there is none. */
-	let slots = new Int32Array(4_096);
-	const [texts, starts, ends, hashes, numbers]: [string[], number[], number[], number[], number[]] = [
-		[],
-		[],
-		[],
-		[],
-		[],
-	];
-	const crowded = new Map<string, number>();
-
-	function grow(): void {
-		slots = new Int32Array(slots.length * 4);
-		hashes.forEach((hash, place) => {
-			let slot = hash & (slots.length - 1);
-			for (let look = 0; look < mostLooks && slots[slot] !== 0; look += 1) slot = (slot + 1) & (slots.length - 1);
-			if (slots[slot] === 0) slots[slot] = place + 1;
-		});
-	}
-	function isAt(place: number, text: string, start: number, end: number): boolean {
-		const own = starts[place] as number;
-		if ((ends[place] as number) - own !== end - start) return false;
-		const known = texts[place] as string;
-		for (let index = start; index < end; index += 1) {
-			if (known.charCodeAt(own + index - start) !== text.charCodeAt(index)) return false;
-		}
-		return true;
-	}
-	return (text, start, end) => {
-		let hash = end - start;
-		for (let index = start; index < end; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x5bd1e995);
-		hash ^= hash >>> 15;
-		let slot = hash & (slots.length - 1);
-		for (let look = 0; look < mostLooks; look += 1) {
-			const place = (slots[slot] as number) - 1;
-			if (place === -1) {
-				const number = numberOf(text.slice(start, end));
-				slots[slot] = texts.push(text);
-				starts.push(start);
-				ends.push(end);
-				hashes.push(hash);
-				numbers.push(number);
-				if (texts.length * 2 > slots.length) grow();
-				return number;
-			}
-			if (hashes[place] === hash && isAt(place, text, start, end)) return numbers[place] as number;
-			slot = (slot + 1) & (slots.length - 1);
-		}
-		const run = text.slice(start, end);
-		let number = crowded.get(run);
-		if (number === undefined) {
-			number = numberOf(run);
-			crowded.set(run, number);
-		}
-		return number;
 	};
 }
 
 /** Longest identifier; longer runs are data. */
 const longest = 200;
 
-/** Longest name, hash or number. */
 const longestName = 80;
 
-/** The classes of a character by its code; 0 for one that ends a run. */
+/** Classes of characters; 0 for one that ends a run. */
 const [letter, capital, digit, sign, slash] = [1, 2, 4, 8, 16];
 
-// One for each code: reading beyond the end of a typed array is slow.
+// For all codes, since reading beyond the end of a typed array is slow.
 const classes = new Uint8Array(65_536);
 
 for (let code = 0; code < 128; code += 1) {
@@ -145,10 +68,10 @@ for (let code = 0; code < 128; code += 1) {
 
 const [capitalE, quote] = ["E".charCodeAt(0), '"'.charCodeAt(0)];
 
-/** What follows the key of a JSON object, which names a field of the tool. */
+/** Follows the key of a JSON object, which names a field of the tool. */
 const behindKey = /^\\?"\s{0,3}:/;
 
-/** Hands over each run of characters that may be an identifier: no plain word, no short number, no key of JSON. */
+/** Passes on each run of characters that may be an identifier: no plain word, short number or key of JSON. */
 function eachRun(text: string, take: (text: string, start: number, end: number) => void): void {
 	const { length } = text;
 	for (let index = 0; index < length; index += 1) {
@@ -156,7 +79,7 @@ function eachRun(text: string, take: (text: string, start: number, end: number) 
 		if (first === 0) continue;
 		const start = index;
 		index += 1;
-		// Most runs are words in small letters: nothing else is asked of them.
+		// Most runs are words in small letters, and need no further check.
 		if (first === letter) {
 			while (index < length && classes[text.charCodeAt(index)] === letter) index += 1;
 			if (index === length || classes[text.charCodeAt(index)] === 0) continue;
@@ -175,7 +98,6 @@ function eachRun(text: string, take: (text: string, start: number, end: number) 
 		if (last !== sign) seen |= last;
 		const characters = index - start;
 		if (characters < 3 || characters > longest) continue;
-		// Plain words and short numbers.
 		if ((seen & ~(letter | capital)) === 0 && !isCamel && text.charCodeAt(start) !== capitalE) continue;
 		if (seen === digit && characters < 5) continue;
 		if (text.charCodeAt(start - 1) === quote && behindKey.test(text.slice(index, index + 6))) continue;
@@ -207,10 +129,10 @@ function kindOf(text: string): Identifier["kind"] | undefined {
 	}
 	if (text.length > longestName) return undefined;
 	if (/^#\d{2,}$|^\d{5,}$/.test(text)) return "number";
-	if (/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return "hash";
+	if (text.length === 36 && /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return "hash";
 	if (/^[0-9a-f]{7,64}$/i.test(text)) return /\d/.test(text) && /[a-f]/i.test(text) ? "hash" : undefined;
 	if (systemErrors.test(text) || /^ERR_[A-Z0-9_]{2,}$|^[A-Z]{1,6}-?\d{3,6}$/.test(text)) return "error_code";
-	if (/^[\w.-]*[\w-]\.\w+$/.test(text) && fileEnding.test(text)) return "path";
+	if (text.includes(".") && /^[\w.-]*[\w-]\.\w+$/.test(text) && fileEnding.test(text)) return "path";
 	if (
 		/^[A-Za-z_$][\w$]*(?:(?:\.|::)[A-Za-z_$][\w$]*)*$/.test(text) &&
 		/[a-z0-9][A-Z]|[A-Za-z0-9]_[A-Za-z0-9]/.test(text)
@@ -231,9 +153,6 @@ const systemErrors =
 function isPath(text: string): boolean {
 	const parts = text.split(/[/\\]/).filter((part) => part !== "" && part !== "." && part !== "..");
 	if (!parts.some((part) => /[A-Za-z_]{2}/.test(part))) return false;
-	return (
-		(parts.length >= 2 && /^(?:~|\.{0,2}[/\\]|[A-Za-z]:)/.test(text)) ||
-		parts.length >= 3 ||
-		/\.[a-z]/i.test(parts.at(-1) ?? "")
-	);
+	const hasRoot = /^(?:~|\.{0,2}[/\\]|[A-Za-z]:)/.test(text);
+	return parts.length >= (hasRoot ? 2 : 3) || /\.[a-z]/i.test(parts.at(-1) ?? "");
 }

@@ -1,27 +1,24 @@
 import { addToList } from "../conversation/lists.ts";
 import type { Transcript } from "../conversation/transcript.ts";
 import { pairResults } from "../conversation/turns.ts";
-import { argumentsReader, callTarget, resolver } from "./call-targets.ts";
+import { callTarget, resolver, resultArguments } from "./call-targets.ts";
 import { type StructuralErrorRule, structuralError } from "./errors.ts";
 import { type CallTarget, otherTarget, textKey } from "./targets.ts";
 
-/** A result with its target, the arguments of its call, and whether it is an error. */
+/** A result with its target, the arguments of its call, and the rule by which it is an error. */
 export interface JudgedResult {
 	readonly target: CallTarget;
-	/** The arguments of its call as text; `undefined` for an orphan, and where the format does not count them apart. */
 	readonly given: string | undefined;
-	/** The rule by which it is an error; `undefined` where it is none. */
 	readonly error: StructuralErrorRule | undefined;
 }
 
-/** Judges the results of a transcript, in the order of `pairResults`. Each depends on what stands before it alone. */
+/** Judges the results of a transcript, in the order of `pairResults`, each by the messages before it. */
 export function judgeResults(transcript: Transcript): readonly JudgedResult[] {
 	const resolve = resolver();
-	const argumentsOf = argumentsReader();
-	return pairResults(transcript).map(({ result, call, caller }) => {
-		const message = caller === undefined ? undefined : transcript.messages[caller];
-		const given = call && message ? argumentsOf(message, call) : undefined;
-		const target = call && message ? resolve(callTarget({ name: call.name, argumentsText: given })) : otherTarget;
+	const argumentsOf = resultArguments(transcript);
+	return pairResults(transcript).map(({ result, call }, place) => {
+		const given = argumentsOf[place];
+		const target = call ? resolve(callTarget({ name: call.name, argumentsText: given })) : otherTarget;
 		return { target, given, error: structuralError({ result, target }) };
 	});
 }
@@ -36,14 +33,13 @@ export function resultTargets(transcript: Transcript): readonly CallTarget[] {
 
 interface FoundError {
 	readonly rule: StructuralErrorRule;
-	/** Index of the first message that resolves it: the same call, the same command or a call on the same file succeeded. */
+	/** The first message by which the same call, the same command or a call on the same file succeeded. */
 	readonly resolvedFrom: number | undefined;
 }
 
 /**
  * The errors among the results, by `structuralError`, in the order of `pairResults`. Looks only backwards, so a longer
- * conversation changes no error. `masked` holds the places of the results that came as placeholders: their success is
- * unknown, so they resolve nothing. Takes time in proportion to the conversation.
+ * conversation changes no error. `masked` has the places of results that came as placeholders: they resolve nothing.
  */
 export function findErrors(
 	transcript: Transcript,
@@ -52,7 +48,7 @@ export function findErrors(
 ): readonly (FoundError | undefined)[] {
 	const paired = pairResults(transcript);
 	const errors = new Array<FoundError | undefined>(paired.length).fill(undefined);
-	/** Places of errors by what would settle them. */
+	/** Places of errors by the attempt that would resolve them. */
 	const open = new Map<string, number[]>();
 	paired.forEach(({ call, message }, place) => {
 		if (masked.has(place)) return;
@@ -66,8 +62,8 @@ export function findErrors(
 				continue;
 			}
 			for (const resolved of open.get(one) ?? []) {
-				const error = errors[resolved];
-				if (error && error.resolvedFrom === undefined) errors[resolved] = { ...error, resolvedFrom: message };
+				const error = errors[resolved] as FoundError;
+				errors[resolved] = { rule: error.rule, resolvedFrom: error.resolvedFrom ?? message };
 			}
 			open.delete(one);
 		}

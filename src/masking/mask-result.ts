@@ -16,10 +16,8 @@ import { writeMediaPlaceholder, writePlaceholder } from "./placeholder.ts";
 /** Why a result outside the window was left as it is. */
 export type KeptReason = "orphan" | "not_text" | "already_masked" | "last_of_its_tool" | "error" | "not_smaller";
 
-/** What masking one result needs to know. */
 export interface MaskResultParameters {
 	readonly policy: MaskPolicy;
-	/** Whether images, audio and documents are masked too. */
 	readonly media: "keep" | "mask";
 	readonly wording: {
 		readonly placeholder: string;
@@ -29,15 +27,14 @@ export interface MaskResultParameters {
 	};
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly countTokens: CountTokens;
-	/** Given where originals are archived: placeholders then name them. */
+	/** Placeholders then name the archived originals. */
 	readonly archiving?: Archiving | undefined;
-	/** Whether a result is an error that stays; by default the format's flag or the words in it decide. */
+	/** Whether a result is an error that stays; by default the format's flag or its words decide. */
 	readonly isError?: ((paired: PairedResult) => boolean) | undefined;
-	/** The digest of a result for its placeholder; by default none. */
 	readonly digest?: ((paired: PairedResult) => string) | undefined;
 }
 
-/** The edits that mask one result with its copies in the record; or why it stays. */
+/** The edits that mask one result with its copies in the record, or the reason why it stays. */
 export function maskResult(paired: PairedResult, parameters: MaskResultParameters): ReplaceEdit[] | KeptReason {
 	const { result } = paired;
 	const { policy, media, isPlaceholder } = parameters;
@@ -116,9 +113,7 @@ function editOf({ result, call, message }: PairedResult) {
 /** Marks edits of messages that are no longer sent, so that no total counts them. */
 export function markUnsent(transcript: Transcript, edits: readonly ReplaceEdit[]): readonly ReplaceEdit[] {
 	const isUnsent = (edit: ReplaceEdit) => transcript.messages[edit.message]?.sent === false;
-	return edits.some(isUnsent)
-		? edits.map((edit) => (isUnsent(edit) ? { ...edit, unsent: true as const } : edit))
-		: edits;
+	return edits.map((edit) => (isUnsent(edit) ? { ...edit, unsent: true } : edit));
 }
 
 /** Adds the same edits of the values that repeat a result. */

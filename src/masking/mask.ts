@@ -1,3 +1,4 @@
+import { addToList } from "../conversation/lists.ts";
 import type { ReplaceEdit } from "../conversation/plan.ts";
 import { jsonPointer, type Transcript } from "../conversation/transcript.ts";
 import { pairResults, toolTurns } from "../conversation/turns.ts";
@@ -14,8 +15,8 @@ interface MaskParameters extends MaskResultParameters {
 
 /**
  * Plans the masking of old tool results (docs/specs/observation-masking.md) by replaying the history under the policy: the
- * edits of everything that it has masked by the end, when each was first made, and how many results were kept and why. The
- * edits for a history are a subset of those for a longer one.
+ * edits, when each was first made, and how many results were kept and why. The edits for a history are a subset of those
+ * for a longer one.
  */
 export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking) {
 	const { transcript, policy } = parameters;
@@ -48,22 +49,16 @@ export function planMask(parameters: MaskParameters, replayed?: ReplayedMasking)
 
 type ReplayedMasking = ReturnType<typeof replayMasking>;
 
-/** The history, and when the policy masked each of its results. */
 export function replayMasking(parameters: MaskParameters) {
 	const { meter, ...how } = parameters.replaying;
 	const history = readHistory({ ...parameters, meter });
 	return { history, schedule: replay(history, { ...how, mask: parameters.policy }) };
 }
 
-/**
- * When each edit of a masking was first made, as the replay tells. Where the history holds placeholders of an earlier call,
- * every edit is made now.
- */
+/** When each edit was first made. If the history has placeholders of an earlier call, every edit is made now. */
 function maskMoments({ transcript, isPlaceholder }: MaskParameters, { history, schedule }: ReplayedMasking): MomentOf {
-	const isAnswer = transcript.messages.some(({ results }) =>
-		results.some(({ texts }) => texts.some(({ text }) => isPlaceholder(text))),
-	);
-	if (isAnswer) return madeNow;
+	const results = transcript.messages.flatMap((message) => message.results);
+	if (results.some(({ texts }) => texts.some(({ text }) => isPlaceholder(text)))) return madeNow;
 	const moments = new Map<string, number>();
 	history.results.forEach(({ outcome }, place) => {
 		if (typeof outcome === "string") return;
@@ -73,19 +68,10 @@ function maskMoments({ transcript, isPlaceholder }: MaskParameters, { history, s
 }
 
 /** Places of the last K results of each tool; those whose call has no name count as one tool. */
-function lastResultsOfEachTool(
-	transcript: Transcript,
-	{ keep_last_k_per_tool: k, tools }: MaskPolicy,
-): ReadonlySet<number> {
-	const last = new Set<number>();
-	const counts = new Map<string | undefined, number>();
-	const paired = pairResults(transcript);
-	for (let place = paired.length - 1; place >= 0 && k; place -= 1) {
-		const { caller, call } = paired[place] as (typeof paired)[number];
-		const count = counts.get(call?.name) ?? 0;
-		if (caller === undefined || count >= k || Object.hasOwn(tools, call?.name ?? "")) continue;
-		counts.set(call?.name, count + 1);
-		last.add(place);
+function lastResultsOfEachTool(transcript: Transcript, { keep_last_k_per_tool: k, tools }: MaskPolicy) {
+	const places = new Map<string | undefined, number[]>();
+	for (const [place, { caller, call }] of pairResults(transcript).entries()) {
+		if (caller !== undefined && !Object.hasOwn(tools, call?.name ?? "")) addToList(places, call?.name, place);
 	}
-	return last;
+	return new Set(k ? [...places.values()].flatMap((ofTool) => ofTool.slice(-k)) : []);
 }

@@ -1,23 +1,22 @@
 import type { MediaNode } from "../conversation/transcript.ts";
-import { fillTemplate, templatePattern } from "./template.ts";
+import { fillTemplate, templateParts, templatePattern, waysToDivide } from "./template.ts";
 
-/** Longest tool name, call id or media type in a placeholder, in characters. */
+/** Longest tool name, call id or media type, in characters. */
 const longestValue = 64;
 
 // Most names and ids need no cleaning.
 const plainValue = /^[\w.:-]{0,64}$/;
 
-/** Signs of a placeholder itself: a value with one of them could pass for a field. */
+/** A value with one of these could pass for a field. */
 const notInValues = "[\\](){}<>=,";
 
 /** The same for a digest and a description of media, which are lists. */
 const notInLists = "[\\](){}<>";
 
-/** Longest description of media: type, size and dimensions. */
 const longestMedia = 2 * longestValue;
 
-/** Longest digest, in characters. */
-const longestDigest = 2_000;
+/** In characters; a longer digest would not be recognised. */
+export const longestDigest = 2_000;
 
 /**
  * Makes an untrusted value safe for a template: removes control characters, line breaks, brackets, `=` and `,`, and bounds
@@ -37,7 +36,7 @@ function cleanText(text: string, longest: number, leftOut: string): string {
 	return characters.length <= longest ? cleaned : `${characters.slice(0, longest - 1).join("")}…`;
 }
 
-/** Stands for {ref} where nothing is archived, and for {digest} where there is none. */
+/** For {ref} if nothing is archived, and for an empty {digest}. */
 export const noRef = "-";
 
 /** Writes the placeholder of a masked result, in the wording with a digest where it has one. */
@@ -46,7 +45,6 @@ export function writePlaceholder(
 	values: PlaceholderValues & {
 		/** Characters (UTF-16 code units) of the text that is taken out. */
 		readonly originalChars: number;
-		/** As `digestOf` gives it; `undefined` or empty for none. */
 		readonly digest?: string | undefined;
 	},
 ): string {
@@ -59,7 +57,6 @@ export function writePlaceholder(
 	});
 }
 
-/** Writes the placeholder of a masked image, recording or document, with its type, size and dimensions. */
 export function writeMediaPlaceholder(
 	wording: { readonly mediaPlaceholder: string; readonly unknownTool: string },
 	values: PlaceholderValues & { readonly media: MediaNode },
@@ -88,37 +85,31 @@ function fieldsOf({ unknownTool }: { readonly unknownTool: string }, { toolCallI
 
 export interface ReadPlaceholder {
 	readonly ref: string | undefined;
-	/**
-	 * Whether the reference can only be the one that was written. In `{tool_name} {ref} {tool_call_id}` a name or an id may
-	 * look like another.
-	 */
+	/** In `{tool_name} {ref} {tool_call_id}` a part of a name or an id may look like the reference. */
 	readonly isRefCertain: boolean;
 	readonly originalChars: number | undefined;
-	/** As `cleanValue` gives it; `undefined` where the template does not tell it for certain. */
+	/** Cleaned; `undefined` if it is not certain. */
 	readonly toolCallId: string | undefined;
 }
 
-/**
- * Reads placeholders written from any of the templates, by their exact grammar; `undefined` for any other text. A recognised
- * placeholder is never masked again, so masking twice equals masking once.
- */
+/** Reads placeholders of the templates by their exact grammar, so that none is masked again; `undefined` for other texts. */
 export function placeholderReader(templates: readonly string[]): (text: string) => ReadPlaceholder | undefined {
 	const readers = templates.map(readerOf);
-	// Hardly any result is a placeholder: the first character tells.
+	// Few results are placeholders: the first character rules out most.
 	const startsAnyhow = readers.some(({ opening }) => opening === "");
 	const firsts = new Set(readers.map(({ opening }) => opening.charCodeAt(0)));
 	return (text) => {
 		if (!startsAnyhow && !firsts.has(text.charCodeAt(0))) return undefined;
-		for (const { pattern, longest, opening, tells } of readers) {
+		for (const { pattern, longest, opening, certain } of readers) {
 			if (text.length > longest || !text.startsWith(opening)) continue;
 			const found = pattern.exec(text);
 			if (!found) continue;
 			const { ref, original_chars: chars, tool_call_id: toolCallId } = found.groups ?? {};
 			return {
 				ref: refIn(ref),
-				isRefCertain: tells.ref,
-				originalChars: tells.originalChars && chars ? Number(chars) : undefined,
-				toolCallId: tells.toolCallId ? toolCallId : undefined,
+				isRefCertain: certain.has("ref"),
+				originalChars: certain.has("original_chars") && chars ? Number(chars) : undefined,
+				toolCallId: certain.has("tool_call_id") ? toolCallId : undefined,
 			};
 		}
 		return undefined;
@@ -137,66 +128,33 @@ function readerOf(template: string) {
 		digest: value(longestDigest, notInLists),
 	};
 	const variables = template.match(/\{\w+\}/g)?.length ?? 0;
-	// A text longer than any placeholder need not be matched at all; a character may be two UTF-16 code units.
+	// A longer text is no placeholder; a character may be two UTF-16 code units.
 	const forDigest = template.includes("{digest}") ? 2 * longestDigest : 0;
-	const beside = (name: string) => bordersOf(template, name);
+	const parts = templateParts(template, grammar).map((part) => ({ ...part, isAgain: false }));
+	/** Whether a text can be divided up to the variable in one way only, from its start or from its end. */
+	const isCertain = (variable: string) => {
+		const at = parts.findIndex((part) => part.kind === "value" && part.variable === variable);
+		const sides = [parts.slice(0, at + 2), parts.slice(Math.max(0, at - 1)).toReversed()];
+		return at !== -1 && sides.some((side) => waysToDivide(side) === 1);
+	};
+	const certain = new Set(["ref", "original_chars", "tool_call_id"].filter(isCertain));
 	return {
 		pattern: templatePattern(template, grammar),
+		certain,
 		longest: template.length + variables * 2 * longestMedia + forDigest,
-		// What stands before the first variable tells most texts apart without the pattern.
 		opening: template.split(/\{\w+\}/, 1)[0] ?? "",
-		tells: {
-			// Where another value or a digit stands beside it, nobody can tell where the number ends.
-			originalChars: /(^|[^\d}])\{original_chars\}($|[^\d{])/.test(template),
-			// One border is enough, since no reference holds a blank or any other sign; it must touch no value.
-			ref: beside("ref").some((border) => border === "certain") && !beside("ref").includes("none"),
-			toolCallId: beside("tool_call_id").every((border) => border === "certain"),
-		},
 	};
 }
 
-/**
- * The borders of a variable on its left and its right: none where a value touches it; certain where the text there can be
- * part neither of a value on that side (for a reference) nor of the id itself.
- */
-function bordersOf(template: string, name: string): readonly ("certain" | "uncertain" | "none")[] {
-	const pieces = template.split(/(\{\w+\})/);
-	const at = pieces.indexOf(`{${name}}`);
-	if (at === -1) return ["none", "none"];
-	const isValue = (piece: string) => /^\{(?:tool_call_id|tool_name|media|digest)\}$/.test(piece);
-	const border = (literal: string, side: readonly string[], holders = side) => {
-		const isEdge = side.every((piece) => piece === "");
-		if (literal === "" && !isEdge) return "none";
-		// A number or a reference holds no other sign, so that such a sign ends it.
-		const isPlain = isEdge || (!side.some(isValue) && /[^A-Za-z0-9-]/.test(literal));
-		return isPlain || parts(literal, holders) ? "certain" : "uncertain";
-	};
-	const [before, after] = [pieces.slice(0, at - 1), pieces.slice(at + 2)];
-	return [
-		border(pieces[at - 1] ?? "", before),
-		// Where the start is known, an id ends at the first character that it cannot hold.
-		border(pieces[at + 1] ?? "", after, name === "ref" ? after : []),
-	];
-}
-
-/** Whether a literal holds a character that none of the values among these pieces can hold. */
-function parts(literal: string, pieces: readonly string[]): boolean {
-	const hasList = pieces.some((piece) => piece === "{media}" || piece === "{digest}");
-	return new RegExp(`[${hasList ? notInLists : notInValues}\\r\\n]`).test(literal);
-}
-
-/** A number of characters in a placeholder or a marker: every number that is counted without loss. */
+/** A number of characters in a placeholder or a marker. */
 export const countGrammar = "\\d{1,16}";
 
-/** A reference in a placeholder or a marker. */
 export const refGrammar = "[A-Za-z0-9-]{1,40}";
 
-/** The reference that {ref} was filled with. */
 export function refIn(filled: string | undefined): string | undefined {
 	return filled === noRef ? undefined : filled;
 }
 
-/** Tells placeholders written from any of the templates from all other texts. */
 export function placeholderRecogniser(templates: readonly string[]): (text: string) => boolean {
 	const read = placeholderReader(templates);
 	return (text) => read(text) !== undefined;

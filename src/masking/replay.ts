@@ -6,33 +6,28 @@ import { type Selector, startSelector } from "./selection.ts";
 
 /**
  * When each result was masked, in the order of `pairResults`: the number of messages before the first call with its
- * placeholder; `Infinity` for results that never were.
+ * placeholder; `Infinity` for never.
  */
 export type Schedule = ArrayLike<number>;
 
-/** How a history is replayed. */
 export interface Replaying {
 	readonly meter: TokenMeter;
 	readonly prices: Prices;
-	/** Tokens of the context from which on all candidates are masked, whatever the cadence. Absent: none. */
+	/** Tokens of the context above which all candidates are masked, whatever the cadence. */
 	readonly budget?: number | undefined;
-	/** Tokens by which a context that stays over the budget grows before all are masked again. Absent: none. */
+	/** Tokens by which a context that stays over the budget grows before all are masked again. */
 	readonly slack?: number | undefined;
 }
 
 /**
- * Replays a history: lets a policy act at each moment at which an answer could be asked for. The schedule of a history
- * extends that of its beginning: nothing masked is ever unmasked.
+ * Replays a history: lets a policy act before each possible answer. The schedule of a history extends that of its
+ * beginning: nothing masked is ever unmasked.
  */
 export function replay(
 	history: ReplayHistory,
-	{
-		mask,
-		prices,
-		budget = Number.POSITIVE_INFINITY,
-		slack = 0,
-	}: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },
+	how: Omit<Replaying, "meter"> & { readonly mask: MaskPolicy },
 ): Schedule {
+	const { mask, prices, budget = Number.POSITIVE_INFINITY, slack = 0 } = how;
 	const schedule = new Float64Array(history.results.length).fill(Number.POSITIVE_INFINITY);
 	if (!mask.enabled || mask.window_turns <= 0) return schedule;
 	const view = startView(history);
@@ -66,43 +61,35 @@ export function replay(
 
 const none: readonly number[] = [];
 
-/** When results are masked: `choose` says which of the candidates are masked now. */
+/** `choose` returns the candidates that are masked now. */
 function startCadence(what: {
 	readonly history: ReplayHistory;
 	readonly mask: MaskPolicy;
 	readonly prices: Prices;
 	readonly view: View;
 	readonly selector: Selector;
-}): { choose: (isTooMuch: boolean) => readonly number[]; called: (tokens: CallTokens) => void } {
+}) {
 	const { history, mask, prices, view, selector } = what;
-	switch (mask.cadence) {
-		case "every_turn":
-			return { choose: () => selector.candidates(), called() {} };
-		case "stride": {
-			// At fixed turns, from the first at which a result is older than the window: the same in a masked history.
-			let strides = 0;
-			return {
-				choose(isTooMuch) {
-					const now = Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
-					if (now <= strides && !isTooMuch) return none;
-					strides = Math.max(strides, now);
-					return selector.candidates();
-				},
-				called() {},
-			};
-		}
-		case "break_even": {
-			const rule = startBreakEven(history, { view, prices, patience: patienceOf(mask) });
-			let carried = none;
-			return {
-				choose(isTooMuch) {
-					const all = selector.candidates();
-					const first = all.length === 0 ? 0 : rule.choose(all, isTooMuch);
-					carried = first < all.length ? all.slice(0, first) : all;
-					return first < all.length ? all.slice(first) : none;
-				},
-				called: (tokens) => rule.called(tokens, carried),
-			};
-		}
-	}
+	const isBreakEven = mask.cadence === "break_even";
+	const rule = isBreakEven ? startBreakEven(history, { view, prices, patience: patienceOf(mask) }) : undefined;
+	let strides = 0;
+	let carried = none;
+	return {
+		choose(isTooMuch: boolean): readonly number[] {
+			if (mask.cadence === "stride") {
+				// At fixed turns, from the first at which a result is older than the window: the same in a masked history.
+				const now = Math.floor((selector.turns() - mask.window_turns) / mask.stride_turns);
+				if (now <= strides && !isTooMuch) return none;
+				strides = Math.max(strides, now);
+			}
+			const all = selector.candidates();
+			if (!rule) return all;
+			const first = rule.choose(all, isTooMuch);
+			carried = first < all.length ? all.slice(0, first) : all;
+			return first < all.length ? all.slice(first) : none;
+		},
+		called(tokens: CallTokens): void {
+			rule?.called(tokens, carried);
+		},
+	};
 }

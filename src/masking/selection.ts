@@ -1,4 +1,3 @@
-import { addToList } from "../conversation/lists.ts";
 import type { MaskPolicy } from "../policy/schema.ts";
 import { budgetOfSelection, ruleOf } from "./cadence.ts";
 import type { ReplayHistory, ReplayResult } from "./history.ts";
@@ -14,25 +13,45 @@ const leastWeight = 0.3;
  */
 export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 	const { results, firstResult, opensTurn } = history;
-	const kept = startKept(history, policy);
 	const budget = budgetOfSelection(policy);
 	const byUse = policy.selection === "use";
 	const uses = byUse ? history.uses() : undefined;
 	const stale = byUse ? history.stale() : undefined;
 	const lastUse = new Int32Array(results.length);
 	const saves = Float64Array.from(results, (result) => result.saves);
-	const isAlways = Uint8Array.from(results, ({ toolName }) => (ruleOf(policy, toolName) === "always" ? 1 : 0));
+	const rules = results.map(({ toolName }) => ruleOf(policy, toolName));
 	const richness = Float64Array.from(results, (_, place) => Math.sqrt(1 + (uses?.fresh[place] ?? 0)));
 	const worths = new Float64Array(results.length);
 	const isGone = new Uint8Array(results.length);
 	const isLeaving = new Uint8Array(results.length);
+	/** For each result, how many results of its tool came before it; and how many of each tool came. */
+	const numbers = new Int32Array(results.length);
+	const ofTool = new Map<string | undefined, number>();
 	let turns = 0;
 	let next = 0;
+	/** Results that must stay for now, oldest first. */
+	let kept: number[] = [];
 	/** Results that may be masked, oldest first. */
 	let old: number[] = [];
 	/** The same, the best first, in the order of the last ranking. */
 	let ranked: number[] = [];
 
+	const add = (place: number) => {
+		const { turn, toolName } = results[place] as ReplayResult;
+		const rule = rules[place];
+		if (turn === undefined || rule === "never") return;
+		numbers[place] = ofTool.get(toolName) ?? 0;
+		ofTool.set(toolName, (numbers[place] as number) + 1);
+		if (saves[place] !== 0) kept.push(place);
+	};
+	const isKept = (place: number) => {
+		const { turn = 0, toolName, staysUntil } = results[place] as ReplayResult;
+		const rule = rules[place];
+		if (turns - turn <= (rule === "always" ? 1 : policy.window_turns) || staysUntil >= next) return true;
+		if (rule === "always") return false;
+		const latest = typeof rule === "object" ? rule.keep_last : (policy.keep_last_k_per_tool ?? 0);
+		return (ofTool.get(toolName) as number) - (numbers[place] as number) <= latest;
+	};
 	const worth = (place: number) => {
 		if (!byUse) return place;
 		const since = stale?.[place];
@@ -42,16 +61,13 @@ export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 	};
 
 	return {
-		/** Tool turns so far. */
 		turns: () => turns,
-		/** Adds the next message. */
 		append(message: number): void {
 			const end = firstResult[message + 1] as number;
 			for (let place = firstResult[message] as number; place < end; place += 1) {
 				lastUse[place] = turns;
-				kept.add(place);
+				add(place);
 			}
-			kept.release(message);
 			turns += opensTurn[message] as number;
 			next = message + 1;
 			for (const { result, weight } of uses?.touches[message] ?? []) {
@@ -60,7 +76,8 @@ export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 		},
 		/** The results that may be masked now, oldest first. */
 		candidates(): readonly number[] {
-			const released = kept.takeReleased(turns);
+			const released = kept.filter((place) => !isKept(place));
+			kept = kept.filter(isKept);
 			const isInOrder = (released[0] ?? Number.POSITIVE_INFINITY) > (old.at(-1) ?? -1);
 			for (const place of released) old.push(place);
 			if (!isInOrder) old.sort((a, b) => a - b);
@@ -68,16 +85,15 @@ export function startSelector(history: ReplayHistory, policy: MaskPolicy) {
 			for (const place of released) ranked.push(place);
 			for (const place of ranked) worths[place] = worth(place);
 			rank(ranked, worths);
-			let room = budget - kept.tokens();
+			let room = kept.reduce((left, place) => left - (saves[place] as number), budget);
 			for (const place of ranked) {
 				const tokens = saves[place] as number;
-				const leaves = (worths[place] as number) < 0 || tokens > room || isAlways[place] === 1;
+				const leaves = (worths[place] as number) < 0 || tokens > room || rules[place] === "always";
 				isLeaving[place] = leaves ? 1 : 0;
 				if (!leaves) room -= tokens;
 			}
 			return old.filter((place) => isLeaving[place] === 1);
 		},
-		/** Removes results that were masked. */
 		drop(masked: readonly number[]): void {
 			for (const place of masked) isGone[place] = 1;
 			old = old.filter((place) => isGone[place] === 0);
@@ -111,94 +127,4 @@ function rank(places: number[], worths: Float64Array): void {
 			return;
 		}
 	}
-}
-
-/**
- * The results that must stay for now. Each is released once, when the last reason to keep it is gone. Results that cannot be
- * masked, or that a tool's rule always keeps, are left out. Takes time in proportion to the number of results.
- */
-function startKept({ results }: ReplayHistory, policy: MaskPolicy) {
-	/** How many reasons each result has to stay. */
-	const reasons = new Uint8Array(results.length);
-	const windows = [startWindow(policy.window_turns), startWindow(1)] as const;
-	const latest = startLatest(policy);
-	/** Errors by the message that resolves them. */
-	const errors = new Map<number, number[]>();
-	let released: number[] = [];
-	let tokens = 0;
-	const release = (place: number) => {
-		// Some of the last K of a tool cannot be masked.
-		if (reasons[place] === 0) return;
-		reasons[place] = (reasons[place] as number) - 1;
-		if (reasons[place] === 0) released.push(place);
-	};
-	return {
-		add(place: number): void {
-			const { turn, toolName, saves, staysUntil, message } = results[place] as ReplayResult;
-			const rule = ruleOf(policy, toolName);
-			if (turn === undefined || rule === "never") return;
-			const isAmongLatest = rule !== "always" && latest.add(place, toolName, release);
-			if (saves === 0) return;
-			tokens += saves;
-			reasons[place] = 1 + (isAmongLatest ? 1 : 0) + (staysUntil < message ? 0 : 1);
-			windows[rule === "always" ? 1 : 0].add(place, turn);
-			if (staysUntil < message) return;
-			addToList(errors, staysUntil, place);
-		},
-		/** Releases the errors that a message resolves. */
-		release(message: number): void {
-			for (const place of errors.get(message) ?? []) release(place);
-		},
-		/** The results that were released until so many tool turns, oldest first, each once. */
-		takeReleased(turns: number): readonly number[] {
-			for (const window of windows) window.release(turns, release);
-			const taken = released.sort((a, b) => a - b);
-			for (const place of taken) tokens -= (results[place] as ReplayResult).saves;
-			released = [];
-			return taken;
-		},
-		/** Tokens that masking all kept results would save. */
-		tokens: () => tokens,
-	};
-}
-
-/** The results of the last turns. */
-function startWindow(turnsKept: number) {
-	const byTurn: number[][] = [];
-	/** Results whose turn had passed when they came. */
-	let late: number[] = [];
-	let passed = 0;
-	return {
-		add(place: number, turn: number) {
-			if (turn < passed) late.push(place);
-			else if (byTurn[turn]) byTurn[turn].push(place);
-			else byTurn[turn] = [place];
-		},
-		release(turns: number, release: (place: number) => void) {
-			late.forEach(release);
-			late = [];
-			for (; passed < turns - turnsKept; passed += 1) byTurn[passed]?.forEach(release);
-		},
-	};
-}
-
-/** The last K results of each tool, where the policy keeps them. */
-function startLatest(policy: MaskPolicy) {
-	const byTool = new Map<string | undefined, { readonly places: number[]; first: number }>();
-	return {
-		/** Answers whether the result is kept; releases the one in whose place it is. */
-		add(place: number, toolName: string | undefined, release: (place: number) => void): boolean {
-			const rule = ruleOf(policy, toolName);
-			const k = typeof rule === "object" ? rule.keep_last : (policy.keep_last_k_per_tool ?? 0);
-			if (k === 0) return false;
-			const kept = byTool.get(toolName) ?? { places: [], first: 0 };
-			byTool.set(toolName, kept);
-			kept.places.push(place);
-			if (kept.places.length - kept.first > k) {
-				release(kept.places[kept.first] as number);
-				kept.first += 1;
-			}
-			return true;
-		},
-	};
 }

@@ -1,13 +1,12 @@
 /**
- * Splits a shell script into pipelines, enough to tell which files it reads and writes: quotes, redirections and heredocs
- * are read; control words (`if`, `for`) and substitutions stay words. Takes time in proportion to the script.
+ * Splits a shell script into pipelines, enough to find the files that it reads and writes: control words (`if`, `for`) and
+ * substitutions stay words. Takes linear time.
  */
 export function readShellScript(script: string): Pipeline[] {
 	const pipelines: Pipeline[] = [];
 	let pipeline: SimpleCommand[] = [];
 	let words: string[] = [];
 	let redirections: Redirection[] = [];
-	/** What the next word is for: an argument, or the target of a redirection. */
 	let next: Redirection["kind"] | "word" = "word";
 	let heredocs: string[] = [];
 	/** The number right before a redirection: 2 for the errors. */
@@ -31,9 +30,22 @@ export function readShellScript(script: string): Pipeline[] {
 	};
 
 	while (position < script.length && commands < mostCommands) {
-		const character = script[position] as string;
-		if (character === "\n") {
-			position += 1;
+		operator.lastIndex = position;
+		const found = operator.exec(script)?.groups;
+		if (!found) {
+			const { text, end } = readWord(script, position);
+			position = Math.max(end, position + 1);
+			if (/^\d$/.test(text) && /[<>]/.test(script[position] ?? "")) {
+				descriptor = text;
+				continue;
+			}
+			if (next === "word") words.push(text);
+			else redirections.push({ kind: next, text });
+			next = "word";
+			continue;
+		}
+		position = operator.lastIndex;
+		if (found.newline) {
 			const bodies = heredocs.map((delimiter) => {
 				const { body, end } = readHeredoc(script, position, delimiter);
 				position = end;
@@ -47,59 +59,32 @@ export function readShellScript(script: string): Pipeline[] {
 				const last = pipeline.pop() ?? { words: [], redirections: [] };
 				pipeline.push({ ...last, redirections: [...last.redirections, ...bodies] });
 			}
-			endPipeline();
-		} else if (character === " " || character === "\t" || character === "\r") position += 1;
-		else if (character === "\\" && script[position + 1] === "\n") position += 2;
-		else if (character === "#" && /^[\s;&|]?$/.test(script[position - 1] ?? "")) {
-			const end = script.indexOf("\n", position);
-			position = end === -1 ? script.length : end;
-		} else if (character === ";" || character === "(" || character === ")") {
-			position += 1;
-			endPipeline();
-		} else if (character === "|" || (character === "&" && script[position + 1] !== ">")) {
-			const doubled = script[position + 1] === character;
-			position += doubled ? 2 : 1;
-			if (character === "|" && !doubled) {
-				if (script[position] === "&") position += 1;
-				endCommand();
-			} else endPipeline();
-		} else if (character === "<" && script.startsWith("<<", position) && script[position + 2] !== "<") {
-			position += script[position + 2] === "-" ? 3 : 2;
-			while (script[position] === " ") position += 1;
+		}
+		if (found.newline || found.end) endPipeline();
+		else if (found.pipe) endCommand();
+		else if (found.read) next = "read";
+		else if (found.heredoc) {
 			const word = readWord(script, position);
 			position = Math.max(word.end, position + 1);
 			heredocs.push(word.text);
-		} else if (character === "<") {
-			position += script.startsWith("<<<", position) ? 3 : 1;
-			next = "read";
-		} else if (character === ">" || (character === "&" && script[position + 1] === ">")) {
-			position += character === "&" ? 2 : 1;
-			if (script[position] === ">" || script[position] === "|") position += 1;
-			if (script[position] === "&") {
-				// `2>&1`: to another descriptor, no file.
-				position = readWord(script, position + 1).end;
-			} else next = descriptor === "2" ? "write_errors" : "write";
+		} else if (found.write) {
+			// `2>&1`: to another descriptor, no file.
+			if (script[position] === "&") position = readWord(script, position + 1).end;
+			else next = descriptor === "2" ? "write_errors" : "write";
 			descriptor = "";
-		} else {
-			const { text, end } = readWord(script, position);
-			position = Math.max(end, position + 1);
-			if (/^\d$/.test(text) && /[<>]/.test(script[position] ?? "")) {
-				descriptor = text;
-				continue;
-			}
-			if (next === "word") words.push(text);
-			else redirections.push({ kind: next, text });
-			next = "word";
 		}
 	}
 	endPipeline();
 	return pipelines;
 }
 
-/** Commands joined by `|`, the output of each going into the next. */
+/** White space and comments match without a group. */
+const operator =
+	/(?<newline>\n)|[ \t\r]+|\\\n|(?<![^\s;&|])#[^\n]*|(?<end>&&|\|\||[;()]|&(?!>))|(?<pipe>\|&?)|(?<heredoc><<(?!<)-? *)|(?<read><<<|<)|(?<write>&?>[>|]?)/y;
+
+/** Commands joined by `|`. */
 export type Pipeline = readonly SimpleCommand[];
 
-/** A command with what it is given. */
 export interface SimpleCommand {
 	/** Program and arguments, without quotes. Variables and substitutions stay as they are. */
 	readonly words: readonly string[];
@@ -112,7 +97,7 @@ interface Redirection {
 	readonly text: string;
 }
 
-/** Most commands that are read of a script; longer scripts are generated. */
+/** Longer scripts are generated. */
 const mostCommands = 2_000;
 
 function readHeredoc(script: string, start: number, delimiter: string): { body: string; end: number } {

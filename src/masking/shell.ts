@@ -6,12 +6,10 @@ import {
 	normalisePath,
 	otherTarget,
 	patchPaths,
-	programName,
-	rangeOf,
 	type TargetKind,
 } from "./targets.ts";
 
-/** Reads what a shell script does to which files. `startFolder` is the folder in which it starts. */
+/** Reads what a shell script that starts in a folder does to which files. */
 export function shellTarget(script: string, startFolder?: string): CallTarget {
 	// The lines after this command are the text to put in, not commands.
 	if (/^\s{0,20}edit \d{1,9}:\d{1,9}\b/.test(script)) return { ...otherTarget, kind: "write", openFile: "write" };
@@ -19,7 +17,7 @@ export function shellTarget(script: string, startFolder?: string): CallTarget {
 	let kind: TargetKind = "other";
 	let openFile: CallTarget["openFile"];
 	let program: string | undefined;
-	/** Files that scripts written here open to write, should one of them be run here. */
+	/** Files that the scripts written here open to write, in case one of them is run here. */
 	const scripted: string[] = [];
 	const reads = new Map<string, FileRead>();
 	const writes = new Set<string>();
@@ -49,21 +47,19 @@ export function shellTarget(script: string, startFolder?: string): CallTarget {
 		for (const path of effect.folders) addTo(listed, path);
 	}
 	if (kind === "run") for (const path of scripted) addTo(writes, path);
-	const shown = [...reads.values()];
 	return {
 		...otherTarget,
 		kind,
 		paths: kind === "write" ? [...writes] : [...new Set([...reads.keys(), ...listed])],
-		reads: kind === "read" ? shown : [],
+		reads: kind === "read" ? [...reads.values()] : [],
 		writes: [...writes],
-		...(kind === "read" ? rangeOf(shown) : {}),
 		...(folder === undefined ? {} : { folder }),
 		...(openFile === undefined ? {} : { openFile }),
 		...(kind === "run" && program !== undefined ? { program } : {}),
 	};
 }
 
-/** The kind of a script that does several things is that of the greatest weight: its output shows most of it. */
+/** A script that does several things has the kind of the greatest weight. */
 const weight: Readonly<Record<TargetKind, number>> = { other: 0, write: 1, list: 2, read: 3, search: 4, run: 5 };
 
 /** The folder that `cd` changes to; `undefined` for any other command. */
@@ -126,15 +122,13 @@ function join(a: FileRead["lines"], b: FileRead["lines"]): FileRead["lines"] {
 	return meets ? joined : "part";
 }
 
-/** The effect of one command. Paths are as they are written. */
 interface CommandEffect extends Pick<CallTarget, "kind" | "reads" | "writes" | "openFile" | "program"> {
-	/** Folders or files that it lists or searches. */
 	readonly folders: readonly string[];
 }
 
 const nothing: CommandEffect = { kind: "other", reads: [], writes: [], folders: [] };
 
-/** Commands whose output is of no file. */
+/** Commands whose output shows no file. */
 const silent = new Set(
 	"cd echo printf true false : export set unset source . pwd sleep test [ [[ if then else elif fi for do done while case esac { } ! mkdir chmod chown kill wait read shift return exit local declare eval".split(
 		" ",
@@ -183,7 +177,6 @@ function effectOf(command: SimpleCommand): CommandEffect {
 	return effectOfAgentCommand(name, words) ?? run;
 }
 
-/** The effect of a command behind a filter. */
 function narrow(effect: CommandEffect, filter: SimpleCommand): CommandEffect {
 	const { words } = unwrap(filter);
 	const name = programName(words[0]);
@@ -195,12 +188,8 @@ function narrow(effect: CommandEffect, filter: SimpleCommand): CommandEffect {
 	// Of several files it is not known where the filter cuts.
 	const [only] = effect.reads;
 	const isOne = only !== undefined && effect.reads.length === 1;
-	return isOne
-		? { ...effect, reads: [{ ...only, lines: cutLines(only.lines, words) }] }
-		: {
-				...effect,
-				reads: effect.reads.map(({ path }) => ({ path, lines: "part" })),
-			};
+	const lines = isOne ? cutLines(only.lines, words) : "part";
+	return { ...effect, reads: effect.reads.map(({ path }) => ({ path, lines })) };
 }
 
 function reading(paths: readonly string[], lines: FileRead["lines"]): CommandEffect {
@@ -230,12 +219,10 @@ function effectOfAgentCommand(name: string, words: readonly string[]): CommandEf
 		case "scroll_up":
 		case "scroll_down":
 			return { ...nothing, kind: "read", openFile: "read" };
-		default:
-			return undefined;
 	}
+	return undefined;
 }
 
-/** The words that are neither options nor their values. */
 function operands(name: string, words: readonly string[]): string[] {
 	const takesValue = valued[name];
 	const found: string[] = [];
@@ -251,17 +238,15 @@ function operands(name: string, words: readonly string[]): string[] {
 	return found;
 }
 
+const prefix = /^[A-Za-z_]\w{0,100}=|^(?:sudo|env|time|nohup|command|exec|then|do|else|!|\{|npx|bunx|rtk)$/;
+
 /** A command without its prefixes: assignments, `sudo`, `timeout 5`, `env`. */
 function unwrap(command: SimpleCommand): SimpleCommand {
 	let start = 0;
 	const { words } = command;
 	while (start < words.length) {
 		const word = words[start] as string;
-		if (
-			/^[A-Za-z_]\w{0,100}=/.test(word) ||
-			/^(?:sudo|env|time|nohup|command|exec|then|do|else|!|\{|npx|bunx|rtk)$/.test(word)
-		)
-			start += 1;
+		if (prefix.test(word)) start += 1;
 		else if (word === "timeout" || word === "nice") start += 2;
 		else if (/^(?:uv|poetry|pipenv|pdm|hatch)$/.test(word) && words[start + 1] === "run") start += 2;
 		else break;
@@ -286,7 +271,7 @@ function programOf(name: string, words: readonly string[], given: readonly strin
 	return isRun ? `${name} run ${script}` : `${name} ${subcommand}`;
 }
 
-/** The lines that `head`, `tail` or `sed -n` leave of some lines. */
+/** The lines that `head`, `tail` or `sed -n` let through. */
 function cutLines(lines: FileRead["lines"], words: readonly string[]): FileRead["lines"] {
 	if (lines === "part") return "part";
 	const name = programName(words[0]);
@@ -318,7 +303,6 @@ function lineCount(words: readonly string[]): { lines: number; fromStart: boolea
 	return { lines: 10, fromStart: false };
 }
 
-/** The lines that `sed -n '10,20p'` prints. */
 function printedLines(words: readonly string[]) {
 	if (!words.some((word) => /^-[a-z]*n[a-z]*$|^--quiet$|^--silent$/.test(word))) return undefined;
 	for (const word of words.slice(1)) {
@@ -332,11 +316,7 @@ function printedLines(words: readonly string[]) {
 }
 
 /** The files that a command writes; `undefined` for a command that is not known to write. */
-function writtenByCommand(
-	name: string,
-	words: readonly string[],
-	given: readonly string[],
-): readonly string[] | undefined {
+function writtenByCommand(name: string, words: readonly string[], given: readonly string[]) {
 	if (/^(?:rm|touch|tee|truncate|unlink|mv)$/.test(name)) return given;
 	if (/^(?:cp|ln|install)$/.test(name)) return given.slice(-1);
 	if (name === "dd") return words.flatMap((word) => (word.startsWith("of=") ? [word.slice(3)] : []));
@@ -350,8 +330,12 @@ function writtenByGit(words: readonly string[]): readonly string[] | undefined {
 	const [subcommand, ...rest] = words.slice(1).filter((word) => !word.startsWith("-") || word === "--");
 	const behindDashes = rest.includes("--") ? rest.slice(rest.indexOf("--") + 1) : undefined;
 	if (subcommand === "checkout") return behindDashes;
-	if (subcommand === "restore" || subcommand === "rm" || subcommand === "mv") {
-		return words.includes("--staged") || words.includes("--cached") ? undefined : (behindDashes ?? rest);
-	}
-	return undefined;
+	const isChange = subcommand === "restore" || subcommand === "rm" || subcommand === "mv";
+	const isOfIndex = words.includes("--staged") || words.includes("--cached");
+	return isChange && !isOfIndex ? (behindDashes ?? rest) : undefined;
+}
+
+/** A program without its folder. */
+function programName(word: string | undefined): string | undefined {
+	return word?.slice(word.lastIndexOf("/") + 1);
 }

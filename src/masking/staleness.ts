@@ -5,14 +5,13 @@ import { type JudgedResult, judgeResults } from "./judge-results.ts";
 import { type CallTarget, type FileRead, textKey } from "./targets.ts";
 
 /**
- * From where on a result is out of date, and why: its very text stands in a later result; its file was read whole again, or
- * its lines again; its file was written since; the same call was made again.
+ * The message that makes a result out of date, and why: a later result has the very same text; its file or its lines were
+ * read again; the same call was made again; its file was written.
  *
- * Only `edited` does not mean that it is no longer needed: in 55 real conversations of 20 tool turns or more, results of
- * edited files had more than twice as many identifiers used later, for their size, as others of their age.
+ * Results of edited files are still needed: in 55 real conversations of 20 tool turns or more they had more than twice as
+ * many identifiers used later, for their size, as others of their age.
  */
 export interface Staleness {
-	/** Index of the first message with which it is. */
 	readonly from: number;
 	readonly reason: (typeof order)[number];
 }
@@ -20,23 +19,20 @@ export interface Staleness {
 /** Of several reasons that come with one message, the first of these counts. */
 const order = ["identical", "reread", "covered", "repeated", "edited"] as const;
 
-/** Most results of a file that a new read of it is compared with: the last ones. */
+/** A new read of a file is compared with so many of its last results. */
 const mostCompared = 64;
 
 /** A result that shows a file, while no later one shows the same. */
 interface Showing {
-	/** Place of the result in `pairResults`. */
 	readonly place: number;
 	readonly lines: FileRead["lines"];
-	/** How many files the result shows. */
 	readonly files: number;
 }
 
 /**
- * From which message on each result is out of date, in the order of `pairResults`; `undefined` where it is not. Looks only
- * backwards, so a longer conversation changes nothing. `masked` holds the places of the results that came as placeholders:
- * their content and success are unknown, so they make no other result out of date that the original would not. Takes time
- * in proportion to the conversation.
+ * Finds the results that are out of date, in the order of `pairResults`. Looks only backwards, so a longer conversation
+ * changes nothing. `masked` has the places of results that came as placeholders: since their content and success are
+ * unknown, they make no other result out of date that the original would not. Takes linear time.
  */
 export function findStale(
 	transcript: Transcript,
@@ -71,17 +67,13 @@ export function findStale(
 		showing.delete(path);
 	};
 	const superseding = ({ path, lines }: FileRead, place: number, from: number) => {
-		const shown = showing.get(path);
-		if (!shown) return;
-		// Hosts answer a read with a notice where the file has not changed, or with a part where it is too long.
+		const shown = showing.get(path) ?? [];
+		// Hosts answer a read with a notice if the file has not changed, or with a part if it is too long.
 		const isShort = (one: Showing) => (lengths[place] ?? 0) * 2 * one.files < (lengths[one.place] ?? 0);
-		for (let index = Math.max(0, shown.length - mostCompared); index < shown.length; ) {
-			const one = shown[index] as Showing;
-			if (!covers(lines, one.lines) || isShort(one)) index += 1;
-			else {
-				shown.splice(index, 1);
-				supersede(one.place, lines === "whole" ? "reread" : "covered", from);
-			}
+		for (const one of shown.slice(-mostCompared)) {
+			if (!covers(lines, one.lines) || isShort(one)) continue;
+			shown.splice(shown.indexOf(one), 1);
+			supersede(one.place, lines === "whole" ? "reread" : "covered", from);
 		}
 	};
 
@@ -108,29 +100,23 @@ export function findStale(
 		const shows =
 			target.kind === "write" ? target.writes.map((path): FileRead => ({ path, lines: "part" })) : target.reads;
 		filesLeft[place] = shows.length;
-		for (const { path, lines } of shows) {
-			addToList(showing, path, { place, lines, files: shows.length });
-		}
+		for (const { path, lines } of shows) addToList(showing, path, { place, lines, files: shows.length });
 	});
 	return stale;
 }
 
-/**
- * Whether the same call made again shows the same thing again: a page turned in an open file, or a poll, does not. Reads are
- * compared by their files.
- */
+/** Whether the same call shows the same again: turning a page of an open file does not. Reads are compared by files. */
 function isRepeatable({ kind, openFile, reads }: CallTarget): boolean {
 	return openFile === undefined && reads.length === 0 && kind !== "write" && kind !== "other";
 }
 
-/** Whether some lines of a file hold others. */
 function covers(lines: FileRead["lines"], others: FileRead["lines"]): boolean {
 	if (lines === "whole") return true;
 	if (lines === "part" || typeof others === "string") return false;
 	return lines.from <= others.from && others.to <= lines.to;
 }
 
-/** Remembers the last place of each text; answers where an equal one stood before. */
+/** Remembers the last place of each text; returns the place of an equal one before. */
 function lastOf(): (text: string | undefined, place: number) => number | undefined {
 	const last = new Map<string, { text: string; place: number }>();
 	return (text, place) => {

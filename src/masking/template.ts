@@ -1,4 +1,4 @@
-/** Fills the variables of a template, once: a `{variable}` in a value is not filled. A variable without a value stays. */
+/** Fills the variables of a template once: a `{variable}` in a value is not filled. A variable without a value stays. */
 export function fillTemplate(template: string, values: Readonly<Record<string, string | number>>): string {
 	// Text and names of variables in turns, text first and last.
 	const pieces = template.split(/\{(\w+)\}/);
@@ -16,16 +16,15 @@ interface TemplatePattern {
 	exec(text: string): { readonly groups?: Readonly<Record<string, string | undefined>> | undefined } | null;
 }
 
-/** Most ways to divide a text for which a regular expression is used: a caller may choose template and text. */
+/** With more ways to divide a text, no regular expression is used: a caller may choose template and text. */
 const mostWays = 1_000;
 
-/** The same for finding, which starts at each character of a text of any length. */
+/** The same for finding, which starts at each character of a text. */
 const mostWaysWithin = 100;
 
 /**
- * A pattern for exactly the texts that a template can give. `grammar` defines each variable; a repeated variable must have
- * the same value again. Matching is fast for any template and text: where a text could be divided among variables in many
- * ways, no regular expression is used, and a repeated variable may differ.
+ * A pattern for exactly the texts that a template can give. `grammar` defines each variable. Matching is fast for any
+ * template and text: with many ways to divide a text no regular expression is used, and a repeated variable may differ.
  */
 export function templatePattern(template: string, grammar: TemplateGrammar): TemplatePattern {
 	const parts = templateParts(template, grammar);
@@ -37,10 +36,7 @@ export function templatePattern(template: string, grammar: TemplateGrammar): Tem
 	return { exec, test: (text) => exec(text) !== null };
 }
 
-/**
- * A pattern that finds such texts inside others. It finds none of a template whose variables run into each other: they could
- * not be told apart.
- */
+/** A pattern that finds such texts inside others; none of a template whose variables run into each other. */
 export function templateFinder(template: string, grammar: TemplateGrammar): RegExp {
 	const parts = templateParts(template, grammar);
 	return waysToDivide(parts) <= mostWaysWithin ? new RegExp(sourceOf(parts), "gu") : /(?!)/gu;
@@ -59,39 +55,24 @@ function sourceOf(parts: readonly TemplatePart[]): string {
 type Value = Extract<TemplatePart, { kind: "value" }>;
 
 /**
- * The values with which a template gives exactly this text, earlier ones as long as possible; `undefined` where there are
- * none. Like a regular expression, but in time proportional to the text and the number of parts; a repeated variable may
- * have another value.
+ * The values with which a template gives exactly this text, earlier ones as long as possible. Like a regular expression,
+ * but in time proportional to the text and the number of parts; a repeated variable may have another value.
  */
-export function matchTemplate(
-	parts: readonly TemplatePart[],
-	text: string,
-): Readonly<Record<string, string>> | undefined {
-	const members = new Map<string, Uint8Array>();
-	const membersOf = ({ characters }: Value): Uint8Array => {
-		const known = members.get(characters) ?? membersIn(text, characters);
-		members.set(characters, known);
-		return known;
-	};
+export function matchTemplate(parts: readonly TemplatePart[], text: string): Record<string, string> | undefined {
 	// For each part the places from which it and all parts behind it give the rest of the text.
-	const places: Uint8Array[] = [new Uint8Array(text.length + 1).fill(1, text.length)];
-	for (const part of parts.toReversed()) {
-		const behind = places[0] ?? new Uint8Array();
-		places.unshift(
-			part.kind === "literal" ? beforeText(text, part.text, behind) : beforeValue(part, membersOf(part), behind),
-		);
-	}
-	if (places[0]?.[0] !== 1) return undefined;
-
+	let behind: Uint8Array = new Uint8Array(text.length + 1).fill(1, text.length);
+	const steps = parts.toReversed().map((part) => {
+		const members = part.kind === "value" ? membersIn(text, part.characters) : behind;
+		const step = { part, members, behind };
+		behind = part.kind === "literal" ? beforeText(text, part.text, behind) : beforeValue(part, members, behind);
+		return step;
+	});
+	if (behind[0] !== 1) return undefined;
 	const values: Record<string, string> = {};
 	let at = 0;
-	for (const [index, part] of parts.entries()) {
-		if (part.kind === "literal") {
-			at += part.text.length;
-			continue;
-		}
-		const end = longestEnd(part, { at, members: membersOf(part), behind: places[index + 1] ?? new Uint8Array() });
-		if (!part.isAgain) values[part.variable] = text.slice(at, end);
+	for (const { part, ...step } of steps.reverse()) {
+		const end = part.kind === "literal" ? at + part.text.length : longestEnd(part, { at, ...step });
+		if (part.kind === "value" && !part.isAgain) values[part.variable] = text.slice(at, end);
 		at = end;
 	}
 	return values;
@@ -114,7 +95,7 @@ function beforeText(text: string, literal: string, behind: Uint8Array): Uint8Arr
 
 function beforeValue({ least, most }: Value, members: Uint8Array, behind: Uint8Array): Uint8Array {
 	const places = new Uint8Array(behind.length);
-	// For each place how many characters the nearest end is away: if any is near enough, that one is.
+	// For each place how many characters away the nearest end is.
 	const away = new Float64Array(behind.length + 1).fill(Number.POSITIVE_INFINITY);
 	for (let at = behind.length - 1; at >= 0; at -= 1) {
 		const units = members[at] ?? 0;
@@ -140,7 +121,7 @@ function longestEnd(
 	}
 }
 
-/** The grammar of each variable: a class of characters and their number, such as `[a-z]{0,64}` or `\d+`. */
+/** By variable a class of characters and their number, such as `[a-z]{0,64}` or `\d+`. */
 type TemplateGrammar = Readonly<Record<string, string>>;
 
 type TemplatePart =
@@ -148,16 +129,13 @@ type TemplatePart =
 	| {
 			readonly kind: "value";
 			readonly variable: string;
-			/** Whether the variable is repeated. */
 			readonly isAgain: boolean;
-			/** The class of characters, as the source of a regular expression. */
+			/** A class of characters, as the source of a regular expression. */
 			readonly characters: string;
-			/** Number of characters: 0 or 1 at least. */
 			readonly least: number;
 			readonly most: number;
 	  };
 
-/** Splits a template into parts. A `{name}` that is no variable of the grammar is text. */
 export function templateParts(template: string, grammar: TemplateGrammar): readonly TemplatePart[] {
 	const seen = new Set<string>();
 	const pieces = template.split(/(\{\w+\})/).filter((piece) => piece !== "");
@@ -171,14 +149,11 @@ export function templateParts(template: string, grammar: TemplateGrammar): reado
 	});
 }
 
-/**
- * The most ways to divide a text among the variables. A value whose end is certain, since the text behind it cannot be part
- * of it, counts as one way.
- */
+/** The most ways to divide a text among the variables. A value followed by text that cannot be part of it has one way. */
 export function waysToDivide(parts: readonly TemplatePart[]): number {
 	return parts.reduce((ways, part, index) => {
 		const next = parts[index + 1];
-		// A value at the end goes as far as it can; one that stands again is known.
+		// A value at the end goes as far as it can; a repeated one is known.
 		if (part.kind === "literal" || part.isAgain || !next) return ways;
 		if (next.kind === "value") return ways * part.most;
 		const isWithin = new RegExp(`^${part.characters}*$`, "u").test(next.text);

@@ -3,27 +3,26 @@ import { type CountTokens, sizeOf } from "../conversation/measure.ts";
 import { type Edit, noSize, type Plan, type RemoveEdit, takesMessageOut } from "../conversation/plan.ts";
 import { jsonPointer, type Path, type ThinkingBlock, type Transcript, valueAt } from "../conversation/transcript.ts";
 
-/** A reasoning block whose prefix a plan changes. */
 export interface AffectedThinking {
 	readonly message: number;
 	readonly block: ThinkingBlock;
 }
 
-/** How many messages there were when an edit was first made, in an earlier call; `Infinity` where it is made now. */
+/** The number of messages when an edit was first made, in an earlier call; `Infinity` if it is made now. */
 export type MomentOf = (edit: Edit) => number;
 
 export const madeNow: MomentOf = () => Number.POSITIVE_INFINITY;
 
-/** Finds the moments on demand: only a conversation with bound reasoning needs them. */
+/** On demand, since only a conversation with bound reasoning needs them. */
 export function lazyMoments(find: () => MomentOf): MomentOf {
 	const found = once(find);
 	return (edit) => found()(edit);
 }
 
 /**
- * The reasoning blocks whose preceding text a plan changes, and that are bound to it: those between an edit and the moment
- * at which it was first made. A block after that moment was written to the edited text and is valid. Providers that check
- * the binding (Claude from 5.1 on) may refuse the others.
+ * The reasoning blocks that are bound to text that a plan changes: those between an edit and the moment at which it was
+ * first made. A later block was written to the edited text. Providers that check the binding (Claude from 5.1 on) may
+ * refuse the others.
  */
 export function affectedThinking(transcript: Transcript, plan: Plan, momentOf: MomentOf = madeNow): AffectedThinking[] {
 	if (!transcript.messages.some(({ thinking }) => thinking.some(({ bound }) => bound))) return [];
@@ -38,7 +37,7 @@ export function affectedThinking(transcript: Transcript, plan: Plan, momentOf: M
 		for (const edit of here) latest = Math.max(latest, momentOf(edit));
 		if (dropped.has(message)) return [];
 		const bound = thinking.filter((block) => block.bound);
-		// A message may hold several steps, so that reasoning stands behind a result in the same one.
+		// A message may have several steps, and reasoning behind a result.
 		const affected =
 			before > message ? bound : bound.filter(({ path }) => here.some((edit) => isBefore(edit.path, path)));
 		return affected.map((block) => ({ message, block }));
@@ -52,10 +51,7 @@ function isBefore(path: Path, other: Path): boolean {
 	return typeof a === "number" && typeof b === "number" && a < b;
 }
 
-/**
- * Plans to take those blocks out as wholes. A block stays (`left`) where it cannot be taken out, and where nothing would be
- * left of its message or of its list, since no API accepts an empty one.
- */
+/** Plans to remove those blocks. A block stays (`left`) if it is fixed, or if its message or its list would become empty. */
 export function planStripThinking(what: {
 	readonly document: unknown;
 	readonly transcript: Transcript;

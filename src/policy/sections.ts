@@ -71,8 +71,8 @@ export const mask = section("Masking of old tool results.", {
 	window_turns: field(z.int(), 8, "Latest tool turns whose results stay intact. 0 or less masks nothing."),
 	keep_errors: flag(true, "Whether results that look like errors stay."),
 	error_detection: choice(
-		["seed", "structural"],
-		"What looks like an error. `seed`: words such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and how what was run ends.",
+		["words", "structural"],
+		"What looks like an error. `words`: a word such as `timeout` anywhere in it. `structural`: the format's flag, the exit code, and how what was run ends.",
 	),
 	keep_last_k_per_tool: absentOr(z.int().min(0), "The last K results of each tool stay. 0 or absent: off."),
 	tools: field(

@@ -243,7 +243,7 @@ describe("Google Gemini: a long output that our hook has shortened", () => {
 			for (const lead of ["", "Tool result blocked: "]) {
 				const contents = history(shortened(lead + noError));
 				expect(read(...contents).messages[2]?.results[0]?.isError).toBeUndefined();
-				for (const error_detection of ["seed", "structural"] as const) {
+				for (const error_detection of ["words", "structural"] as const) {
 					const archive = await openArchive({ where: "memory" });
 					const policy = policyOf({ mask: { window_turns: 1, error_detection } });
 					const { conversation, error } = await maskConversation({ conversation: contents, policy, archive });

@@ -9,22 +9,32 @@ const target = (name: string, given: unknown): CallTarget =>
 	callTarget({ name, argumentsText: typeof given === "string" ? given : JSON.stringify(given) });
 
 describe("callTarget reads file tools by their arguments", () => {
-	it.each<[string, string, unknown, Partial<CallTarget>]>([
+	it.each<[string, string, unknown, object]>([
 		["Claude Code", "Read", { file_path: "/p/a.ts" }, { kind: "read", paths: ["/p/a.ts"] }],
-		["a range by offset", "Read", { file_path: "/p/a.ts", offset: 11, limit: 10 }, { range: { from: 11, to: 20 } }],
-		["a limit alone", "read", { filePath: "./a.ts", limit: 5 }, { paths: ["a.ts"], range: { from: 1, to: 5 } }],
-		["an offset of 0", "read", { path: "a", offset: 0, limit: 5 }, { range: { from: 1, to: 5 } }],
+		[
+			"a range by offset",
+			"Read",
+			{ file_path: "/p/a.ts", offset: 11, limit: 10 },
+			{ reads: [{ lines: { from: 11, to: 20 } }] },
+		],
+		[
+			"a limit alone",
+			"read",
+			{ filePath: "./a.ts", limit: 5 },
+			{ paths: ["a.ts"], reads: [{ lines: { from: 1, to: 5 } }] },
+		],
+		["an offset of 0", "read", { path: "a", offset: 0, limit: 5 }, { reads: [{ lines: { from: 1, to: 5 } }] }],
 		[
 			"Gemini CLI",
 			"read_file",
 			{ file_path: "a.ts", start_line: 3, end_line: 7 },
-			{ kind: "read", range: { from: 3, to: 7 } },
+			{ kind: "read", reads: [{ lines: { from: 3, to: 7 } }] },
 		],
 		[
 			"SWE-agent's editor",
 			"str_replace_editor",
 			{ command: "view", path: "/a.py", view_range: [5, -1] },
-			{ kind: "read", range: { from: 5, to: Number.POSITIVE_INFINITY } },
+			{ kind: "read", reads: [{ lines: { from: 5, to: Number.POSITIVE_INFINITY } }] },
 		],
 		[
 			"the same, with nulls",
@@ -32,7 +42,7 @@ describe("callTarget reads file tools by their arguments", () => {
 			{ command: "view", path: "a.py", view_range: null, old_str: null },
 			{ kind: "read", reads: [{ path: "a.py", lines: "whole" }] },
 		],
-		["Kimi CLI", "ReadFile", { path: "/a.py", line_offset: 2, n_lines: 3 }, { range: { from: 2, to: 4 } }],
+		["Kimi CLI", "ReadFile", { path: "/a.py", line_offset: 2, n_lines: 3 }, { reads: [{ lines: { from: 2, to: 4 } }] }],
 		[
 			"several files",
 			"read_files",

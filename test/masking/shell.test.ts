@@ -35,9 +35,8 @@ describe("shellTarget: what is read", () => {
 	});
 
 	it("tells one range of one file", () => {
-		expect(shellTarget("sed -n 1,5p f").range).toEqual({ from: 1, to: 5 });
-		expect(shellTarget("cat f").range).toBeUndefined();
-		expect(shellTarget("head f g").range).toBeUndefined();
+		expect(shellTarget("sed -n 1,5p f").reads).toEqual([{ path: "f", lines: { from: 1, to: 5 } }]);
+		expect(shellTarget("cat f").reads).toEqual([{ path: "f", lines: "whole" }]);
 	});
 
 	it.each([

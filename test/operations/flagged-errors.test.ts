@@ -12,7 +12,7 @@ const write = (...entries: Parameters<typeof writeMessages>[1][]) =>
 	writeMessages("anthropic-messages", [user("Go."), ...entries.flat()]);
 
 /** Whether the first result is masked. */
-async function isMasked(conversation: unknown, error_detection: "seed" | "structural"): Promise<boolean> {
+async function isMasked(conversation: unknown, error_detection: "words" | "structural"): Promise<boolean> {
 	const policy = policyOf({ mask: { window_turns: 1, error_detection } });
 	const { edits } = await maskConversation({ conversation, policy });
 	return edits.some(({ tool_call_id }) => tool_call_id === "a");
@@ -23,8 +23,8 @@ describe("a result that the format flags as an error", () => {
 	const settled = write(failed("a"), toolTurn("b", harmless, "run"), toolTurn("c", "ok", "look"));
 
 	it("stays whatever its text is, and for good under the rules of words", async () => {
-		expect(await isMasked(unsettled, "seed")).toBe(false);
-		expect(await isMasked(settled, "seed")).toBe(false);
+		expect(await isMasked(unsettled, "words")).toBe(false);
+		expect(await isMasked(settled, "words")).toBe(false);
 	});
 
 	it("stays by the structural rules until the same call has succeeded", async () => {

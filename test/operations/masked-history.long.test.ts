@@ -68,7 +68,7 @@ const agents = fc
 const maskings = fc.record({
 	window_turns: fc.integer({ min: 1, max: 4 }),
 	keep_errors: fc.boolean(),
-	error_detection: fc.constantFrom("seed", "structural"),
+	error_detection: fc.constantFrom("words", "structural"),
 	keep_last_k_per_tool: fc.constantFrom(null, null, 1),
 	tools: fc.constantFrom({}, {}, { bash: "never" }, { read_file: "always" }, { bash: { keep_last: 1 } } as const),
 	selection: fc.constantFrom("age", "use"),

@@ -33,7 +33,7 @@ describe("presets", () => {
 			enabled: true,
 			window_turns: 8,
 			keep_errors: true,
-			error_detection: "seed",
+			error_detection: "words",
 			keep_last_k_per_tool: null,
 			tools: {},
 			digest_tokens: 0,

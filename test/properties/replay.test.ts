@@ -24,7 +24,7 @@ const policies: fc.Arbitrary<Policy> = fc
 	.record({
 		window_turns: fc.integer({ min: 1, max: 3 }),
 		keep_errors: fc.boolean(),
-		error_detection: fc.constantFrom("seed", "structural"),
+		error_detection: fc.constantFrom("words", "structural"),
 		keep_last_k_per_tool: fc.constantFrom(null, 0, 1),
 		tools: toolRules,
 		selection: fc.constantFrom("age", "use"),

@@ -54,7 +54,7 @@ const masks: fc.Arbitrary<NonNullable<PolicyLayer["mask"]>> = fc.record({
 	stride_turns: fc.integer({ min: 2, max: 5 }),
 	selection: fc.constantFrom("age", "use"),
 	keep_last_k_per_tool: fc.integer({ min: 0, max: 1 }),
-	error_detection: fc.constantFrom("seed", "structural"),
+	error_detection: fc.constantFrom("words", "structural"),
 });
 const guards: fc.Arbitrary<NonNullable<PolicyLayer["guard"]>> = fc.record({
 	ladder: fc.constantFrom<("truncate" | "mask" | "drop")[]>(

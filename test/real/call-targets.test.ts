@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { argumentsReader } from "../../src/masking/call-targets.ts";
+import { resultArguments } from "../../src/masking/call-targets.ts";
 import { resultTargets } from "../../src/masking/judge-results.ts";
 import { findStale } from "../../src/masking/staleness.ts";
 import type { CallTarget, TargetKind } from "../../src/masking/targets.ts";
@@ -39,7 +39,7 @@ function add(name: string, target: CallTarget): void {
 	row.calls += 1;
 	row[target.kind] += 1;
 	if (target.paths.length > 0) row.withPath += 1;
-	if (target.range) row.withRange += 1;
+	if (target.reads.length === 1 && typeof target.reads[0]?.lines === "object") row.withRange += 1;
 }
 
 const sum = (names: ReadonlySet<string>, of: (row: Row) => number) =>
@@ -48,13 +48,13 @@ const sum = (names: ReadonlySet<string>, of: (row: Row) => number) =>
 describe.skipIf(!hasRealData)("what real calls are about, by their arguments", () => {
 	for (const { transcript } of realTranscripts()) {
 		const targets = resultTargets(transcript);
-		const argumentsOf = argumentsReader();
+		const argumentsOf = resultArguments(transcript);
 		const outdated = findStale(transcript);
 		for (const [place, { call, caller, result }] of pairResults(transcript).entries()) {
 			const message = caller === undefined ? undefined : transcript.messages[caller];
 			if (!call || !message) continue;
 			seen.results += 1;
-			const given = argumentsOf(message, call);
+			const given = argumentsOf[place];
 			if (given === undefined) seen.withoutArguments += 1;
 			const isOfOpenFile = call.name === "edit" && editsOfOpenFile.test(given ?? "");
 			add(isOfOpenFile ? "(open file)" : (call.name ?? "?"), targets[place] as CallTarget);

@@ -1,6 +1,6 @@
 import { resultText, type Transcript } from "../../src/conversation/transcript.ts";
 import { pairResults } from "../../src/conversation/turns.ts";
-import { argumentsReader } from "../../src/masking/call-targets.ts";
+import { resultArguments } from "../../src/masking/call-targets.ts";
 import { findIdentifiers } from "../../src/masking/identifiers.ts";
 import { wholeLines } from "../../src/masking/uses.ts";
 
@@ -14,17 +14,16 @@ const kinds = { identifiers: identifiersIn, lines: linesIn };
 /** What `findUses` answers, word for word by its definition: for each answer all that stands before it is searched. */
 export function plainUses(transcript: Transcript) {
 	const { messages } = transcript;
-	const argumentsOf = argumentsReader();
+	const argumentsOf = resultArguments(transcript);
 	const paired = pairResults(transcript);
 	const held = paired.map(({ result }) => ({
 		identifiers: identifiersIn([resultText(result)]),
 		lines: linesIn([resultText(result)]),
 	}));
 	const own = messages.map(({ counted }) => ({ identifiers: identifiersIn(counted), lines: linesIn(counted) }));
-	const named = paired.map(({ call, caller }) => {
-		const maker = caller === undefined ? undefined : messages[caller];
-		const given = maker && call ? (argumentsOf(maker, call) ?? "") : "";
-		return new Set(findIdentifiers(given).flatMap(({ kind, text }) => (kind === "path" ? [text] : [])));
+	const named = paired.map((_, place) => {
+		const found = findIdentifiers(argumentsOf[place] ?? "");
+		return new Set(found.flatMap(({ kind, text }) => (kind === "path" ? [text] : [])));
 	});
 	const placesBefore = (index: number) => paired.flatMap(({ message }, place) => (message < index ? [place] : []));
 

@@ -41,7 +41,7 @@ function compareReplays(transcript: Transcript, mask: Partial<MaskPolicy>, budge
 const masks: fc.Arbitrary<Partial<MaskPolicy>> = fc.record({
 	window_turns: fc.integer({ min: 1, max: 4 }),
 	keep_errors: fc.boolean(),
-	error_detection: fc.constantFrom("seed", "structural"),
+	error_detection: fc.constantFrom("words", "structural"),
 	keep_last_k_per_tool: fc.constantFrom(null, 0, 1, 3),
 	tools: fc.constantFrom({}, { ls: "never" }, { read: "always", ls: "always" }, { read: { keep_last: 2 } } as const),
 	selection: fc.constantFrom("age", "use"),
