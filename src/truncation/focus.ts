@@ -43,9 +43,9 @@ function lastWordsReader(messages: readonly Message[], role: Message["role"]): (
 	return (at) => {
 		let words = "";
 		for (let index = at; index >= 0 && words === ""; index -= 1) {
-			const said = known.get(index);
-			if (said !== undefined) {
-				words = said;
+			const earlier = known.get(index);
+			if (earlier !== undefined) {
+				words = earlier;
 				break;
 			}
 			const message = messages[index];

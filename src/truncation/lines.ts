@@ -228,17 +228,14 @@ export const endShares = { head: (maxChars: number) => Math.min(0.4, 0.06 + maxC
 const namedWorth = [0, 0.25, 1, 0.5, 0.25];
 const namedBefore = 2;
 
-interface LineJudgement {
-	/** Ignores the distance from the start, for texts of many equal parts. */
-	readonly isEven?: boolean;
-	readonly weights?: LineWeights;
-}
-
-/** The worth of each unit, by how much of it an agent is likely to use later: 1 for the best unit, 0 for a bare one. */
+/**
+ * The worth of each unit, by how much of it an agent is likely to use later: 1 for the best unit, 0 for a bare one. In a
+ * text of many equal parts (`isEven`) the distance from the start does not count.
+ */
 export function scoreLines(
 	units: TextUnits,
 	features: LineFeatures,
-	{ isEven = false, weights = lineWeights }: LineJudgement = {},
+	{ isEven = false, weights = lineWeights }: { readonly isEven?: boolean; readonly weights?: LineWeights } = {},
 ): Float32Array {
 	const { count } = units;
 	const signsOf = lineSigns(units, features, isEven);

@@ -1,6 +1,6 @@
 import { assembleUnits, type Draft, longestMarks, type Marks, type NoticeKind, shortNotice } from "./draft.ts";
 import type { FirstLine } from "./failures.ts";
-import { characterEdge } from "./head-tail.ts";
+import { characterEdge, longestCharacter } from "./head-tail.ts";
 import { type Units, unitText } from "./lines.ts";
 
 interface UnitChoice {
@@ -16,8 +16,6 @@ interface UnitChoice {
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
 }
 
-/** Most code units of a character that is not split at the end of the room. */
-const longestCharacter = 80;
 /** How often room is filled that the marks leave unused. */
 const rounds = 3;
 
@@ -78,8 +76,7 @@ function select(selecting: Selecting): Draft | undefined {
 	keepEnds(selecting, keep, () => used);
 	const worth = (unit: number) => priority[unit] as number;
 	const candidates = candidatesOf(selecting, kept);
-	const isForced = (unit: number) => kept[unit] === 1;
-	chosen = chooseRuns({ candidates, count: units.count, worth, cost: chars, isForced, gapCost, room });
+	chosen = chooseRuns(selecting, candidates, kept);
 	for (const unit of chosen) kept[unit] = 1;
 	const assemble = () => assembleUnits({ ...selecting, kept: chosen.sort((a, b) => a - b), notice });
 	let draft = assemble();
@@ -232,18 +229,6 @@ function bareStart(choice: UnitChoice, maxChars: number): Draft {
 	return { text: shown, kept: kept === "" ? [] : [{ start, end: start + end }], notices };
 }
 
-interface RunChoice {
-	/** The units to choose from, in order. */
-	readonly candidates: readonly number[];
-	/** Number of all units. */
-	readonly count: number;
-	readonly worth: (unit: number) => number;
-	readonly cost: (unit: number) => number;
-	readonly isForced: (unit: number) => boolean;
-	readonly gapCost: number;
-	readonly room: number;
-}
-
 const [cheapest, dearest] = [1e-7, 1e7];
 /** Halvings of the interval of prices, which give the price to one part in a million. */
 const halvings = 40;
@@ -251,9 +236,13 @@ const halvings = 40;
 /**
  * Chooses the units that are worth most together within the room, marks of gaps included. For a price per character, one
  * pass finds the best choice exactly. The result is the choice at the lowest price at which it fits (Lagrangian
- * relaxation; Everett 1963). Returns the kept units, in order.
+ * relaxation; Everett 1963). Units in `isKept` stay. Returns the kept units, in order.
  */
-function chooseRuns({ candidates, count, gapCost, room, ...choice }: RunChoice): number[] {
+function chooseRuns(
+	{ units, priority, gapCost, room }: Selecting,
+	candidates: readonly number[],
+	isKept: Uint8Array,
+): number[] {
 	const last = candidates.length;
 	const [worth, cost] = [new Float64Array(last), new Float64Array(last)];
 	const forced = new Uint8Array(last);
@@ -261,12 +250,12 @@ function chooseRuns({ candidates, count, gapCost, room, ...choice }: RunChoice):
 	const opens = new Uint8Array(last);
 	for (let index = 0; index < last; index += 1) {
 		const unit = candidates[index] as number;
-		forced[index] = choice.isForced(unit) ? 1 : 0;
-		worth[index] = forced[index] === 1 ? 0 : choice.worth(unit);
-		cost[index] = choice.cost(unit);
+		forced[index] = isKept[unit] as number;
+		worth[index] = forced[index] === 1 ? 0 : (priority[unit] as number);
+		cost[index] = (units.end[unit] as number) - (units.start[unit] as number) + 1;
 		opens[index] = unit === (index === 0 ? 0 : (candidates[index - 1] as number) + 1) ? 0 : 1;
 	}
-	const [startsAtFirst, endsAtLast] = [opens[0] === 0, candidates[last - 1] === count - 1];
+	const [startsAtFirst, endsAtLast] = [opens[0] === 0, candidates[last - 1] === units.count - 1];
 	/** For each candidate whether the one before it is kept, if it is omitted itself and if it is kept. */
 	const stays = new Uint8Array(2 * last);
 	const keeps = new Uint8Array(last);
@@ -302,7 +291,7 @@ function chooseRuns({ candidates, count, gapCost, room, ...choice }: RunChoice):
 	};
 
 	let fitting = chooseAt(dearest);
-	if (fitting.used > room) return candidates.filter(choice.isForced);
+	if (fitting.used > room) return candidates.filter((unit) => isKept[unit] === 1);
 	let over = chooseAt(cheapest);
 	let price = 0;
 	while (over.used > room) {
@@ -322,5 +311,5 @@ function chooseRuns({ candidates, count, gapCost, room, ...choice }: RunChoice):
 		else low = middle;
 	}
 	chooseAt(Math.exp(high));
-	return candidates.filter((unit, index) => keeps[index] === 1 || choice.isForced(unit));
+	return candidates.filter((unit, index) => keeps[index] === 1 || isKept[unit] === 1);
 }

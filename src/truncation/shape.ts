@@ -229,30 +229,30 @@ export function describeData(
 ): Shorten {
 	const { wording } = marks;
 	const [total_chars, total_lines] = [text.length, text.split("\n").length];
-	const said = fillTemplate(wording.data, { kind: wording.kinds[kind], total_chars, total_lines });
+	const description = fillTemplate(wording.data, { kind: wording.kinds[kind], total_chars, total_lines });
 	const readable = /[\p{L}\p{N}\p{P}\p{S} ]{6,}/u.exec(text.slice(0, longestSearch));
 	return (maxChars): Draft => {
 		if (failures !== undefined) {
-			const room = maxChars - said.length - 1;
-			if (room < 2 * said.length) return failures(maxChars);
+			const room = maxChars - description.length - 1;
+			if (room < 2 * description.length) return failures(maxChars);
 			const { text: lines, kept, notices } = failures(room);
-			return { text: `${said}\n${lines}`, kept, notices: [said, ...notices] };
+			return { text: `${description}\n${lines}`, kept, notices: [description, ...notices] };
 		}
-		const top = notice(0);
-		const hasTop = said.length + top.length + 1 <= maxChars - 20;
 		const short = fillTemplate(shortNotice(marks), { omitted_chars: text.length });
-		// A description has no reference. If the original is archived, the short notice replaces it.
-		const heading = said.length <= maxChars && (marks.ref === undefined || short.length > maxChars) ? said : short;
-		const shown = hasTop ? `${top}\n${said}` : heading.length <= maxChars ? heading : "";
-		const room = Math.min(longestSample, maxChars - shown.length - 1);
+		// A description has no reference, so the short notice comes before it if the original is archived.
+		const choices = [
+			[notice(0), description],
+			...(marks.ref === undefined ? [[description], [short]] : [[short], [description]]),
+		];
+		const notices = choices.find((lines, index) => lines.join("\n").length <= maxChars - (index === 0 ? 20 : 0)) ?? [];
+		const shown = notices.join("\n");
 		const start = readable?.index ?? 0;
-		const end = characterEdge(text, start, Math.min(start + room, readable ? start + readable[0].length : text.length));
-		const notices = hasTop ? [top, said] : shown === "" ? [] : [shown];
+		const room = shown === "" ? maxChars : Math.min(longestSample, maxChars - shown.length - 1);
 		if (room < 6 && shown !== "") return { text: shown, kept: [], notices };
-		const sample =
-			shown === "" ? text.slice(start, characterEdge(text, start, start + maxChars)) : text.slice(start, end);
-		const kept = sample === "" ? [] : [{ start, end: start + sample.length }];
-		if (shown === "" && sample === "") return { text: "…".slice(0, maxChars), kept, notices };
-		return { text: shown === "" ? sample : `${shown}\n${sample}`, kept, notices };
+		const mostEnd = shown === "" || !readable ? text.length : start + readable[0].length;
+		const end = characterEdge(text, start, Math.min(start + room, mostEnd));
+		const sample = text.slice(start, end);
+		if (sample === "") return { text: shown === "" ? "…".slice(0, maxChars) : `${shown}\n`, kept: [], notices };
+		return { text: [...notices, sample].join("\n"), kept: [{ start, end }], notices };
 	};
 }
