@@ -5,10 +5,9 @@ import { groupMessages, type MessageGroup, pairResults } from "../conversation/t
 import type { GuardPolicy } from "../policy/schema.ts";
 
 /**
- * Plans the dropping of the oldest whole groups (docs/specs/context-window-guard.md#dropping) until the conversation fits.
- * Kept are system messages, messages that are not sent anyway, the newest messages with their groups, and the first user
- * message where it is pinned or the API wants it first. Where the API wants user and assistant in turn, a group more goes
- * or an answer stays, so that no two user messages come together.
+ * Plans the dropping of the oldest groups until the conversation fits (docs/specs/context-window-guard.md#dropping). System
+ * messages, unsent messages and the newest messages stay; so does the first user message if it is pinned or the API wants
+ * it first. If user and assistant must alternate, one more group goes or an answer stays.
  */
 export function planDrop(parameters: DropParameters) {
 	const { transcript, policy, measurement, fits, hysteresis } = parameters;
@@ -20,7 +19,7 @@ export function planDrop(parameters: DropParameters) {
 	const context = startSum(measurement.total);
 	for (const size of measurement.messages) context.subtract(size);
 	const isDropped = new Uint8Array(messages.length);
-	/** For each message, the number of messages that there were when it went; `Infinity` if it stays or goes only now. */
+	/** For each message, the number of messages when it was first dropped; `Infinity` if it stays or is dropped only now. */
 	const moments = new Float64Array(messages.length).fill(Number.POSITIVE_INFINITY);
 	const isOutOfTurn = (end: number) => inTurn && userMeetsUser(messages, isDropped, end);
 	const move = (group: MessageGroup, to: "out" | "in") => {
@@ -61,7 +60,7 @@ export function planDrop(parameters: DropParameters) {
 			if (hysteresis) for (const index of group.messages) moments[index] = end;
 		}
 		waiting = staying;
-		// To keep an answer between two questions is better than to send a request that is refused.
+		// The API would refuse two user messages in a row, so an answer between them stays.
 		while (leaving.length > 0 && isOutOfTurn(end)) {
 			const group = leaving.pop() as MessageGroup;
 			waiting.unshift(group);
@@ -79,13 +78,13 @@ export interface DropParameters {
 	readonly policy: GuardPolicy;
 	/** Sizes before any edit. */
 	readonly measurement: Measurement;
-	/** Size of each message when dropping begins; by default as measured. */
+	/** Size of each message when dropping begins; by default the measured size. */
 	readonly sizes?: readonly Size[];
 	/** Whether a context of this size needs no dropping. */
 	readonly fits: (context: Size) => boolean;
 	/**
-	 * Given to replay the history: each time that the context does not fit, messages are dropped for good until the target
-	 * is reached. Absent: messages are dropped once, at the end, until it fits.
+	 * Replays the history: whenever the context does not fit, messages are dropped permanently until the target is reached.
+	 * Without it, messages are dropped once, at the end, until the context fits.
 	 */
 	readonly hysteresis?: {
 		readonly reachesTarget: (context: Size) => boolean;
@@ -93,7 +92,7 @@ export interface DropParameters {
 	};
 }
 
-/** By how much messages become smaller, by the number of messages that there are then. */
+/** How much smaller messages become, by the number of messages at that time. */
 export type Reliefs = ReadonlyMap<number, readonly { readonly message: number; readonly relief: Size }[]>;
 
 function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] {
@@ -103,16 +102,16 @@ function dropMessage(message: Message, index: number, size: Size): RemoveEdit[] 
 	});
 }
 
-/** For each message, whether it is never dropped. */
+/** For each message whether it is never dropped. */
 function pinnedMessages({ messages, opensWithUser }: Transcript, policy: GuardPolicy): readonly boolean[] {
 	const hasTask = policy.pin_task || opensWithUser;
 	const task = hasTask ? messages.findIndex(({ role, sent }) => role === "user" && sent !== false) : -1;
 	return messages.map(({ role, sent }, index) => role === "system" || sent === false || index === task);
 }
 
-/** Whether two messages of the user come together among the first `end`, since the answer between them is dropped. */
+/** Whether a dropped answer leaves two user messages in a row among the first `end` messages. */
 function userMeetsUser(messages: readonly Message[], isDropped: Uint8Array, end: number): boolean {
-	let ahead: Message | undefined;
+	let last: Message | undefined;
 	let wasAnswered = false;
 	for (let index = 0; index < end; index += 1) {
 		const message = messages[index] as Message;
@@ -121,8 +120,8 @@ function userMeetsUser(messages: readonly Message[], isDropped: Uint8Array, end:
 			wasAnswered ||= message.role === "assistant";
 			continue;
 		}
-		if (wasAnswered && ahead !== undefined && ahead.role !== "assistant" && message.role !== "assistant") return true;
-		ahead = message;
+		if (wasAnswered && last !== undefined && last.role !== "assistant" && message.role !== "assistant") return true;
+		last = message;
 		wasAnswered = false;
 	}
 	return false;

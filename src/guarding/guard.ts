@@ -31,9 +31,8 @@ import { type DropParameters, planDrop, type Reliefs } from "./drop.ts";
 
 /**
  * Plans how to bring a conversation within its budget (docs/specs/context-window-guard.md#ladder): takes the steps of the
- * policy's ladder until it fits at the upper end of the scale. With `truncate_when = "always"` large results are cut even
- * where all fits. With a `target_ratio` dropping replays the history: dropped messages stay dropped, and the next calls
- * append.
+ * policy's ladder until it fits at the upper end of the scale. With `truncate_when = "always"` large results are always
+ * cut. With a `target_ratio` dropping replays the history, so that dropped messages stay dropped.
  */
 export function planGuard(parameters: GuardParameters): GuardPlan {
 	const { transcript, policy, budget, scale = exactScale } = parameters;
@@ -42,7 +41,7 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	const { ladder, target_ratio: targetRatio } = policy.guard;
 	const isTaken = (step: LadderStep["step"], left: Size) => {
 		if (step === "truncate" && policy.guard.truncate_when === "always") return true;
-		// Messages that were dropped at an earlier call stay dropped, even if the conversation fits by now.
+		// Messages that an earlier call dropped stay dropped, even if the conversation fits now.
 		const isLasting = step === "drop" && targetRatio !== null;
 		return excess(isLasting ? measurement.total : left) > 0;
 	};
@@ -86,7 +85,6 @@ export function planGuard(parameters: GuardParameters): GuardPlan {
 	return { plan: draft.plan(), steps: counted, measurement, tokensAfter, fits: shortfall === 0, shortfall, momentOf };
 }
 
-/** A guard with the edits of results by step, and the moments of its dropping and masking. */
 interface GuardHistory extends GuardParameters {
 	readonly measurement: Measurement;
 	readonly edited: { readonly step: "truncate" | "mask"; readonly edits: readonly Edit[] }[];
@@ -95,14 +93,14 @@ interface GuardHistory extends GuardParameters {
 }
 
 /**
- * When each edit of a guard was first made: a step takes part from the first moment at which the steps before it left the
+ * When each edit of a guard was first made, as a number of messages. A step begins when the steps before it first left the
  * conversation over the budget.
  */
 function guardMoments(parameters: GuardHistory): MomentOf {
 	const { transcript, policy, budget, measurement, edited, dropMoments, scale = exactScale } = parameters;
 	const { messages } = transcript;
 	const never = Number.POSITIVE_INFINITY;
-	// An answer that continues was asked for before it began.
+	// The request for a continued answer came before the answer began.
 	const acts = new Float64Array(messages.length + 2).fill(never);
 	for (let moment = messages.length; moment > 0; moment -= 1) {
 		acts[moment] = isOpen(messages[moment - 1]) ? (acts[moment + 1] as number) : moment;
@@ -137,7 +135,7 @@ function guardMoments(parameters: GuardHistory): MomentOf {
 	};
 }
 
-/** Adds edits to a draft; answers how many results they change or messages they drop, whose edits stand side by side. */
+/** Adds edits to a draft. Returns the number of changed results and dropped messages, whose edits are adjacent. */
 function addEdits(draft: Draft, edits: readonly Edit[]): number {
 	let count = 0;
 	let last: unknown;
@@ -150,7 +148,7 @@ function addEdits(draft: Draft, edits: readonly Edit[]): number {
 	return count;
 }
 
-/** The plans of single steps, each made on demand: dropping with hysteresis needs those of the others. */
+/** The plans of the steps, each made on demand, because dropping with hysteresis needs the others. */
 function planSteps(parameters: GuardParameters) {
 	const { transcript, policy, meter, budget, scale = exactScale } = parameters;
 	const { mask, media, prices, guard } = policy;
@@ -165,7 +163,7 @@ function planSteps(parameters: GuardParameters) {
 	const truncation = once(() => planGuardTruncation(parameters));
 	const replayed = once(() => replayMasking(masking));
 
-	/** Results are truncated as they come, and masked when the replay masks them. */
+	/** Results are truncated when they arrive, and masked when the replay masks them. */
 	function reliefs(): Reliefs {
 		const byMoment = new Map<number, { message: number; relief: Size }[]>();
 		const add = (moment: number, message: number, relief: Size) => addToList(byMoment, moment, { message, relief });
@@ -180,7 +178,7 @@ function planSteps(parameters: GuardParameters) {
 		history.results.forEach(({ message, saves }, place) => {
 			const moment = schedule[place] as number;
 			if (moment === Number.POSITIVE_INFINITY || transcript.messages[message]?.sent === false) return;
-			// Truncation has saved its part of the result already.
+			// Truncation has already saved a part of the result.
 			add(moment, message, { chars: 0, tokens: Math.max(0, saves - (truncated.get(message) ?? 0)) });
 		});
 		return byMoment;
@@ -209,42 +207,39 @@ function planGuardTruncation(parameters: GuardParameters): readonly ReplaceEdit[
 	});
 }
 
-/** The edits of a guard, and whether the conversation then fits. */
 export interface GuardPlan {
 	readonly plan: Plan;
 	readonly steps: readonly LadderStep[];
 	readonly measurement: Measurement;
 	readonly tokensAfter: number;
 	readonly fits: boolean;
-	/** Tokens over the budget that no step could save; otherwise 0. */
+	/** Tokens over the budget after all steps; 0 if it fits. */
 	readonly shortfall: number;
 	/** When each edit of the plan was first made. */
 	readonly momentOf: MomentOf;
 }
 
-/** A step of the guard's ladder that was taken. */
+/** A step of the guard's ladder that changed the conversation. */
 export interface LadderStep {
 	readonly step: "truncate" | "mask" | "drop";
-	/** Results truncated or masked, or messages dropped, by this step. */
+	/** Truncated or masked results, or dropped messages. */
 	readonly count: number;
-	/** Tokens of the whole conversation after it. */
 	readonly tokensAfter: number;
 }
 
 interface GuardParameters {
 	readonly transcript: Transcript;
 	readonly policy: Policy;
-	/** Tokens that the conversation may take. */
+	/** The most tokens of the conversation. */
 	readonly budget: number;
 	readonly meter: TokenMeter;
-	/** The conversation measured by that meter, where it is known. */
+	/** The measurement by that meter, if it is known. */
 	readonly measurement?: Measurement;
 	readonly scale?: TokenScale;
 	readonly wording: MaskResultParameters["wording"] & {
 		readonly guardMarker: string;
 		readonly notices: NoticeWordings;
 	};
-	/** What the truncation strategies use of libraries. */
 	readonly libraries?: Pick<ByStrategy, "stripAnsi" | "htmlToText"> | undefined;
 	readonly isPlaceholder: (text: string) => boolean;
 	readonly archiving?: Archiving | undefined;

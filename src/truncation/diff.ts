@@ -1,20 +1,20 @@
 import { type LineFeatures, scoreLines, type TextUnits, unitText } from "./lines.ts";
 
-/** Which headers of a diff come before its lines: those of files and hunks, of files alone, or none. */
+/** The headers of a diff that come before its lines: those of files and hunks, of files, or none. */
 type DiffHeaders = "all" | "files" | "none";
 
-/** What headers are worth beside changed lines, of which the most wanted is worth 1. */
+/** Worth compared with 1 for the best changed line. */
 const worth = { file: 20, hunk: 30, commit: 10, other: 0.05, context: 0.8 };
-/** Lines of a hunk over which those behind count less, so that all hunks are cut evenly. */
+/** Lines after which the worth of a hunk halves, so that all hunks are cut evenly. */
 const evenness = 60;
-/** Where the number of a line stands before it, as some tools show files. */
+/** The line number that some tools write before each line. */
 const numbered = /^\s{0,8}\d{1,7}(?:→|\t|:)/;
 const fileHeader =
 	/^(?:diff --git |Index: |\+\+\+ |rename |deleted file|new file|Binary files|\*\*\* (?:Add|Update|Delete) File)/;
 const lesserHeader = /^(?:index [0-9a-f]+\.\.|--- |similarity index|old mode|new mode)/;
 const commitHeader = /^(?:commit [0-9a-f]{7,}|From [0-9a-f]{40}|[A-Z][A-Za-z-]{2,20}: )/;
 
-/** Judges the lines of a diff: the headers that are to come first, then the lines of each hunk, changed ones first. */
+/** Scores the lines of a diff: the chosen headers first, then the lines of each hunk, changed lines first. */
 export function scoreDiff(units: TextUnits, features: LineFeatures, headers: DiffHeaders): Float32Array {
 	const priority = scoreLines(units, features, { isEven: true });
 	let rank = -1;
@@ -23,7 +23,7 @@ export function scoreDiff(units: TextUnits, features: LineFeatures, headers: Dif
 		const line = lineOf(units, unit);
 		const own = priority[unit] as number;
 		if (fileHeader.test(line)) {
-			// The first header of a file names it; the others say it again.
+			// The other headers of a file repeat its name.
 			const isFirst = !isNamed || rank >= 0 || !line.startsWith("+++");
 			if (!isFirst) priority[unit] = worth.other;
 			else if (headers !== "none") priority[unit] = worth.file;
@@ -43,7 +43,7 @@ export function scoreDiff(units: TextUnits, features: LineFeatures, headers: Dif
 	return priority;
 }
 
-/** Characters of the headers of a diff, with the marks that stand between them where nothing else is kept. */
+/** Characters of the headers of a diff, with the marks between them. */
 export function headerChars(units: TextUnits, gapChars: number): Readonly<Record<DiffHeaders, number>> {
 	let files = 0;
 	let hunks = 0;

@@ -4,10 +4,10 @@ import type { NoticeWordings } from "../policy/wordings.ts";
 import { countOf } from "./head-tail.ts";
 import type { Units } from "./lines.ts";
 
-/** How a text is shortened; `auto` finds the way by the text's shape and the focus. */
+/** How a text is shortened; `auto` chooses by the shape of the text and the focus. */
 export type TruncationStrategy = "auto" | "head_tail" | "json" | "log" | "diff" | "table" | "html" | "binary" | "focus";
 
-/** What the shortened text may take at most, its notices included. */
+/** The most characters or tokens of the shortened text, its notices included. */
 export type TruncationBudget =
 	/** UTF-16 code units. */
 	| { readonly unit: "chars"; readonly max: number }
@@ -17,57 +17,47 @@ export interface TruncateOutputParameters {
 	readonly text: string;
 	readonly budget: TruncationBudget;
 	readonly strategy: TruncationStrategy;
-	/** What whoever asked for the output is after: the arguments of the call, the words before it. */
+	/** The purpose of the output: the arguments of the call, the words before it. */
 	readonly focus?: string | undefined;
-	/** Whether what put the text out is known to have failed: then lines that tell of failures get most of the room. */
+	/** Whether the command is known to have failed; then lines that report failures get most of the room. */
 	readonly hasFailed?: boolean | undefined;
 	readonly wording: NoticeWordings;
-	/** Where the whole is archived; the notice names it. */
+	/** The reference of the archived original, for the notice. */
 	readonly ref?: string | undefined;
-	/** Share of the room for the start, of what `head_tail` keeps; 0.5 where not given. */
+	/** Share of the start in the room of `head_tail`; 0.5 by default. */
 	readonly headShare?: number | undefined;
 	readonly keepAnsi?: boolean | undefined;
-	/** A library's function that takes escape sequences out of a text. Without one they stay. */
+	/** Removes escape sequences. Without it they stay. */
 	readonly stripAnsi?: ((text: string) => string) | undefined;
-	/** A library's function that makes readable text of HTML. Without one HTML is cut as text. */
+	/** Converts HTML to readable text. Without it HTML is cut as text. */
 	readonly htmlToText?: ((html: string) => string) | undefined;
 }
 
-/** Lines of the original, from 1, both ends included. */
+/** Lines from 1, both ends included. */
 export interface LineSpan {
 	readonly from: number;
 	readonly to: number;
 }
 
-/** A shortened text, and what of the original it holds. */
-export interface OutputTruncation {
-	readonly text: string;
-	/** Whether the text is another than the one given. */
+/** A shortened text, and the parts of the original that it contains. */
+export interface OutputTruncation extends Draft {
+	/** Whether the text differs from the original. */
 	readonly truncated: boolean;
-	/** The strategy that was used; `auto` never. */
 	readonly strategy: Exclude<TruncationStrategy, "auto">;
-	/**
-	 * Half-open ranges of characters of the original that the text holds, in order. What it holds of them is the same
-	 * but for escape sequences, for white space between values of JSON, and for lone surrogates, which become U+FFFD.
-	 * None where the text was converted (`html`).
-	 */
-	readonly kept: readonly CharRange[];
-	/** The rest of the original, but for single line ends between lines that are kept. */
+	/** The rest of the original, without single line ends between kept lines. */
 	readonly omitted: readonly CharRange[];
 	readonly omittedLines: readonly LineSpan[];
-	/** `kept` counts lines of which nothing is left out. */
+	/** `kept` counts complete lines. */
 	readonly lines: { readonly total: number; readonly kept: number };
-	/** `kept` is the length of the ranges kept, `after` of the text with its notices. */
+	/** `kept` is the length of the kept ranges, `after` that of the text with its notices. */
 	readonly chars: { readonly total: number; readonly kept: number; readonly after: number };
-	/** Tokens before and after; only with a budget in tokens. */
+	/** Only with a budget in tokens. */
 	readonly tokens?: { readonly total: number; readonly after: number };
-	/** The notice at the top and the marks in the gaps, in order. */
-	readonly notices: readonly string[];
-	/** Only where the budget leaves no room for the shortest notice: the least one that does. */
+	/** The least budget with room for the shortest notice; only if the budget has none. */
 	readonly leastBudget?: number;
 }
 
-/** A half-open range of characters (UTF-16 code units) of the text that was given. */
+/** A half-open range of characters (UTF-16 code units) of the original. */
 export interface CharRange {
 	readonly start: number;
 	readonly end: number;
@@ -75,18 +65,21 @@ export interface CharRange {
 
 export interface Draft {
 	readonly text: string;
-	/** What of the original stands in it, in order, none touching the next. */
+	/**
+	 * The ranges of the original that the text contains, in order, none adjacent to the next. Their text differs only in
+	 * escape sequences, white space between JSON values, and lone surrogates (now U+FFFD). Empty after a conversion (`html`).
+	 */
 	readonly kept: readonly CharRange[];
-	/** The notice at the top, where there is room for one, then the marks in the gaps, in order. */
+	/** The notice at the top, if there is room for it, then the marks of the gaps, in order. */
 	readonly notices: readonly string[];
 }
 
-/** Shortens a text that was looked at once to any number of characters; the draft never has more. */
+/** Shortens a text to at most a number of characters. */
 export type Shorten = (maxChars: number) => Draft;
 
 export interface Marks {
 	readonly wording: NoticeWordings;
-	/** Where the whole is archived; `undefined` where it is not. */
+	/** The reference of the original; `undefined` if it is not archived. */
 	readonly ref: string | undefined;
 }
 
@@ -98,14 +91,14 @@ export function addRange(ranges: CharRange[], start: number, end: number): void 
 }
 
 const tries = 9;
-/** Share of the budget from which on a try is near enough. */
+/** A draft with this share of the budget is close enough. */
 const near = 0.98;
-/** Characters from which the tokens of a character are first guessed. */
-const guessed = 8_000;
+/** Characters of the sample that estimates the tokens per character. */
+const sampled = 8_000;
 
 /**
- * Shortens a text over its budget to at most that budget, in tokens as near to it as nine tries come. Of a text that is not
- * held whole, it is given the characters in all and some of them.
+ * Shortens a text over its budget to at most that budget; for tokens, as close to it as nine tries come. For a stream,
+ * `chars` is its length and `some` is a part of it.
  */
 export function fitBudget(
 	text: string | { readonly chars: number; readonly some: string },
@@ -116,7 +109,7 @@ export function fitBudget(
 	const shorter = chars - 1;
 	if (budget.unit === "chars") return shorten(Math.min(budget.max, shorter));
 	const { max, countTokens } = budget;
-	const sample = some.length <= guessed ? some : some.slice(0, guessed / 2) + some.slice(-guessed / 2);
+	const sample = some.length <= sampled ? some : some.slice(0, sampled / 2) + some.slice(-sampled / 2);
 	const perToken = sample.length / Math.max(1, countTokens(sample));
 	let [low, high] = [0, shorter + 1];
 	let best: Draft | undefined;
@@ -130,7 +123,7 @@ export function fitBudget(
 			if (tokens >= max * near) break;
 		} else high = size;
 		const aimed = Math.floor((size * max * (tokens <= max ? 1 : near)) / Math.max(1, tokens));
-		// A draft that does not fill its room tells nothing of how far to go.
+		// If the draft does not fill its room, the size cannot be estimated from its tokens.
 		size = aimed > low && aimed < high ? aimed : Math.floor((low + high) / 2);
 	}
 	if (best) return best;
@@ -146,13 +139,13 @@ interface AssembleParameters {
 	readonly kept: readonly number[];
 	readonly marks: Marks;
 	readonly notice: NoticeKind;
-	/** Whether all of `from` to `to` (not included) are like `unit`. */
+	/** Whether the units from `from` up to `to` have the pattern of `unit`. */
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
 }
 
 export type NoticeKind = "full" | "short" | "none";
 
-/** Puts kept units together, with a notice at the top and a mark at each gap. */
+/** Joins kept units, with a notice at the top and a mark at each gap. */
 export function assembleUnits({ units, kept, marks, notice, isLike }: AssembleParameters): Draft {
 	const { line, start, end, count } = units;
 	const ranges: CharRange[] = [];
@@ -167,30 +160,23 @@ export function assembleUnits({ units, kept, marks, notice, isLike }: AssemblePa
 	};
 	const insideMark = (from: number, to: number) =>
 		mark(fillTemplate(marks.wording.inside, { omitted_chars: (end[to] as number) - (start[from] as number) }));
+	/** Marks the rest of the line before, complete lines, and the start of the line behind. */
 	const gap = (from: number, to: number) => {
-		// Left out: the rest of the line before, whole lines, the start of the line behind.
-		let [first, last] = [from, to - 1];
-		const behind = before >= 0 ? line[before] : undefined;
-		const ahead = to < count ? line[to] : undefined;
-		if (behind !== undefined && line[first] === behind) {
-			let rest = first;
-			while (rest <= last && line[rest] === behind) rest += 1;
-			insideMark(first, rest - 1);
-			first = rest;
-		}
-		let opening = last + 1;
-		while (opening > first && line[opening - 1] === ahead) opening -= 1;
-		if (opening > first) {
-			const lines = { from: line[first] as number, to: line[opening - 1] as number };
+		const lineBefore = before >= 0 ? line[before] : undefined;
+		const lineBehind = to < count ? line[to] : undefined;
+		let first = from;
+		while (first < to && line[first] === lineBefore) first += 1;
+		if (first > from) insideMark(from, first - 1);
+		let last = to;
+		while (last > first && line[last - 1] === lineBehind) last -= 1;
+		if (last > first) {
+			const lines = { from: line[first] as number, to: line[last - 1] as number };
 			if (parts.length > 0) parts.push("\n");
-			const alike = before >= 0 && isLike?.(before, first, opening);
-			mark(fillTemplate(alike ? marks.wording.folded : marks.wording.gap, lines));
+			const isAlike = before >= 0 && isLike?.(before, first, last);
+			mark(fillTemplate(isAlike ? marks.wording.folded : marks.wording.gap, lines));
 		}
-		last = opening;
-		if (last < to) {
-			if (parts.length > 0) parts.push("\n");
-			insideMark(last, to - 1);
-		} else if (to < count && parts.length > 0 && behind !== ahead) parts.push("\n");
+		if (parts.length > 0 && (last < to || (to < count && lineBefore !== lineBehind))) parts.push("\n");
+		if (last < to) insideMark(last, to - 1);
 	};
 	for (const unit of kept) {
 		if (unit > before + 1) gap(before + 1, unit);
@@ -228,12 +214,12 @@ function writeNotice(
 	});
 }
 
-/** The notice for little room, with the reference filled in where there is one. Variable: {omitted_chars}. */
+/** The notice for little room, with the reference filled in. Variable: {omitted_chars}. */
 export function shortNotice({ wording, ref }: Marks): string {
 	return ref === undefined ? wording.short : fillTemplate(wording.shortArchived, { ref });
 }
 
-/** Most characters that a notice and a mark can take, line feed included. */
+/** The most characters of a notice and a mark, line feed included. */
 export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" | "marks">) {
 	const { wording, ref } = marks;
 	const { chars, lines } = units;
@@ -247,7 +233,7 @@ export function longestMarks({ units, marks }: Pick<AssembleParameters, "units" 
 	};
 }
 
-/** Where the lines of a text start, in characters; the end of the text stands behind the last. */
+/** The start of each line, and then the end of the text. */
 export function lineStarts(text: string): Uint32Array {
 	const starts = new Uint32Array(countOf(text, "\n") + 2);
 	let line = 1;
@@ -259,7 +245,7 @@ export function lineStarts(text: string): Uint32Array {
 	return starts;
 }
 
-/** The line, from 0, that a character stands in. */
+/** The line of a character, from 0. */
 function lineAt(starts: Uint32Array, at: number): number {
 	let [low, high] = [0, starts.length - 2];
 	while (low < high) {
@@ -271,8 +257,8 @@ function lineAt(starts: Uint32Array, at: number): number {
 }
 
 /**
- * Ranges of a text whose lines lost escape sequences, as ranges of the text that had them. Within a line that lost some
- * they are widened to its start or its end.
+ * Converts ranges of a text without escape sequences to ranges of the text with them, by their line starts. Within a line
+ * that lost some, a range extends to the start or end of the line.
  */
 export function rangesBeforeStripping(
 	ranges: readonly CharRange[],
@@ -285,7 +271,7 @@ export function rangesBeforeStripping(
 		const [start, end] = [before[line] as number, before[line + 1] as number];
 		if (next - own === end - start) return start + at - own;
 		if (!isEnd) return start;
-		// A line that is kept whole ends before its line feed.
+		// A complete line ends before its line feed.
 		return at === next || line === after.length - 2 ? end : end - 1;
 	};
 	const moved: CharRange[] = [];
@@ -298,7 +284,7 @@ export function rangesBeforeStripping(
 	return moved;
 }
 
-/** What is left out between kept ranges, line ends by themselves aside, and the lines that it touches. */
+/** The text between kept ranges, except single line ends, and its lines. */
 export function omittedRanges(text: string, kept: readonly CharRange[], starts: Uint32Array) {
 	const omitted: CharRange[] = [];
 	const omittedLines: { from: number; to: number }[] = [];
@@ -307,7 +293,7 @@ export function omittedRanges(text: string, kept: readonly CharRange[], starts: 
 	for (const { start, end } of [...kept, { start: text.length, end: text.length }]) {
 		if (start > at && !isLineEnd(text, at, start)) {
 			omitted.push({ start: at, end: start });
-			// The line feed before belongs to the line that is kept.
+			// The line feed belongs to the kept line before.
 			const first = text[at] === "\n" ? at + 1 : at;
 			const span = { from: lineAt(starts, first) + 1, to: lineAt(starts, start - 1) + 1 };
 			const last = omittedLines.at(-1);

@@ -1,18 +1,16 @@
 import { indexPatterns } from "./pattern-index.ts";
 
-/** Names of errors as programs spell them: `TypeError`, `java.lang.NullPointerException`, `Foo::BarError`. */
+/** Names of errors: `TypeError`, `java.lang.NullPointerException`, `Foo::BarError`. */
 const errorName = "(?:[\\w$]+(?:\\.|::|\\\\)){0,20}[A-Z][\\w$]{0,80}(?:Error|Exception|Interrupt|Fault)";
 
 /**
- * Forms in which tools tell of a failure, by kind of tool: as the tools themselves print it, so that nobody needs to know
- * which tool ran. Each form looks at one line, without colours and without white space at its end. `^` is the start of the
- * line, or the place behind a time, a level or a source that a logger put before it.
+ * The forms in which tools report failures, by kind of tool. Each form matches one line without colours and trailing white
+ * space. `^` is the start of the line, or the place after the time, level or source that a logger writes before a message.
  */
 const failureForms: readonly RegExp[] = [
 	// Test runners: pytest, unittest, vitest, jest, mocha, playwright, node, TAP, go, cargo, JUnit, ctest, .NET, PHPUnit, RSpec,
 	// GoogleTest, XCTest, Dart, bats.
 	/^\s*(?:FAIL(?:ED|URES?)?|ERROR)\b(?![:=]?\s*0\b)/,
-	/^E {2,}\S/,
 	/\b(?:FAILED|ERRORED)\b(?!\s*[:=]?\s*0\b)/,
 	/\.\.\. (?:FAIL|ERROR)\b/,
 	/^\s*(?:✗|✘|×|✖|✕|❌|●|⨯|‼|🔴|💥)\s/u,
@@ -121,26 +119,27 @@ const failureForms: readonly RegExp[] = [
 	/\bORA-\d{5}\b|\b(?:PLS|TNS|SP2|DB2|SQL)-?\d{4,5}[:N]|\bSQLSTATE\b|^Msg \d+, Level \d+|\bDSRA\d{4}E\b|\bE11000\b/,
 	/\bdeadlock (?:detected|found)\b|\bLock wait timeout\b|\bduplicate key\b|\b(?:relation|column|table|database|role|function|type|schema) "?[\w.]{1,80}"? (?:does not|doesn't|already) exist|\bno such (?:table|column)\b|^Invalid object name\b|\bviolates (?:unique|foreign|check|not-null)/i,
 	/^\(error\) \S|^-(?:ERR|WRONGTYPE|NOAUTH|OOM|MOVED|BUSY|READONLY|LOADING) |\b(?:Database|Runtime|Compilation) Error in model\b|^(?:Login failed|Access denied) for user\b/i,
-	// Logs that name a level: in capitals, in brackets, behind a key, as a letter, a number or a priority of syslog.
+	// Log levels: in capitals, in brackets, after a key, as a letter, a number or a priority of syslog.
 	/\b(?:FATAL|CRITICAL|SEVERE|EMERG(?:ENCY)?|PANIC)\b(?!\s*[:=]?\s*0\b)/,
 	/(?:^|[\s[|(<,;"'])(?:ERROR|ERR)(?:[\s\]|:,;)>"']|$)(?!\s*0\b)/,
 	/^\[?(?:error|crit|critical|fatal|alert|emerg|emergency|severe)\s?[\]|]\s?\S|\s\[(?:error|crit|critical|fatal|alert|emerg|emergency)\]\s|^(?:ERRO|FATA|PANI|CRIT)\[\d+\]/i,
 	/["']?@?(?:level|lvl|log_?level|severity|levelname|log\.level)["']?\s*[=:]\s*["']?(?:error|err|fatal|critical|crit|panic|alert|emergency|emerg|severe|dpanic)\b/i,
 	/"level":\s?[56]0\b/,
-	/^[EF]\d{4} \d\d:\d\d:\d\d|^[EF]\/[\w.]+ *\(|^(?:\d\d-\d\d )?[\d:.]+ +\d+ +\d+ [EF] \S/,
-	/(?:^|\s)(?:kern|daemon|user|auth|authpriv|syslog|cron|local\d)\.(?:err|error|crit|alert|emerg)\b|^<(?:[0-3]|1[0-1]|2[4-7])>|\s(?:crit|alert|emerg): \S/,
+	// In one alternative with the failures of pytest, because none has a rare literal, so each is tested on every line.
+	/^(?:E {2,}\S|[EF]\d{4} \d\d:\d\d:\d\d|[EF]\/[\w.]+ *\(|(?:\d\d-\d\d )?[\d:.]+ +\d+ +\d+ [EF] \S|<(?:[0-3]|1[0-1]|2[4-7])>)/,
+	/(?:^|\s)(?:kern|daemon|user|auth|authpriv|syslog|cron|local\d)\.(?:err|error|crit|alert|emerg)\b|\s(?:crit|alert|emerg): \S/,
 	/"(?:error|err|exception|error_?message|errorMessage)"\s*:\s*(?:"[^"]|\{\s*"|true\b|[1-9])|"(?:status|state|result|outcome|conclusion|type|event|kind)"\s*:\s*"(?:error|fail|failed|failure|fatal|exception|errored|crashed)"|"(?:success|ok|succeeded)"\s*:\s*false\b|"(?:exit_?code|exitCode|return_?code|returncode)"\s*:\s*[1-9]/i,
-	// Words that open a line and leave no doubt.
+	// Unambiguous words at the start of a line.
 	/^(?:Failed to|Failure:|Could not|Couldn't|Cannot|Can't|Unable to|Timed out|Timeout (?:of|after|while|waiting|exceeded|expired)|Access denied|Permission denied|Authentication failed|Unauthorized|Checksum mismatch|Hash mismatch|Invalid credentials|Segfault|Crash(?:ed)?:|Broken pipe|Out of (?:memory|disk|range)|Aborting|Fatal:|Rolling back|Rollback)\b(?! (?:attempt|handling))/i,
 	/\bdid NOT match\b|\bBAD signature\b|\bintegrity check failed\b|\bLoss is nan\b|\bWORKER TIMEOUT\b|\bLost task \d|\bJob aborted\b|\bExecutor lost\b|\bnot in gzip format\b|\bunexpected end of (?:file|input)\b|\bcorrupt(?:ed)? (?:file|archive|data|database|index|block)\b/i,
 ];
 
-/** How surely a line tells of a failure: by its form, by a word, or not at all. */
+/** How surely a line reports a failure: by its form, by a word, or not at all. */
 type FailureSign = "sure" | "likely" | "none";
 
 const likely =
 	/\b(?:error|errors|err|fail(?:ed|ure|ures|s|ing)?|fatal|exception|panic|traceback|assert(?:ion)?|invalid|denied|refused|cannot|can't|could not|couldn't|unable to|timed? ?out|conflict|abort(?:ed|ing)?|missing|unexpected|undefined|undeclared|not found|unknown|unauthorized|forbidden|mismatch|corrupt(?:ed)?|crash(?:ed)?|killed|rejected|unreachable|unavailable|unhealthy|died|rolled back|exceeded|expired|already exists|overflow|violat(?:es|ion)|halted|malformed|illegal|not permitted|not allowed|does not exist|doesn't exist|lost|broken|\w+(?:Error|Exception))\b/i;
-/** A test that passed, whatever its name says. */
+/** A test that passed, even if its name contains a word of failure. */
 const passed =
 	/^\s*(?:✓|✔|√|ok\b|PASS\b|--- (?:PASS|SKIP))|\.\.\. (?:ok|skipped|ignored)\b|\b(?:PASSED|SKIPPED|XFAIL)\b\s*(?:\[|\(|$)|(?<!\bnot)\s(?:ok|OK)\s*(?:\[|\(|$)/;
 /** Counts of failures: some, and none. */
@@ -148,50 +147,48 @@ const some =
 	/\b[1-9]\d* (?:tests? |suites? )?(?:failed|failures?|failing|errors?|problems?)\b(?![-\w/.]*\.\w)|(?:^|\s|[(#,;|])(?:fail(?:ed|ures?|ing)?|errors?)(?:\s?[:=]\s{0,9}|\s)[1-9]\d*(?=\s*(?:$|[,;.)|]))|(?:^|\s)(?:fail(?:ed|ures?)?|errors?|unreachable)=[1-9]\d*\b/i;
 const none =
 	/(?<![\d.])\b(?:0|no) (?:errors?|error\(s\)|failures?|failed|failing|problems?|conflicts?)(?!\w|\s?[:=]\s?[1-9])|\b(?:errors?|failures?|failed)(?:\s?[:=]\s?|\s)0\b/i;
-/** Longest part of a line that is looked at, in characters, from its start and from its end. */
+/** Most characters of a line that are read from its start and from its end. */
 const longestRead = 600;
-/** Colours stand between words and what tells that they are words. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: an escape character begins a colour
 const colours = /\u001b\[[0-9;:]*[A-Za-z]/g;
-/** What loggers put before a line, at most four of them: a time, a level, a process, a step, a service. */
+/** Up to four prefixes that loggers write before a message: a time, a level, a process, a step, a service. */
 const prefix =
 	/^\s{0,8}(?:(?:\[[^\]\n]{1,60}\]|\([\w-]{1,30}\)|[\w./-]{1,40}\s{0,20}\||#\d{1,4}(?: \d{1,6}\.\d{1,3})?|\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d[\d.,]*(?: ?(?:Z|[+-]\d\d:?\d\d))?|\d\d:\d\d:\d\d[\d.,]*|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d(?: \S{1,80}:)?|\d{1,7}\.\d{1,6}|\d{1,3}%|[\w.@/-]{1,40}(?:\[\d{1,8}\])?:|[>»|│┃╎+*-])\s+){1,4}/;
-
-/** A line that says itself that it is of a lesser level, whatever stands behind the level. */
+/** A line whose own level is lower than an error. */
 const lesser = /^[\W\d]{0,40}(?:warn(?:ing)?|info|information|debug|trace|note|notice|verbose|hint)\b/i;
 
-type PatternKind = "some" | "none" | "form" | "likely";
+/** Created for the first line, because it takes several milliseconds. */
+let patternsIn: ReturnType<typeof indexPatterns<"some" | "none" | "form" | "likely">> | undefined;
 
-/** Made for the first line that is read: it takes several milliseconds. */
-let patternsIn: ReturnType<typeof indexPatterns<PatternKind>> | undefined;
-
-/** Reads whether a line tells of a failure: by a count of failures, by one of the forms, or by a word alone. */
+/** Reads whether a line reports a failure. */
 export function failureSign(line: string): FailureSign {
 	const read = line.length <= 2 * longestRead ? line : `${line.slice(0, longestRead)} ${line.slice(-longestRead)}`;
 	const plain = (read.includes("\u001b") ? read.replace(colours, "") : read).trimEnd();
+	const sign = signOfPlain(plain);
+	return sign !== "none" && passed.test(plain) ? "none" : sign;
+}
+
+function signOfPlain(plain: string): FailureSign {
 	patternsIn ??= indexPatterns([
-		{ pattern: some, value: "some" },
-		{ pattern: none, value: "none" },
-		...failureForms.map((pattern) => ({ pattern, value: "form" as const })),
-		{ pattern: likely, value: "likely" },
+		["some", some],
+		["none", none],
+		...failureForms.map((pattern) => ["form", pattern] as const),
+		["likely", likely],
 	]);
 	const patterns = patternsIn(plain);
-	const has = (kind: PatternKind) => patterns.some(({ pattern, value }) => value === kind && pattern.test(plain));
-	if (passed.test(plain)) return "none";
+	const has = (wanted: (typeof patterns)[number]["kind"]) =>
+		patterns.some(({ kind, pattern }) => kind === wanted && pattern.test(plain));
 	if (has("some")) return "sure";
 	if (has("none")) return "none";
 	if (has("form")) return "sure";
 	const body = lesser.test(plain) ? plain : plain.replace(prefix, "");
-	// With what stands before the line taken away, only forms that look at its start can tell more.
-	if (
-		body.length < plain.length &&
-		patterns.some(({ pattern, value }) => value === "form" && pattern.source.includes("^") && pattern.test(body))
-	)
-		return "sure";
+	// Without the prefix, only forms that look at the start of the line can match in addition.
+	const hasForm = (one: (typeof patterns)[number]) => one.kind === "form" && one.isAnchored && one.pattern.test(body);
+	if (body.length < plain.length && patterns.some(hasForm)) return "sure";
 	return has("likely") ? "likely" : "none";
 }
 
-/** Whether a line sums up a run: counts of tests, of errors, the time that it took. */
+/** Whether a line summarises a run: counts of tests or errors, the duration. */
 export function isSummaryLine(line: string): boolean {
 	return summary.test(line.length > longestRead ? line.slice(0, longestRead) : line);
 }

@@ -4,14 +4,14 @@ import { type JsonSpans, valueKinds } from "./json-spans.ts";
 import { type TextUnits, type Units, unitText } from "./lines.ts";
 
 /**
- * Why a line comes first: it tells of a failure by its form; so does it, but it may be code or prose; it stands behind one
- * that does; it holds a word of failure; it is unlike all others.
+ * Why a line comes first: it has the form of a failure; it has that form but may be code or prose; it follows a failure; it
+ * contains a word of failure; it is unlike all others.
  */
 type FirstKind = "failure" | "doubtful" | "behind" | "likely" | "odd";
 
 /**
- * A line that is kept before any other: units `from` to `to` (included), of which `match` tells of the failure. `share` is
- * the share of the room that lines of its kind may take together.
+ * A line that is kept before any other: units `from` to `to`, both included. `match` is the unit that reports the failure.
+ * All lines of the kind may take `share` of the room.
  */
 export interface FirstLine {
 	readonly kind: FirstKind;
@@ -22,13 +22,12 @@ export interface FirstLine {
 }
 
 /**
- * What a text is, for the room that failures get in it: a log, whose other failures are chosen by what stands in them; other
- * output of programs; code and prose, which speak of errors without any having happened; or the output of a command that
- * is known to have failed.
+ * The kind of a text, which decides how much room failures get: a log; other output of programs; code and prose, which
+ * mention errors that did not happen; or the output of a command that has failed.
  */
 export type FailureSource = "log" | "output" | "written" | "failed";
 
-/** How many lines of each kind come first at most (of failures, behind how many), and in which share of the room. */
+/** The most lines of each kind that come first, and their share of the room. `behind` limits the failures they follow. */
 type Portions = Readonly<Record<FirstKind, readonly [most: number, share: number]>>;
 
 const all = Number.POSITIVE_INFINITY;
@@ -39,24 +38,23 @@ const portionsOf: Readonly<Record<FailureSource, Portions>> = {
 	written: { failure: [all, 0.25], doubtful: [4, 0.1], behind: [20, 0.05], likely: none, odd: none },
 	failed: { failure: [all, 0.6], doubtful: none, behind: [20, 0.1], likely: [12, 0.15], odd: [8, 0.05] },
 };
-/** Lines behind a failure that are kept with it. */
+/** Lines after a failure that are kept with it. */
 const linesBehind = 3;
-/** What a line of code ends or starts with: it tells what is done where an error comes, not that one came. */
+/** The ends and starts of lines of code, which handle errors instead of reporting them. */
 const ofCode =
 	/[;{}(,]\s*$|^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:\/\/|\/\*|\*\s|#include|@\w+|import\b|from\b|export\b|const\b|let\b|var\b|def\b|class\b|func\b|fn\b|function\b|return\b|if\b|for\b|while\b|throw\b|raise\b|public\b|private\b)/;
 
-/** An entry of a list, a heading, a quotation, words in bold, or a long sentence. */
+/** A list item, a heading, a quotation, bold text, or a long sentence. */
 const ofProse =
 	/^\s*(?:\d+(?:→|\t|: ?|\| ?))?\s*(?:[-*+>]\s|#{1,6}\s|\d{1,3}\. |\*\*|\|)|^.{120,}[a-z)`"'][.!?:]["')*]*\s*$/;
 
-/** How surely each unit tells of a failure: 0 not at all, 1 by a word, 2 by its form. */
+/** Whether each unit reports a failure: 0 no, 1 by a word, 2 by its form. */
 export type FailureSigns = Uint8Array;
 export const [byWord, byForm] = [1, 2] as const;
 
 /** Characters around a piece of a long line that are read with it. */
 const aroundPiece = 60;
 
-/** Reads the signs of all units, in time in proportion to the text. */
 export function failureSigns(units: TextUnits): FailureSigns {
 	const { text, count, start, end, line } = units;
 	const signs = new Uint8Array(count);
@@ -69,12 +67,8 @@ export function failureSigns(units: TextUnits): FailureSigns {
 			signs[unit] = numberOfSign[failureSign(text.slice(from, to))];
 			continue;
 		}
-		const before = isLater
-			? text
-					.slice(Math.max(0, from - aroundPiece), from)
-					.split("\n")
-					.at(-1)
-			: "";
+		const lead = isLater ? text.slice(Math.max(0, from - aroundPiece), from) : "";
+		const before = lead.slice(lead.lastIndexOf("\n") + 1);
 		const behind = goesOn ? text.slice(to, to + aroundPiece).split("\n", 1)[0] : "";
 		signs[unit] = signOfPiece(before + text.slice(from, to) + behind, isLater);
 	}
@@ -84,8 +78,8 @@ export function failureSigns(units: TextUnits): FailureSigns {
 const numberOfSign = { sure: byForm, likely: byWord, none: 0 } as const;
 
 /**
- * The sign of a piece of a long line. An ellipsis keeps it from passing for the start of a line. JSON spells the line ends
- * of an output that it carries, so a text between two of them is read as a line.
+ * The sign of a piece of a long line. An ellipsis marks that it is not the start of the line. An output inside JSON has its
+ * line ends escaped, so the text between two of them is read as a line.
  */
 function signOfPiece(read: string, isLater: boolean): number {
 	const lines = read.split("\\n");
@@ -93,13 +87,13 @@ function signOfPiece(read: string, isLater: boolean): number {
 	return numberOfSign[failureSign(isLater ? `…${read}` : read)];
 }
 
-/** Whether a unit goes on with a line that was cut into pieces. */
+/** Whether a unit continues a line that was split into pieces. */
 function isPiece(units: Units, unit: number): boolean {
 	if (unit === 0) return units.isContinued;
 	return units.line[unit] === units.line[unit - 1] && !unitText(units, unit - 1).endsWith("\r");
 }
 
-/** The lines that tell of failures, those first that are wanted most. */
+/** The lines that report failures, the most important first. */
 export function failuresFirst(units: Units, signs: FailureSigns, source: FailureSource): FirstLine[] {
 	const portions = portionsOf[source];
 	const found: FirstLine[] = [];
@@ -107,7 +101,7 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 	const textOf = (unit: number) => unitText(units, unit);
 	const add = (kind: FirstKind, match: number) => {
 		const line = lineOf(units, match);
-		// Of a long line that tells of several failures, all but the first are kept in pieces.
+		// The first failure keeps its long line, the others only their pieces.
 		const isPart = taken.has(line.from);
 		if (taken.has(match) || (isPart && kind === "behind")) return;
 		taken.add(line.from).add(match);
@@ -129,10 +123,10 @@ export function failuresFirst(units: Units, signs: FailureSigns, source: Failure
 			add("behind", behind);
 		}
 	}
-	// In a log that tells of failures by their form, the others are chosen by what stands in them.
+	// In a log with certain failures, the other lines are chosen by their score.
 	if (source === "log" && failures.length > 0) return found;
 	if (portions.likely[0] > 0) {
-		// A name alone, as in a list of files, tells of nothing.
+		// A single name, as in a list of files, reports nothing.
 		const likely = unitsWith(signs, byWord).filter((unit) => /\S\s+\S/.test(textOf(unit)));
 		take("likely", orderFailures(distinct(likely, textOf), textOf));
 	}
@@ -153,18 +147,13 @@ function lineOf({ line, count }: Units, unit: number): { readonly from: number; 
 	return { from, to };
 }
 
-/** The first of those that say the same, times aside. */
+/** The first of the units that differ only in times. */
 function distinct(units: readonly number[], textOf: (unit: number) => string): number[] {
 	const seen = new Set<string>();
-	return units.filter((unit) => {
-		const said = withoutTimes(textOf(unit));
-		if (seen.has(said)) return false;
-		seen.add(said);
-		return true;
-	});
+	return units.filter((unit) => seen.size < seen.add(withoutTimes(textOf(unit))).size);
 }
 
-/** A line without what differs from one time to the next: times, durations, addresses, process numbers. */
+/** A line without the parts that differ between repetitions: times, durations, addresses, sizes. */
 export function withoutTimes(line: string): string {
 	return line
 		.slice(0, 400)
@@ -175,43 +164,44 @@ export function withoutTimes(line: string): string {
 		.trim();
 }
 
-/** Lines that are looked at to tell which words are common among failures. */
+/** Most lines that are read to count words. */
 const mostCounted = 20_000;
-/** A word is rare that no more than two lines hold, or no more than this share of them. */
+/** A word is rare if at most this many lines contain it, or this share of them. */
 const rare = { lines: 2, share: 0.02 };
 
 /**
- * Orders lines that may tell of failures: those first whose words few of the others hold, for what hundreds of lines say is
- * a style of the log, or one failure said again and again. Of both kinds the first and the last lead, and the others follow
- * from both ends.
+ * Orders lines that may report failures: first those with rare words, because words of hundreds of lines belong to the
+ * style of the log or to one repeated failure. Both groups begin with their first and last line and continue inwards.
  */
 function orderFailures<Line>(lines: readonly Line[], textOf: (line: Line) => string): Line[] {
 	const step = Math.max(1, Math.floor(lines.length / mostCounted));
+	const words = lines.map((line) => wordHashes(textOf(line)));
 	const counts = new Map<number, number>();
 	let counted = 0;
 	for (let index = 0; index < lines.length; index += step) {
 		counted += 1;
-		for (const word of wordHashes(textOf(lines[index] as Line))) counts.set(word, (counts.get(word) ?? 0) + 1);
+		for (const word of words[index] as number[]) counts.set(word, (counts.get(word) ?? 0) + 1);
 	}
 	const mostRare = Math.max(rare.lines, counted * rare.share);
-	const [unlike, alike]: [Line[], Line[]] = [[], []];
-	for (const line of lines) {
-		const words = wordHashes(textOf(line));
-		const few = words.filter((word) => (counts.get(word) ?? 0) <= mostRare).length;
-		(few >= words.length / 2 ? unlike : alike).push(line);
-	}
-	const [ofUnlike, ofAlike] = [fromBothEnds(unlike), fromBothEnds(alike)];
-	return [...ofUnlike.slice(0, 2), ...ofAlike.slice(0, 2), ...ofUnlike.slice(2), ...ofAlike.slice(2)];
+	const isUnlike = (_: Line, index: number) => mostlyRare(words[index] as number[], counts, mostRare);
+	const unlike = fromBothEnds(lines.filter(isUnlike));
+	const alike = fromBothEnds(lines.filter((line, index) => !isUnlike(line, index)));
+	return [...unlike.slice(0, 2), ...alike.slice(0, 2), ...unlike.slice(2), ...alike.slice(2)];
+}
+
+/** Whether at least half of the words of a line have at most a number of occurrences. */
+export function mostlyRare(words: readonly number[], counts: ReadonlyMap<number, number>, most: number): boolean {
+	return words.filter((word) => (counts.get(word) ?? 0) <= most).length >= words.length / 2;
 }
 
 function fromBothEnds<Line>(lines: readonly Line[]): Line[] {
 	return lines.map((_, index) => lines[index % 2 === 0 ? index / 2 : lines.length - 1 - (index - 1) / 2] as Line);
 }
 
-/** Characters of a line whose words are counted. */
+/** Most characters of a line whose words are counted. */
 const longestCounted = 300;
 
-/** Numbers that stand for the words of a line, of two letters or more; equal for equal words. */
+/** Hashes of the words of a line that have two letters or more. */
 export function wordHashes(line: string): number[] {
 	const hashes = new Set<number>();
 	const until = Math.min(line.length, longestCounted);
@@ -229,10 +219,10 @@ export function wordHashes(line: string): number[] {
 	return [...hashes];
 }
 
-/** From so many lines on, of which so many begin with one of three words, a line that begins otherwise stands out. */
+/** A text is even if it has this many lines, and this share of them begins with one of three words. */
 const evenText = { lines: 50, share: 0.9, words: 3 };
 
-/** Lines of an even text (progress, steps, entries of a list) that begin as hardly any other does. */
+/** The lines of an even text (progress, steps, list items) whose first word is rare. */
 function oddUnits(units: Units): number[] {
 	const counts = new Map<string, number>();
 	const first: string[] = [];
@@ -252,20 +242,17 @@ function oddUnits(units: Units): number[] {
 const longestWithKey = 80;
 const longestLine = 1_200;
 
-/** Where in a JSON text failures are told. */
+/** The failures in a JSON text. */
 export interface JsonFailures {
-	/** How much a value is wanted for the failures that it holds: 0 most of all; `undefined` where it holds none. */
+	/** The rank of the most important failure in a value, from 0; `undefined` if there is none. */
 	readonly rankOf: (value: number) => number | undefined;
-	/** The lines of a string that tell of failures, those wanted most first: places in the text, line ends included. */
+	/** The lines of a string that report failures, the most important first, with their line ends. */
 	readonly linesOf: (value: number) => readonly CharRange[];
-	/** The value without parts that holds the failure wanted most in a value that holds one. */
+	/** The string, number or word with the most important failure in a value; the value itself if there is none. */
 	readonly leafOf: (value: number) => number;
 }
 
-/**
- * Finds the failures that values of a JSON text tell of: lines of its strings, and keys with their values, such as a level,
- * a status or an exit code.
- */
+/** Finds the failures in lines of strings, and in keys with their values, such as a level, a status or an exit code. */
 export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }: JsonSpans): JsonFailures {
 	const isSure = (line: string) => failureSign(line) === "sure";
 	const lines = new Map<number, CharRange[]>();
@@ -274,24 +261,21 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 		const isString = kind[value] === valueKinds.string;
 		if (!isString && kind[value] !== valueKinds.other) continue;
 		const [from, to] = [start[value] as number, end[value] as number];
-		const found = isString ? linesOfString(text, from + 1, to - 1).filter((line) => isSure(line.said)) : [];
+		const found = isString ? linesOfString(text, from + 1, to - 1).filter(({ line }) => isSure(line)) : [];
 		const key = (keyEnd[value] as number) - (keyStart[value] as number);
 		const withKey = () => `${text.slice(keyStart[value], keyEnd[value])}:${text.slice(from, to)}`;
 		if (found.length > 0) {
-			const told = orderFailures(found, ({ said }) => said);
-			lines.set(
-				value,
-				told.map(({ range }) => range),
-			);
+			const ordered = orderFailures(found, ({ line }) => line).map(({ range }) => range);
+			lines.set(value, ordered);
 			leaves.push(value);
 		} else if (key > 0 && key + to - from <= longestWithKey && isSure(withKey())) leaves.push(value);
 	}
 	const ranks = new Map<number, number>();
-	const saidBy = (leaf: number) => {
+	const failureIn = (leaf: number) => {
 		const [first] = lines.get(leaf) ?? [];
 		return text.slice(first?.start ?? keyStart[leaf], first?.end ?? end[leaf]);
 	};
-	for (const [rank, leaf] of orderFailures(leaves, saidBy).entries()) ranks.set(leaf, rank);
+	for (const [rank, leaf] of orderFailures(leaves, failureIn).entries()) ranks.set(leaf, rank);
 	const bestIn = (value: number): number | undefined => {
 		let best: number | undefined;
 		for (let index = firstFrom(leaves, value); index < leaves.length; index += 1) {
@@ -311,7 +295,7 @@ export function jsonFailures({ text, kind, start, end, keyStart, keyEnd, next }:
 	};
 }
 
-/** The place of the first of some numbers in order that is not below another. */
+/** The index of the first number in a sorted list that is at least `least`. */
 function firstFrom(numbers: readonly number[], least: number): number {
 	let [low, high] = [0, numbers.length];
 	while (low < high) {
@@ -322,14 +306,14 @@ function firstFrom(numbers: readonly number[], least: number): number {
 	return low;
 }
 
-/** The lines of a string as it is spelled: parted where it spells line ends. */
-function linesOfString(text: string, from: number, to: number): { readonly said: string; readonly range: CharRange }[] {
-	const lines: { said: string; range: CharRange }[] = [];
+/** The lines of a JSON string, which end at its escaped line ends. */
+function linesOfString(text: string, from: number, to: number): { readonly line: string; readonly range: CharRange }[] {
+	const lines: { line: string; range: CharRange }[] = [];
 	let start = from;
 	const add = (end: number, behind: number) => {
 		if (end - start < 2) return;
-		const spelled = text.slice(start, Math.min(end, start + longestLine));
-		lines.push({ said: spelled.includes("\\") ? unescaped(spelled) : spelled, range: { start, end: behind } });
+		const spelling = text.slice(start, Math.min(end, start + longestLine));
+		lines.push({ line: spelling.includes("\\") ? unescaped(spelling) : spelling, range: { start, end: behind } });
 	};
 	for (let at = text.indexOf("\\", from); at !== -1 && at < to; at = text.indexOf("\\", at)) {
 		const sign = text[at + 1];
@@ -342,11 +326,11 @@ function linesOfString(text: string, from: number, to: number): { readonly said:
 	return lines;
 }
 
-function unescaped(spelled: string): string {
+function unescaped(spelling: string): string {
 	try {
-		return JSON.parse(`"${spelled}"`);
+		return JSON.parse(`"${spelling}"`);
 	} catch {
-		// Cut inside an escape.
-		return spelled.replace(/\\(.)/g, "$1");
+		// It may end inside an escape.
+		return spelling.replace(/\\(.)/g, "$1");
 	}
 }

@@ -2,25 +2,21 @@ import type { Message } from "../conversation/transcript.ts";
 import { locateCallArguments, type PairedResult } from "../conversation/turns.ts";
 import { findIdentifiers } from "../masking/identifiers.ts";
 
-/** What is known of a call: what whoever made it was after. */
 interface CallPurpose {
-	/** Its arguments: a value, its JSON, or the text of a call that takes free text. */
+	/** The arguments of the call: a value, its JSON, or free text. */
 	readonly input: unknown;
-	/** What the assistant said last before it. */
+	/** The last text of the assistant before the call. */
 	readonly words?: string | undefined;
-	/** What the user said last before it. */
+	/** The last text of the user before the call. */
 	readonly task?: string | undefined;
 }
 
-/** Characters that are read of each. */
+/** Most characters that are read of each. */
 const longest = 4_000;
-/** Strings that are read of the arguments. */
+/** Most strings that are read of the arguments. */
 const mostStrings = 1_000;
 
-/**
- * The text by whose words the result of a call is looked through (`focus` of `truncateOutput`): the texts among its
- * arguments, the words before it, the user's last words. It depends on nothing behind the call.
- */
+/** The `focus` of `truncateOutput` for the result of a call. It depends on nothing after the call. */
 export function focusOfCall({ input, words = "", task = "" }: CallPurpose): string {
 	const asked = stringsIn(typeof input === "string" ? parsed(input) : input).join("\n");
 	return [asked, words, task]
@@ -29,7 +25,7 @@ export function focusOfCall({ input, words = "", task = "" }: CallPurpose): stri
 		.join("\n");
 }
 
-/** Reads what the calls of a conversation were after, in time in proportion to what is read. */
+/** Returns a function that gives the focus of each call of a conversation. */
 export function callFocusReader(messages: readonly Message[]): (paired: PairedResult) => string {
 	const saidBefore = { assistant: lastWordsReader(messages, "assistant"), user: lastWordsReader(messages, "user") };
 	return ({ call, caller, message }) => {
@@ -41,27 +37,27 @@ export function callFocusReader(messages: readonly Message[]): (paired: PairedRe
 	};
 }
 
-/** What one of a role said last, up to a message and with it. */
+/** Returns a function that gives the last text of a role, up to and including a message. */
 function lastWordsReader(messages: readonly Message[], role: Message["role"]): (at: number) => string {
 	const known = new Map<number, string>();
 	return (at) => {
 		let words = "";
 		for (let index = at; index >= 0 && words === ""; index -= 1) {
-			const said = known.get(index);
-			if (said !== undefined) {
-				words = said;
+			const earlier = known.get(index);
+			if (earlier !== undefined) {
+				words = earlier;
 				break;
 			}
 			const message = messages[index];
 			if (message?.role === role) words = wordsOf(message);
 		}
-		// So that a later question need not go farther back than this one.
+		// A later search stops here.
 		known.set(at, words);
 		return words;
 	};
 }
 
-/** What a message says in words of its own: neither reasoning nor calls. */
+/** The text of a message without reasoning and calls. */
 function wordsOf(message: Message): string {
 	const thoughts = new Set(message.thinking.map((block) => block.text));
 	const ofCalls = new Set(locateCallArguments(message).flatMap((at) => (at === undefined ? [] : [at, at - 1])));
@@ -88,7 +84,7 @@ function stringsIn(input: unknown): string[] {
 			strings.push(value);
 			chars += value.length;
 		} else if (typeof value === "object" && value !== null) {
-			// An array of what may be a million items; the first of them come first.
+			// An array may have a million items.
 			const values = Object.values(value).slice(0, mostStrings);
 			for (let index = values.length - 1; index >= 0; index -= 1) waiting.push(values[index]);
 		}
@@ -96,35 +92,31 @@ function stringsIn(input: unknown): string[] {
 	return strings;
 }
 
-/** Words that say nothing of what is looked for, in tool arguments and in the words around them. */
+/** Words that are too common in tool arguments and messages to be a focus. */
 const commonWords = new Set(
 	"the and for are was were that this these those with from into onto have has had not but you your our its let will can now see all any out one two use used using get set add new more most then than them they their there here what when where which while who how why also just only some such like need needs make makes made file files path command description line lines code true false null none type name value string number function return const import export class read look first next start check find let's i'll i've it's don't run cmd workdir offset limit pattern query text content data home users user src lib node_modules main test tests json".split(
 		" ",
 	),
 );
-/** Longest focus that is read, in characters; of a longer one, its start and its end. */
+/** Most characters of a focus that are read; of a longer one, its start and its end. */
 const longestFocus = 8_000;
-/** Most words that are looked for. */
 const mostWords = 400;
 
 const word = /[\p{L}\p{N}_$]{2,}/gu;
-/** The same in a line of plain letters, which is found far sooner. */
-const plainWord = /[A-Za-z0-9_$]{2,}/g;
-const notPlain = /[^ -~\t]/;
 const ideographs = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}]/u;
 
-/** What is looked for, each word in lower case with its weight: a whole identifier weighs more than a word in it. */
+/** The words of a focus in lower case, with their weights. */
 export type FocusWords = ReadonlyMap<string, number>;
 
-/** Reads the words that a focus looks for: its identifiers, their parts, and its other words but the common ones. */
+/** The words of a focus: its identifiers, with the most weight, their parts, with the least, and its other words. */
 export function focusWords(focus: string): FocusWords {
 	const half = longestFocus / 2;
 	const read = focus.length <= longestFocus ? focus : `${focus.slice(0, half)}\n${focus.slice(-half)}`;
 	const words = new Map<string, number>();
 	const add = (one: string, weight: number) => {
-		const plain = one.toLowerCase();
-		if (plain.length < 2 || commonWords.has(plain) || /^\d{1,2}$/.test(plain)) return;
-		if (words.size < mostWords || words.has(plain)) words.set(plain, Math.max(words.get(plain) ?? 0, weight));
+		const lower = one.toLowerCase();
+		if (lower.length < 2 || commonWords.has(lower) || /^\d{1,2}$/.test(lower)) return;
+		if (words.size < mostWords || words.has(lower)) words.set(lower, Math.max(words.get(lower) ?? 0, weight));
 	};
 	for (const { text } of findIdentifiers(read)) {
 		for (const [one] of text.matchAll(word)) add(one, 2);
@@ -136,10 +128,10 @@ export function focusWords(focus: string): FocusWords {
 	return words;
 }
 
-/** A word with none of these has no parts. */
-const joint = /[A-Z_\d]|[^ -~]/;
+/** A word without a match has no parts. */
+const joint = /_|.[A-Z\d]|[^ -~]/;
 
-/** The parts that a name is put together from: `maxRetries`, `max_retries`; two by two in scripts without spaces. */
+/** The parts of a name such as `maxRetries` or `max_retries`; pairs of characters in scripts without spaces. */
 function partsOfWord(one: string): string[] {
 	if (!joint.test(one)) return [];
 	if (ideographs.test(one)) {
@@ -150,23 +142,59 @@ function partsOfWord(one: string): string[] {
 	return parts.length < 2 ? [] : parts.filter((part) => part.length > 2);
 }
 
-/** Words whose parts are remembered. */
-const mostKnown = 20_000;
+const mostRemembered = 20_000;
 
-/** Finds the words of a focus that a text holds, each once, in order. */
+/** The class of each UTF-16 code unit: 0 ends a plain word, 1 is part of one, 2 joins two parts, 3 is not ASCII text. */
+const classes = new Uint8Array(65_536).fill(3);
+classes.fill(0, 32, 127).fill(0, 9, 10);
+classes.fill(1, 97, 123).fill(1, 36, 37);
+classes.fill(2, 48, 58).fill(2, 65, 91).fill(2, 95, 96);
+
+/** Returns a function that finds the focus words in a text, each once, in order. */
 export function focusFinder(focus: FocusWords): (text: string) => string[] {
 	if (focus.size === 0) return () => [];
 	const known = new Map<string, readonly string[]>();
-	return (text) => {
-		const found = new Set<string>();
-		for (const one of text.match(notPlain.test(text) ? word : plainWord) ?? []) {
-			let held = known.get(one);
-			if (held === undefined) {
-				held = [one, ...partsOfWord(one)].map((part) => part.toLowerCase()).filter((part) => focus.has(part));
-				if (known.size < mostKnown) known.set(one, held);
-			}
-			for (const part of held) found.add(part);
+	const focusIn = (one: string): readonly string[] => {
+		let found = known.get(one);
+		if (found === undefined) {
+			found = [one, ...partsOfWord(one)].map((part) => part.toLowerCase()).filter((part) => focus.has(part));
+			if (known.size < mostRemembered) known.set(one, found);
 		}
-		return [...found];
+		return found;
 	};
+	// Most words are not in the focus, as a hash of their letters shows.
+	const hashes = new Uint8Array(65_536);
+	for (const one of focus.keys()) {
+		let hash = 0;
+		for (let at = 0; at < one.length; at += 1) hash = hashWith(hash, one.charCodeAt(at));
+		hashes[hash & 0xffff] = 1;
+	}
+	return (text) => {
+		const found: string[] = [];
+		const add = (one: string) => {
+			for (const part of focusIn(one)) if (!found.includes(part)) found.push(part);
+		};
+		let [start, hash, isJoined] = [0, 0, false];
+		for (let at = 0; at <= text.length; at += 1) {
+			const unit = at < text.length ? text.charCodeAt(at) : 0x20;
+			const kind = classes[unit] as number;
+			if (kind === 3) return [...new Set((text.match(word) ?? []).flatMap(focusIn))];
+			if (kind !== 0) {
+				if (kind === 2 && (at > start || unit === underscore)) isJoined = true;
+				hash = hashWith(hash, unit);
+				continue;
+			}
+			if (at - start >= 2 && (isJoined || hashes[hash & 0xffff] === 1)) add(text.slice(start, at));
+			[start, hash, isJoined] = [at + 1, 0, false];
+		}
+		return found;
+	};
+}
+
+const underscore = 0x5f;
+
+/** Equal for letters in both cases. */
+function hashWith(hash: number, unit: number): number {
+	const mixed = Math.imul(hash ^ (unit | 32), 0x5bd1e995);
+	return mixed ^ (mixed >>> 15);
 }

@@ -1,36 +1,34 @@
 import { countGrammar, noRef, refGrammar, refIn } from "../masking/placeholder.ts";
 import { fillTemplate, templateFinder, templatePattern } from "../masking/template.ts";
 
-/** How much of a text is kept, and what stands in the gap. */
+/** In characters (UTF-16 code units). */
 export interface HeadTailLimits {
-	/** Characters (UTF-16 code units) up to which a text is left whole. */
+	/** A longer text is cut. */
 	readonly maxChars: number;
 	readonly headChars: number;
 	readonly tailChars: number;
-	/** Template of the marker in the gap; variables {omitted_chars}, {original_chars} and {ref}. */
+	/** Template of the marker between head and tail; variables {omitted_chars}, {original_chars} and {ref}. */
 	readonly marker: string;
 }
 
-/** The reference under which the whole of a text is archived; `undefined` where it is not. */
+/** The reference of an archived text; `undefined` if it is not archived. */
 export type RefOf = (text: string) => string | undefined;
 
 export interface Truncation {
 	readonly text: string;
 	readonly truncated: boolean;
 	readonly originalChars: number;
-	/** Characters of the original that the text no longer holds. */
 	readonly omittedChars: number;
-	/** The part of the original left out, as a half-open range of characters; `undefined` where nothing is. */
+	/** The omitted part of the original, as a half-open range of characters. */
 	readonly omitted: { readonly start: number; readonly end: number } | undefined;
-	/** Only where the limit has no room for the marker, so that none stands in the text: the least limit that has. */
+	/** The least limit with room for the marker; only if the limit has none. */
 	readonly leastLimit?: number;
 }
 
 /**
- * Keeps head and tail of a text over the limit, with a marker between (docs/specs/context-window-guard.md#truncation). At the limit it is
- * left whole; one character over, it is cut. The result is never longer than the text, and never ends or starts with
- * half a character. Where head, tail and marker together would not be shorter, both give way until all fits the limit.
- * A text that is already such a result is left as it is.
+ * Cuts a text over the limit to its head and tail, with a marker between (docs/specs/context-window-guard.md#truncation).
+ * The result is never longer than the text and splits no character. If head, tail and marker would not be shorter, head
+ * and tail shrink until all fits the limit. A text that is already cut stays.
  */
 export function truncateHeadTail(text: string, limits: HeadTailLimits, refOf: RefOf = () => undefined): Truncation {
 	if (text.length <= limits.maxChars || isAlreadyCut(text, limits))
@@ -39,10 +37,7 @@ export function truncateHeadTail(text: string, limits: HeadTailLimits, refOf: Re
 	return cutEnds({ head: text, tail: text, chars: text.length }, { ...limits, marker });
 }
 
-/**
- * Cuts a text over the limit of which at least the ends are at hand (`endsNeeded`), by the rule of `truncateHeadTail`. The
- * marker has its {ref} filled.
- */
+/** Cuts a text over the limit like `truncateHeadTail`, given its ends (`endsNeeded`). The {ref} of the marker is filled. */
 export function cutEnds(ends: Ends, { maxChars, headChars, tailChars, marker }: HeadTailLimits): Truncation {
 	const { head, chars } = ends;
 	const asked = cut(ends, { headChars, tailChars, marker });
@@ -54,7 +49,7 @@ export function cutEnds(ends: Ends, { maxChars, headChars, tailChars, marker }: 
 	const headShare = kept === 0 ? 0 : Math.floor((room * headChars) / kept);
 	const fitted = cut(ends, { headChars: headShare, tailChars: kept === 0 ? 0 : room - headShare, marker });
 	if (fitted.text.length <= maxChars) return fitted;
-	// The limit leaves no room for a marker, so the bare head is all that can be kept within it.
+	// Without room for a marker, only the head is kept.
 	const end = splitsPair(head, maxChars) ? maxChars - 1 : maxChars;
 	return {
 		text: head.slice(0, end),
@@ -66,9 +61,9 @@ export function cutEnds(ends: Ends, { maxChars, headChars, tailChars, marker }: 
 	};
 }
 
-/** How many characters of each end `cutEnds` needs. */
+/** The characters of each end that `cutEnds` needs. */
 export function endsNeeded({ maxChars, headChars, tailChars }: Omit<HeadTailLimits, "marker">) {
-	// One more at each side tells whether a cut would part a surrogate pair.
+	// One more shows whether a cut would split a surrogate pair.
 	return { headChars: Math.max(headChars, maxChars) + 1, tailChars: Math.max(tailChars, maxChars) + 1 };
 }
 
@@ -95,10 +90,10 @@ function fillMarker(marker: string, omittedChars: number, originalChars: number)
 }
 
 function splitsPair(text: string, index: number): boolean {
-	return isHighSurrogate(text.charCodeAt(index - 1)) && isLowSurrogate(text.charCodeAt(index));
+	return (text.codePointAt(index - 1) ?? 0) > 0xffff;
 }
 
-/** Whether `cut` has made the text of a longer one: then a marker stands exactly where head and tail end. */
+/** Whether a text is a result of `cut`: then a marker is exactly between head and tail. */
 export function isAlreadyCut(
 	text: string,
 	{ headChars, tailChars, marker }: Omit<HeadTailLimits, "maxChars">,
@@ -116,22 +111,19 @@ export function isAlreadyCut(
 
 export interface Ends {
 	readonly head: string;
-	/** Its last characters; overlaps with the head where the text is short. */
+	/** The last characters. They overlap with the head of a short text. */
 	readonly tail: string;
 	readonly chars: number;
 }
 
-/**
- * Keeps the first and the last characters of a text whose whole is never held: no more than head, twice the tail and one
- * piece are, whatever the length of the text.
- */
+/** Collects the ends of a text that comes in pieces. Memory is bounded by head, twice the tail and one piece. */
 export function readEnds(limits: { readonly headChars: number; readonly tailChars: number }) {
 	const { headChars, tailChars } = limits;
 	let head = "";
 	let recent: string[] = [];
 	let recentChars = 0;
 	let chars = 0;
-	const lastOf = () => (tailChars === 0 ? "" : recent.join("").slice(-tailChars));
+	const tail = () => (tailChars === 0 ? "" : recent.join("").slice(-tailChars));
 	return {
 		push(piece: string): void {
 			if (piece === "") return;
@@ -139,100 +131,98 @@ export function readEnds(limits: { readonly headChars: number; readonly tailChar
 			recent.push(piece);
 			recentChars += piece.length;
 			if (recentChars > 2 * tailChars + 65_536) {
-				recent = [lastOf()];
+				recent = [tail()];
 				recentChars = recent[0]?.length ?? 0;
 			}
 			chars += piece.length;
 		},
-		ends: (): Ends => ({ head, tail: lastOf(), chars }),
+		ends: (): Ends => ({ head, tail: tail(), chars }),
 	};
 }
 
-/** What the variables of a marker may be. */
 const markerGrammar = { omitted_chars: countGrammar, original_chars: countGrammar, ref: refGrammar };
 
-/** A marker found in a text: what stands before and behind it is head and tail of the text that was cut. */
+/** A marker in a text that was cut to `head` and `tail`. */
 export interface FoundMarker {
 	readonly head: string;
 	readonly tail: string;
-	/** Where the whole text is archived; `undefined` where the marker does not say. */
+	/** `undefined` if the marker contains no reference. */
 	readonly ref: string | undefined;
 }
 
-/** Finds the markers of any of the templates in a text, in order. */
+/** Returns a function that finds the markers of some templates in a text. */
 export function markerFinder(templates: readonly string[]): (text: string) => FoundMarker[] {
-	const finders = templates.map((template) => {
-		return { finder: templateFinder(template, markerGrammar), literal: longestLiteral(template) };
-	});
+	const matchesIn = matchFinder(templates, markerGrammar);
 	return (text) =>
-		finders
-			// Most texts hold no marker, which its longest literal part tells at once.
-			.filter(({ literal }) => text.includes(literal))
-			.flatMap(({ finder }) =>
-				Array.from(text.matchAll(finder), (found) => ({
-					head: text.slice(0, found.index),
-					tail: text.slice(found.index + found[0].length),
-					ref: refIn(found.groups?.ref),
-				})),
-			);
+		matchesIn(text).map(({ 0: marker, index, groups }) => ({
+			head: text.slice(0, index),
+			tail: text.slice(index + marker.length),
+			ref: refIn(groups?.ref),
+		}));
 }
 
-/** The longest part of a template that stands in every text made of it. */
+function matchFinder(templates: readonly string[], grammar: Readonly<Record<string, string>>) {
+	const finders = templates.map((template) => {
+		return { pattern: templateFinder(template, grammar), literal: longestLiteral(template) };
+	});
+	return (text: string) =>
+		finders
+			// A quick test, because most texts contain no match.
+			.filter(({ literal }) => text.includes(literal))
+			.flatMap(({ pattern }) => [...text.matchAll(pattern)]);
+}
+
+/** The longest literal part of a template. */
 export function longestLiteral(template: string): string {
 	return template.split(/\{\w+\}/).reduce((longest, part) => (part.length > longest.length ? part : longest));
 }
 
 const count = "\\d+";
-const grammar = { omitted_lines: count, total_lines: count, omitted_chars: count, total_chars: count, ref: refGrammar };
+const noticeGrammar = {
+	omitted_lines: count,
+	total_lines: count,
+	omitted_chars: count,
+	total_chars: count,
+	ref: refGrammar,
+};
 
-/** A notice found in a shortened text. */
+/** A notice in a shortened text. */
 export interface FoundNotice {
-	/** Where the whole text is archived; `undefined` where the notice does not say. */
+	/** `undefined` if the notice contains no reference. */
 	readonly ref: string | undefined;
-	/** Characters of the whole, escape sequences of terminals aside; `undefined` where the notice does not say. */
+	/** Characters of the original without escape sequences; `undefined` if the notice does not contain them. */
 	readonly totalChars: number | undefined;
-	/** Whether it stands where a strategy writes it: at the top of the text, or first in its JSON. */
+	/** Whether it is at the top of the text, or first in its JSON. */
 	readonly isAtTop: boolean;
 }
 
 const longestBeforeTop = 100;
-
-/** What stands before a notice at the top of a text: nothing, or the opening of JSON. */
 const beforeTop = /^(?:\[?\s*\{\s*"_+truncated"\s*:\s*")?$/;
 
-/** Finds the notices of any of the templates in a text. */
+/** Returns a function that finds the notices of some templates in a text. */
 export function noticeFinder(templates: readonly string[]): (text: string) => FoundNotice[] {
-	const finders = templates.map((template) => {
-		const opening = template.split(/\{\w+\}/, 1)[0] ?? "";
-		return { finder: templateFinder(template, grammar), opening };
-	});
+	const matchesIn = matchFinder(templates, noticeGrammar);
 	return (text) =>
-		finders
-			// Most texts hold no notice, which its opening tells at once.
-			.filter(({ opening }) => text.includes(opening))
-			.flatMap(({ finder }) =>
-				Array.from(text.matchAll(finder), ({ groups, index }) => ({
-					ref: refIn(groups?.ref),
-					totalChars: groups?.total_chars === undefined ? undefined : Number(groups.total_chars),
-					isAtTop: index < longestBeforeTop && beforeTop.test(text.slice(0, index)),
-				})),
-			);
+		matchesIn(text).map(({ groups, index }) => ({
+			ref: refIn(groups?.ref),
+			totalChars: groups?.total_chars === undefined ? undefined : Number(groups.total_chars),
+			isAtTop: index < longestBeforeTop && beforeTop.test(text.slice(0, index)),
+		}));
 }
 
-/** Longest stretch that is searched for the end of a character, in UTF-16 code units; no sensible character is longer. */
-const longestCharacter = 80;
+/** Most UTF-16 code units of a character that is not split. */
+export const longestCharacter = 80;
 
-/** Below this code unit every one but CR LF is a character by itself. */
+/** Below this code unit, only CR LF is a character of two units. */
 const firstCombining = 0x300;
 
-/** Made once it is needed: that takes longer than all else in a text of plain characters. */
+/** Created on demand, because that is slow and most texts do not need it. */
 let segmenter: Intl.Segmenter | undefined;
 
 /**
- * The last place at or before `end` where a text can be cut without splitting what a reader takes for one character: a
- * surrogate pair, a letter with its marks, a flag, a joined emoji (Unicode UAX 29). `start` must be such a place.
- * Answers at least `start`. A run of more than 80 code units that is one character by the rules may be split between
- * code points.
+ * The last place from `start` to `end` where a text can be cut without splitting a grapheme cluster: a surrogate pair, a
+ * letter with its marks, a flag, a joined emoji (Unicode UAX 29). `start` must be such a place. A cluster of more than 80
+ * code units may be split between code points.
  */
 export function characterEdge(text: string, start: number, end: number): number {
 	if (end <= start) return start;
@@ -245,10 +235,10 @@ export function characterEdge(text: string, start: number, end: number): number 
 	const edge = found ? from + found.index : end;
 	if (edge > start && end - edge <= longestCharacter) return edge;
 	if (end - start <= 1) return edge;
-	return isLowSurrogate(after) && isHighSurrogate(before) ? end - 1 : end;
+	return splitsPair(text, end) ? end - 1 : end;
 }
 
-/** A place before `end` where a character certainly starts: behind the last plain one, or `start`. */
+/** A place before `end` where a character certainly starts, or `start`. */
 function startOfSearch(text: string, start: number, end: number): number {
 	for (let at = end - 1; at > start; at -= 1) {
 		if (text.charCodeAt(at) < firstCombining && text.charCodeAt(at - 1) < firstCombining) return at;
@@ -256,15 +246,7 @@ function startOfSearch(text: string, start: number, end: number): number {
 	return start;
 }
 
-function isHighSurrogate(unit: number): boolean {
-	return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-function isLowSurrogate(unit: number): boolean {
-	return unit >= 0xdc00 && unit <= 0xdfff;
-}
-
-/** How often a character stands in a text. */
+/** The number of occurrences of a character in a text. */
 export function countOf(text: string, character: string): number {
 	let count = 0;
 	for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1)) count += 1;

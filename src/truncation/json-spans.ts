@@ -1,36 +1,39 @@
 import { characterEdge } from "./head-tail.ts";
 
-/** What a value of JSON is. */
 export const valueKinds = { object: 0, array: 1, string: 2, other: 3, lines: 4 } as const;
 
 /**
- * The values of a JSON text in the order in which they open, as places in the text: nothing is read into a number or a
- * string, so that what is written again is written as it stood. Value 0 is the whole.
+ * The values of a JSON text in the order in which they begin, as positions in the text, so that their spelling stays. Value
+ * 0 is the root.
  */
 export interface JsonSpans {
 	readonly text: string;
 	readonly kind: readonly number[];
 	readonly start: readonly number[];
 	readonly end: readonly number[];
-	/** The key before each value, quotes included; 0 and 0 where it has none. */
+	/** The key before each value, quotes included; 0 and 0 if it has none. */
 	readonly keyStart: readonly number[];
 	readonly keyEnd: readonly number[];
-	/** The first value behind each one and all that it holds. */
+	/** The first value after each one and its descendants. */
 	readonly next: readonly number[];
-	/** Characters of each value without the white space outside its strings; its key not counted. */
+	/** Characters of each value without its key and the white space outside its strings. */
 	readonly size: readonly number[];
 }
 
-/** Values of a large text cost memory; beyond this many it is cut as text. */
+/** A text with more values needs too much memory and is cut as text. */
 const mostValues = 4_000_000;
 
-/**
- * Finds the values of a text that is known to be valid JSON (RFC 8259), or one such text after the other, white space
- * between (JSON Lines; the whole is then of kind `lines`). `undefined` where there are more than four million.
- */
-export function jsonSpans(text: string, given: { readonly isLines: boolean }): JsonSpans | undefined {
-	const spans = { kind: [], start: [], end: [], keyStart: [], keyEnd: [], next: [], size: [] } as {
-		[name in "kind" | "start" | "end" | "keyStart" | "keyEnd" | "next" | "size"]: number[];
+/** Finds the values of valid JSON (RFC 8259) or JSON Lines; `undefined` if there are more than four million. */
+export function jsonSpans(text: string, { isLines }: { readonly isLines: boolean }): JsonSpans | undefined {
+	const make = (): number[] => [];
+	const spans = {
+		kind: make(),
+		start: make(),
+		end: make(),
+		keyStart: make(),
+		keyEnd: make(),
+		next: make(),
+		size: make(),
 	};
 	const open: number[] = [];
 	let [keyStart, keyEnd] = [0, 0];
@@ -57,7 +60,7 @@ export function jsonSpans(text: string, given: { readonly isLines: boolean }): J
 		}
 		spans.size[value] = Math.max(size, 2);
 	};
-	if (given.isLines) open.push(add(valueKinds.lines, 0, text.length));
+	if (isLines) open.push(add(valueKinds.lines, 0, text.length));
 	for (let at = 0; at < text.length; ) {
 		if (spans.kind.length > mostValues) return undefined;
 		const unit = text.charCodeAt(at);
@@ -82,11 +85,12 @@ export function jsonSpans(text: string, given: { readonly isLines: boolean }): J
 		}
 		at += 1;
 	}
-	if (given.isLines) close(text.length);
+	if (isLines) close(text.length);
 	return { text, ...spans };
 }
 
-function endOfString(text: string, start: number): number {
+/** The end of the string that begins at a quote. */
+export function endOfString(text: string, start: number): number {
 	for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
 		let slashes = quote;
 		while (text.charCodeAt(slashes - 1) === 92) slashes -= 1;
@@ -101,27 +105,25 @@ function behindSpace(text: string, start: number): number {
 	return at;
 }
 
-/** The end of a number or a word: before a comma, a bracket or white space. */
+/** The end of a number, `true`, `false` or `null`. */
 function endOfPlain(text: string, start: number): number {
 	let at = start + 1;
-	while (at < text.length) {
+	for (; at < text.length; at += 1) {
 		const unit = text.charCodeAt(at);
 		if (unit <= 32 || unit === 44 || unit === 93 || unit === 125) break;
-		at += 1;
 	}
 	return at;
 }
 
-/** Longest step to the next place where a string can be cut, in characters. */
+/** Most characters to the next place where a string can be cut. */
 const longestStep = 100;
 
-/** A place at or before `end` where the inside of a JSON string can be cut without splitting an escape or a character. */
+/** The last place up to `end` where the inside of a JSON string can be cut without splitting an escape or a character. */
 export function jsonStringEdge(text: string, start: number, end: number): number {
-	const character = characterEdge(text, start, end);
-	return startOfEscape(text, start, character);
+	return startOfEscape(text, start, characterEdge(text, start, end));
 }
 
-/** Such a place at or behind `from`; `end` where none is near. */
+/** The first place from `from` on where it can be cut; `end` if none is near. */
 export function jsonStringEdgeAfter(text: string, start: number, from: number, end: number): number {
 	const opening = startOfEscape(text, start, from);
 	let at = opening === from ? from : opening + lengthOfEscape(text, opening);
@@ -132,9 +134,9 @@ export function jsonStringEdgeAfter(text: string, start: number, from: number, e
 	return end;
 }
 
-/** Where the escape around `at` begins; `at` where there is none. */
+/** The start of the escape around `at`; `at` if there is none. */
 function startOfEscape(text: string, start: number, at: number): number {
-	// An escape stands in a run of them: none begins more than a few characters behind the last plain character.
+	// Escapes may be adjacent, so search for the first of a run of them.
 	let from = text.lastIndexOf("\\", at - 1);
 	if (from < start || at - from > 12) return at;
 	while (from > start) {

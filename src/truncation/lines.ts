@@ -2,29 +2,28 @@ import { numberIdentifiers } from "../masking/identifiers.ts";
 import { type FocusWords, focusFinder } from "./focus.ts";
 import { characterEdge, countOf } from "./head-tail.ts";
 
-/** Lines longer than this are cut into pieces, in characters, so that a part of them can be kept. */
+/** Longer lines are split into pieces, so that a part of them can be kept. In characters. */
 const longestWholeLine = 1_000;
-/** Longest piece of such a line, in characters. */
 const longestPiece = 320;
 
 /**
- * What is kept or left out at once: a line without its line feed, a stretch between carriage returns (the states of a
- * progress bar), or a piece of a line over 1 000 characters. Half-open ranges of characters, in order.
+ * The units of a text. A unit is kept or omitted as one: a line without its line feed, the text between two carriage
+ * returns (a state of a progress bar), or a piece of a line over 1 000 characters. Ranges are half-open and in order.
  */
 export interface Units {
 	readonly chars: number;
 	readonly count: number;
 	readonly start: ArrayLike<number>;
 	readonly end: ArrayLike<number>;
-	/** Number of the line that each unit is of, from 1. */
+	/** The line number of each unit, from 1. */
 	readonly line: ArrayLike<number>;
-	/** Lines in all; what follows a last line feed is one only where it is not empty. */
+	/** Number of lines. An empty line after the last line feed does not count. */
 	readonly lines: number;
-	/** The characters of a range that starts with a unit, up to the first that is not held. */
+	/** The characters of a range that starts with a unit, up to the first that is not in memory. */
 	readonly slice: (start: number, end: number) => string;
-	/** Whether the characters of a unit are at hand: not those of a gap in a text that was read piece by piece. */
+	/** Whether a unit is in memory. A stream does not hold the units of its gaps. */
 	readonly isHeld: (unit: number) => boolean;
-	/** Whether the first unit goes on with a line that began before the text. */
+	/** Whether the first unit continues a line that began before the text. */
 	readonly isContinued: boolean;
 }
 
@@ -32,28 +31,22 @@ export interface TextUnits extends Units {
 	readonly text: string;
 }
 
-/** Cuts a text into units, from a place on, in time in proportion to the text. */
+/** Splits a text into units, beginning at `from`. */
 export function textUnits(text: string, from = 0, isContinued = false): TextUnits {
-	const room = countUnits(text);
+	const room = 1 + countOf(text, "\n") + countOf(text, "\r") + Math.ceil((text.length / longestPiece) * 4);
 	const [start, end, line] = [new Uint32Array(room), new Uint32Array(room), new Uint32Array(room)];
 	let count = 0;
 	let number = 0;
 	const add = (from: number, to: number) => {
-		start[count] = from;
-		end[count] = to;
-		line[count] = number;
-		count += 1;
-	};
-	const addStretch = (from: number, to: number) => {
-		if (to - from <= longestWholeLine) {
-			add(from, to);
-			return;
-		}
-		for (let piece = from; piece < to; ) {
-			const pieceEnd = to - piece <= longestPiece ? to : endOfPiece(text, piece);
-			add(piece, pieceEnd);
-			piece = pieceEnd;
-		}
+		const isWhole = to - from <= longestWholeLine;
+		let piece = from;
+		do {
+			start[count] = piece;
+			piece = isWhole || to - piece <= longestPiece ? to : endOfPiece(text, piece);
+			end[count] = piece;
+			line[count] = number;
+			count += 1;
+		} while (piece < to);
 	};
 	let nextReturn = text.indexOf("\r");
 	const returnFrom = (from: number) => {
@@ -67,10 +60,10 @@ export function textUnits(text: string, from = 0, isContinued = false): TextUnit
 		let stretch = at;
 		// The carriage return of a line's own CR LF is part of the line.
 		for (let found = returnFrom(stretch); found < to - 1; found = returnFrom(stretch)) {
-			addStretch(stretch, found + 1);
+			add(stretch, found + 1);
 			stretch = found + 1;
 		}
-		addStretch(stretch, to);
+		add(stretch, to);
 		at = to + 1;
 	}
 	return {
@@ -91,13 +84,9 @@ export function unitText({ slice, start, end }: Units, unit: number): string {
 	return slice(start[unit] as number, end[unit] as number);
 }
 
-function countUnits(text: string): number {
-	return 1 + countOf(text, "\n") + countOf(text, "\r") + Math.ceil((text.length / longestPiece) * 4);
-}
-
-/** Ends a piece behind white space or punctuation where there is any in its second half. */
+/** The end of a piece: after white space or punctuation, if there is any in its second half. */
 function endOfPiece(text: string, start: number): number {
-	// JSON spells the line ends of an output that it carries.
+	// An output inside JSON has its line ends escaped.
 	const lineEnd = text.slice(start, start + longestPiece).lastIndexOf("\\n");
 	if (lineEnd > longestPiece / 2) return start + lineEnd + 2;
 	for (let at = start + longestPiece; at > start + longestPiece / 2; at -= 1) {
@@ -107,120 +96,120 @@ function endOfPiece(text: string, start: number): number {
 	return Math.max(characterEdge(text, start, start + longestPiece), start + 1);
 }
 
-/** What tells of each unit of a text how much it is wanted, one number for each. */
+/** The features of each unit of a text, one number for each unit. */
 export interface LineFeatures {
-	/** Weights of the focus words in it, rare ones weighing more. */
+	/** Sum of the weights of the focus words in it; rare words weigh more. */
 	readonly focus: Float32Array;
-	/** The units that hold a name of the focus which few others hold. */
+	/** The units that contain a name of the focus which few others contain. */
 	readonly named: readonly number[];
-	/** Identifiers that stand nowhere before it. */
+	/** Number of identifiers that no earlier unit contains. */
 	readonly fresh: Float32Array;
-	/** 1 where it says nothing by itself: blank, or closing brackets. */
+	/** 1 if it has no information: blank, or closing brackets. */
 	readonly bare: Float32Array;
-	/** White space before it, in columns, tabs being four; 40 at most. */
+	/** Columns of white space before it, tabs counting as four; 40 at most. */
 	readonly indent: Float32Array;
-	/** 1 where it assigns, calls or returns: a statement rather than words. */
+	/** 1 if it assigns, calls or returns. */
 	readonly acts: Float32Array;
-	/** 1 where an earlier one differs from it in digits, bars and blanks at most. */
+	/** 1 if an earlier unit differs from it only in digits, bars and blanks. */
 	readonly repeated: Float32Array;
-	/** Characters without white space around them. */
+	/** Characters without surrounding white space. */
 	readonly length: Float32Array;
 }
 
-/** Weight of a whole name among the words of a focus, and the most lines that can hold it for it to single them out. */
+/** Weight of a whole name among the focus words, and the most units that contain a name which singles them out. */
 const [wholeName, mostNamed] = [2, 3];
-/** The number that a tool puts before a line of a file. */
+/** The number that a tool writes before a line of a file. */
 const lineNumber = /^\s{0,8}\d{1,7}(?:→|\t|:|\|)/;
 const statement = /[\w)\]]\(|[^=!<>]=[^=]|^\s*return\b/;
 const bareLine = /^[\s)\]}>,;'"`]*$/;
 const deepestIndent = 40;
 
-/** Reads the features of each unit, or of those with a priority, in time in proportion to the text. */
+/** Reads the features of each unit; a unit of priority 0 counts as bare. */
 export function lineFeatures(units: TextUnits, focus: FocusWords, priority?: Float32Array): LineFeatures {
-	const make = () => new Float32Array(units.count);
-	const features = {
-		focus: make(),
-		fresh: make(),
-		bare: make(),
-		indent: make(),
-		acts: make(),
-		repeated: make(),
-		length: make(),
-	};
-	const found = new Map<string, number>();
+	const { text, count, start, end } = units;
+	const make = () => new Float32Array(count);
+	const [fresh, bare, indent, acts, repeated, length] = [make(), make(), make(), make(), make(), make()];
 	const matches: string[][] = [];
 	const wordsIn = focusFinder(focus);
 	const identifiers = numberIdentifiers();
 	let numbered = 0;
 	const patterns = new Set<number>();
-	for (let unit = 0; unit < units.count; unit += 1) {
-		if (priority !== undefined && priority[unit] === 0) {
-			features.bare[unit] = 1;
-			continue;
-		}
-		const line = unitText(units, unit).replace(lineNumber, "");
+	for (let unit = 0; unit < count; unit += 1) {
+		const line = priority?.[unit] === 0 ? "" : withoutNumber(text.slice(start[unit], end[unit]));
 		if (bareLine.test(line)) {
-			features.bare[unit] = 1;
+			bare[unit] = 1;
 			continue;
 		}
-		const pattern = linePattern(units.text, units.start[unit] as number, units.end[unit] as number);
-		if (patterns.has(pattern)) features.repeated[unit] = 1;
+		const pattern = linePattern(text, start[unit] as number, end[unit] as number);
+		if (patterns.has(pattern)) repeated[unit] = 1;
 		else patterns.add(pattern);
-		features.indent[unit] = indentOf(line);
-		features.length[unit] = line.trim().length;
-		if (statement.test(line)) features.acts[unit] = 1;
-		// Numbers are given in order.
-		const fresh = identifiers.numbersIn([line]).filter((one) => one >= numbered).length;
-		features.fresh[unit] = fresh;
-		numbered += fresh;
-		const here = wordsIn(line);
-		if (here.length === 0) continue;
-		matches[unit] = here;
-		for (const one of here) found.set(one, (found.get(one) ?? 0) + 1);
+		indent[unit] = indentOf(line);
+		length[unit] = line.trim().length;
+		if (statement.test(line)) acts[unit] = 1;
+		let newest = numbered;
+		// Identifiers are numbered in the order in which they appear.
+		for (const one of identifiers.numbersIn([line])) if (one >= newest) newest = one + 1;
+		fresh[unit] = newest - numbered;
+		numbered = newest;
+		const words = wordsIn(line);
+		if (words.length > 0) matches[unit] = words;
 	}
-	matches.forEach((here, unit) => {
-		const rarity = (one: string) => Math.log(1 + units.count / (found.get(one) ?? 1)) / Math.log(1 + units.count);
-		features.focus[unit] = here.reduce((sum, one) => sum + (focus.get(one) ?? 0) * rarity(one), 0);
+	return { ...focusFeatures(focus, matches, count), fresh, bare, indent, acts, repeated, length };
+}
+
+/** The focus and the named units of `lineFeatures`, by the focus words in each unit. */
+function focusFeatures(focus: FocusWords, matches: readonly string[][], count: number) {
+	const found = new Map<string, number>();
+	matches.forEach((words) => {
+		for (const word of words) found.set(word, (found.get(word) ?? 0) + 1);
 	});
-	const isNamed = (one: string) => (focus.get(one) ?? 0) >= wholeName && (found.get(one) ?? 0) <= mostNamed;
+	const weights = new Float32Array(count);
 	const named: number[] = [];
-	matches.forEach((here, unit) => {
-		if (here.some(isNamed)) named.push(unit);
+	matches.forEach((words, unit) => {
+		let sum = 0;
+		for (const word of words) {
+			const [weight, times] = [focus.get(word) ?? 0, found.get(word) as number];
+			sum += weight * (Math.log(1 + count / times) / Math.log(1 + count));
+			if (weight >= wholeName && times <= mostNamed && named.at(-1) !== unit) named.push(unit);
+		}
+		weights[unit] = sum;
 	});
-	return { ...features, named };
+	return { focus: weights, named };
+}
+
+function withoutNumber(line: string): string {
+	return /\d/.test(line.slice(0, 9)) ? line.replace(lineNumber, "") : line;
 }
 
 function indentOf(line: string): number {
 	let indent = 0;
-	for (const character of line) {
-		if (character === "\t") indent += 4;
-		else if (character === " ") indent += 1;
+	for (let at = 0; indent < deepestIndent; at += 1) {
+		if (line[at] === "\t") indent += 4;
+		else if (line[at] === " ") indent += 1;
 		else break;
 	}
 	return Math.min(indent, deepestIndent);
 }
 
-/** Characters over which the start of a text counts more. */
+/** Characters after which the start of a text weighs 1/e of its first character. */
 const frontReach = 16_000;
-/** Characters under which a line counts as short. */
+/** A line with fewer characters is short. */
 const shortLine = 20;
 
 /**
- * What tells of a line being used later: the square root of the identifiers that stand nowhere before it; words of the
- * focus in it, rare ones weighing more, as a share of the most that any line holds; whether it assigns, calls or returns
- * something; how near it is to the margin, 1 there; how near to the start of the text, 1 there and falling over 16 000
- * characters; whether it differs from an earlier one in digits and bars at most; whether it is shorter than 20
- * characters; the logarithm of its length.
+ * The signs that an agent will use a line later, from its features: the square root of its new identifiers; its focus
+ * words, as a share of the largest sum; whether it acts; its closeness to the margin and to the start of the text, from 1
+ * to 0; whether it is repeated; whether it is short; the logarithm of its length.
  */
 export const signNames = ["fresh", "focus", "acts", "outer", "front", "repeated", "short", "length"] as const;
 
-/** What each sign adds to the logarithm of what a line is worth. */
+/** The weight of each sign in the logarithm of a line's worth. */
 export type LineWeights = Readonly<Record<(typeof signNames)[number], number>>;
 
 /**
- * Found by Poisson regression, with a ridge, of the strings that an agent takes from a line later on, over the results of
- * real conversations: test/real/truncate-cross-validation.test.ts finds them on one half and tells what they keep of the
- * other. Shrunk by a fifth, so that the choice is less bold than the estimate.
+ * From a Poisson regression with a ridge: it predicts how many strings of a line an agent uses later, over the results of
+ * real conversations. test/real/truncate-cross-validation.test.ts fits them on one half and tests them on the other. All
+ * are reduced by a fifth, to be more careful than the estimate.
  */
 export const lineWeights: LineWeights = {
 	fresh: 0.67,
@@ -233,26 +222,20 @@ export const lineWeights: LineWeights = {
 	length: -0.24,
 };
 
-/** Shares of the room that are kept from the start and the end, whatever stands there: the more room, the more at the start. */
+/** Shares of the room for the start and the end of a text. The share of the start grows with the room. */
 export const endShares = { head: (maxChars: number) => Math.min(0.4, 0.06 + maxChars / 60_000), tail: 0.04 };
-/** What lines around one that is named by the focus are worth, from two before it on. */
+/** Worth of the lines around one that the focus names, beginning two lines before it. */
 const namedWorth = [0, 0.25, 1, 0.5, 0.25];
 const namedBefore = 2;
 
-interface LineJudgement {
-	/** Leaves out the place in the text, as in texts of many equal parts. */
-	readonly isEven?: boolean;
-	readonly weights?: LineWeights;
-}
-
 /**
- * How much each unit is wanted, as a share of the most wanted one: how many strings are likely to be taken from it later,
- * by what stands in it. 0 for what says nothing by itself.
+ * The worth of each unit, by how much of it an agent is likely to use later: 1 for the best unit, 0 for a bare one. In a
+ * text of many equal parts (`isEven`) the distance from the start does not count.
  */
 export function scoreLines(
 	units: TextUnits,
 	features: LineFeatures,
-	{ isEven = false, weights = lineWeights }: LineJudgement = {},
+	{ isEven = false, weights = lineWeights }: { readonly isEven?: boolean; readonly weights?: LineWeights } = {},
 ): Float32Array {
 	const { count } = units;
 	const signsOf = lineSigns(units, features, isEven);
@@ -274,7 +257,7 @@ export function scoreLines(
 	return scores;
 }
 
-/** Reads the signs of a unit, in the order of `signNames`, into the same array again and again. */
+/** Returns a function that reads the signs of a unit in the order of `signNames`. All calls return the same array. */
 export function lineSigns(
 	units: TextUnits,
 	features: LineFeatures,
@@ -297,22 +280,22 @@ export function lineSigns(
 	};
 }
 
-/** Raises the lines that name what the focus names and few others do, and those behind and before them. */
+/** Raises the units that the focus names, and their neighbours. */
 function raiseNamed(scores: Float32Array, { named, bare }: LineFeatures): void {
 	for (const unit of named) {
-		for (const [index, more] of namedWorth.entries()) {
+		for (const [index, least] of namedWorth.entries()) {
 			const near = unit + index - namedBefore;
 			if (near < 0 || near >= scores.length || bare[near] === 1) continue;
-			scores[near] = Math.max(scores[near] as number, more);
+			scores[near] = Math.max(scores[near] as number, least);
 		}
 	}
 }
 
-const worth = { header: 1_000, row: 1, focus: 20 };
-/** Rows over which the start and the end of a table count more. */
+const worth = { header: 1_000, focus: 20 };
+/** Rows after which the start or the end of a table weighs 1/e of its edge. */
 const edgeRows = 30;
 
-/** Judges the lines of a table: its header, the rows that have to do with the focus, the first and the last rows. */
+/** Scores the lines of a table: its header first, then the rows that match the focus, then rows near the start or end. */
 export function scoreTable(units: TextUnits, features: LineFeatures | undefined): Float32Array {
 	const { count, line } = units;
 	const most = features ? features.focus.reduce((sum, one) => Math.max(sum, one), 0) : 0;
@@ -320,52 +303,47 @@ export function scoreTable(units: TextUnits, features: LineFeatures | undefined)
 		if (line[unit] === 1) return worth.header;
 		const edge = 2 * Math.exp(-unit / edgeRows) + Math.exp(-(count - 1 - unit) / edgeRows);
 		const found = most > 0 && features ? (features.focus[unit] as number) / most : 0;
-		return worth.row * (0.1 + edge) + worth.focus * found ** 2;
+		return 0.1 + edge + worth.focus * found ** 2;
 	});
 }
 
 const longestRead = 240;
+/** Code units with a class in a pattern: 1 digits and points, 2 bars. Blanks (0) are ignored, other code units (4) are exact. */
+const patternClasses = new Uint8Array(65_536).fill(4);
+for (const character of " \t\r") patternClasses[character.charCodeAt(0)] = 0;
+for (const character of "0123456789.") patternClasses[character.charCodeAt(0)] = 1;
+for (const character of "#=>-_") patternClasses[character.charCodeAt(0)] = 2;
+patternClasses.fill(2, 0x2500, 0x2900);
 
 /**
- * A number for what a line has in common with lines that differ in digits, bars and blanks alone: repeated messages with
- * a time, the states of a progress bar. Equal for such lines; 0 for a blank one.
+ * A hash that is equal for lines which differ only in digits, bars and blanks, such as messages with a time and the states
+ * of a progress bar; 0 for a blank line.
  */
 export function linePattern(text: string, start: number, end: number): number {
 	const until = Math.min(end, start + longestRead);
-	let hash = 0x811c9dc5;
-	let before = 0;
-	let signs = 0;
+	let [hash, before, isBlank] = [0x811c9dc5, 0, true];
 	for (let at = start; at < until; at += 1) {
 		const unit = text.charCodeAt(at);
-		const sign = signOf(unit);
+		const sign = patternClasses[unit] as number;
 		if (sign === 0 || (sign === before && sign < 4)) continue;
 		hash = Math.imul(hash ^ (sign < 4 ? sign : unit), 0x01000193);
-		before = sign < 4 ? sign : 0;
-		signs += 1;
+		before = sign;
+		isBlank = false;
 	}
-	return signs === 0 ? 0 : (hash | 1) >>> 0;
+	return isBlank ? 0 : (hash | 1) >>> 0;
 }
 
-/** 0 blank, 1 digits and what stands in numbers, 2 bars, 3 other drawing; 4 for what counts as it is. */
-function signOf(unit: number): 0 | 1 | 2 | 3 | 4 {
-	if (unit === 32 || unit === 9 || unit === 13) return 0;
-	if ((unit >= 48 && unit <= 57) || unit === 46) return 1;
-	if (unit === 35 || unit === 61 || unit === 62 || unit === 45 || unit === 95) return 2;
-	if (unit >= 0x2500 && unit <= 0x28ff) return 2;
-	return 4;
-}
-
-/** Longest stretch given to the library at once, in characters: some of its patterns take quadratic time. */
+/** Most characters that the library gets at once, because some of its patterns take quadratic time. */
 const longestStretch = 4_096;
-/** How far before the end of a stretch an escape sequence is looked for that it would split. */
+/** Most characters of an escape sequence that a stretch must not split. */
 const longestSequence = 64;
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters.
 const escapeCharacter = /[\u001b\u009b]/;
 
 /**
- * Takes the escape sequences of terminals (ECMA-48: colours, movements, titles) out of a text, line by line, so that
- * its lines keep their numbers. `strip` is the library's function. Takes time in proportion to the text.
+ * Removes the escape sequences of terminals (ECMA-48) from a text, line by line, so that its lines keep their numbers.
+ * `strip` is the function of a library.
  */
 export function stripEscapes(text: string, strip: (text: string) => string): string {
 	if (!escapeCharacter.test(text)) return text;

@@ -3,14 +3,14 @@ import { byForm, type FailureSigns, withoutTimes } from "./failures.ts";
 import type { FocusWords } from "./focus.ts";
 import { lineFeatures, linePattern, scoreLines, type TextUnits, unitText } from "./lines.ts";
 
-/** What lines are worth; a failure outweighs any number of lines that say nothing. */
+/** A failure outweighs many other lines. */
 const worth = { summary: 60, newFailure: 100, otherFailure: 60, newLikely: 6, otherLikely: 2, warning: 2, fresh: 0.4 };
-/** What the lines around a failure are worth, nearest first. */
+/** Worth of the lines around a failure, nearest first. */
 const behindFailure = [9, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.5, 1, 1];
 const beforeFailure = [6, 3];
-/** What the line is worth in addition that is wanted most by the focus and what stands in it. */
+/** Additional worth of the best line by focus and content. */
 const focusWorth = 2;
-/** What a line of a stack is worth that is of no library. */
+/** Least worth of a stack frame outside libraries. */
 const ownFrame = 5;
 const frame = /^\s*(?:at |File "|\d+: |from \S+:\d+|❯ |› |--> |\.{3} \d+ more)/;
 const libraryFrame =
@@ -19,9 +19,8 @@ const libraryFrame =
 const mostRemembered = 200_000;
 
 /**
- * Judges the lines of a log: what tells of a failure, the first of its kind most of all, with what stands around it;
- * the lines that sum up; then what stands for the first time. Repeated lines are worth next to nothing. `isFailing` tells
- * whether the log tells of a failure for sure.
+ * Scores the lines of a log: failures with the lines around them, summaries, then new lines. The first failure of a kind
+ * scores highest, and repeated lines score almost nothing. `isFailing` is whether the log certainly reports a failure.
  */
 export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSigns) {
 	const { text, count, start, end } = units;
@@ -48,7 +47,7 @@ export function scoreLog(units: TextUnits, focus: FocusWords, signs: FailureSign
 			if (isOther && seenFailures.size < mostRemembered) seenFailures.add(failure);
 			if (isSure) isFailing = true;
 			if (isSure && isOther) failures.push(unit);
-			// A failure told in a long line is no less a failure.
+			// Otherwise a failure in a long line would be too expensive to keep.
 			const length = isSure ? line.length : 0;
 			if (isNew) raise(unit, isSure ? worth.newFailure + length : worth.newLikely);
 			else if (isOther) raise(unit, isSure ? worth.otherFailure + length : worth.otherLikely);

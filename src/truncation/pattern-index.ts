@@ -1,67 +1,76 @@
-/** A regular expression without the flag `g`, and the value to answer for it. */
-interface IndexedPattern<Value> {
+import { addToList } from "../conversation/lists.ts";
+
+/** An alternative of a pattern, with the kind of its pattern. */
+interface Alternative<Kind> {
 	readonly pattern: RegExp;
-	readonly value: Value;
+	readonly kind: Kind;
+	/** Whether it contains `^`. */
+	readonly isAnchored: boolean;
 }
 
 /**
- * Answers, for a text, the patterns that may match it: each pattern is taken apart into its top-level alternatives, and an
- * alternative is left out where the text holds none of the literals that every match of it holds. One pass over the text
- * finds the literals, so that most of some hundred patterns need not be tested.
+ * Returns a function that lists the patterns that may match a text. Each pattern is split into its top-level alternatives.
+ * An alternative is listed if the text contains one of the literals that all its matches contain. One pass over the text
+ * finds the literals, so most of the patterns need not be tested.
  */
-export function indexPatterns<Value>(
-	patterns: readonly IndexedPattern<Value>[],
-): (text: string) => readonly IndexedPattern<Value>[] {
-	const alternatives = patterns.flatMap(({ pattern, value }) =>
-		alternativesOf(pattern.source).map((one) => ({ ...one, flags: pattern.flags, value })),
+export function indexPatterns<Kind>(
+	patterns: readonly (readonly [kind: Kind, pattern: RegExp])[],
+): (text: string) => readonly Alternative<Kind>[] {
+	const alternatives = patterns.flatMap(([kind, { source, flags }]) =>
+		alternativesOf(source).map((one) => ({ ...one, flags, kind })),
 	);
 	const always: number[] = [];
 	const byLiteral = new Map<string, number[]>();
 	for (const [index, { literals }] of alternatives.entries()) {
-		if (literals.length === 0) always.push(index);
-		for (const literal of literals) {
-			const held = byLiteral.get(literal);
-			if (held === undefined) byLiteral.set(literal, [index]);
-			else held.push(index);
-		}
+		// Most texts contain a literal of one character.
+		if (literals.length === 0 || literals.some(({ length }) => length < 2)) always.push(index);
+		else for (const literal of literals) addToList(byLiteral, literal, index);
 	}
 	const eachLiteral = literalFinder([...byLiteral.keys()]);
 	const indices = [...byLiteral.values()];
-	/** Most patterns are never needed, and making all of them takes as long as reading hundreds of lines. */
-	const made: IndexedPattern<Value>[] = [];
-	const patternAt = (index: number) => {
-		const { source, flags, value } = alternatives[index] as (typeof alternatives)[number];
-		made[index] ??= { pattern: new RegExp(source, flags), value };
-		return made[index];
+	// Compiling all patterns takes as long as reading hundreds of lines, and most are never needed.
+	const compiled: Alternative<Kind>[] = [];
+	const compile = (index: number) => {
+		const { source, flags, kind } = alternatives[index] as (typeof alternatives)[number];
+		compiled[index] ??= { pattern: new RegExp(source, flags), kind, isAnchored: source.includes("^") };
+		return compiled[index];
 	};
 	const lastText = new Uint32Array(alternatives.length);
 	let texts = 0;
 	return (text) => {
 		texts = (texts + 1) >>> 0;
-		const found = always.map(patternAt);
+		const found = always.map(compile);
 		eachLiteral(text, (literal) => {
 			for (const index of indices[literal] as number[]) {
 				if (lastText[index] === texts) continue;
 				lastText[index] = texts;
-				found.push(patternAt(index));
+				found.push(compile(index));
 			}
 		});
 		return found;
 	};
 }
 
-/** Tells of each word of a list that stands in a text, in capitals or not, by its place in the list. The words are ASCII. */
+/** Returns a function that finds ASCII words of two letters or more in a text, ignoring case, by a trie. */
 function literalFinder(words: readonly string[]): (text: string, found: (word: number) => void) => void {
-	const letters = 128;
-	const longest = words.reduce((sum, one) => sum + one.length, 1);
-	/** For each state and letter the next state, 0 for none; `ends` holds the place of the word that ends there, from 1. */
-	const next = new Uint16Array(longest * letters);
-	const ends = new Uint16Array(longest);
+	/** For each UTF-16 code unit a number; 0 if no word contains it. */
+	const letterOf = new Uint8Array(65_536);
+	let letters = 1;
+	for (const letter of new Set(words.join(""))) {
+		letterOf[letter.charCodeAt(0)] = letters;
+		letterOf[letter.toUpperCase().charCodeAt(0)] = letters;
+		letters += 1;
+	}
+	const mostStates = words.reduce((sum, { length }) => sum + length, 1);
+	/** For each state and letter the next state; 0 if there is none. */
+	const next = new Uint16Array(mostStates * letters);
+	/** For each state the word that ends there, from 1. */
+	const ends = new Uint16Array(mostStates);
 	let states = 1;
-	for (const [index, one] of words.entries()) {
+	for (const [index, word] of words.entries()) {
 		let state = 0;
-		for (let at = 0; at < one.length; at += 1) {
-			const place = state * letters + one.charCodeAt(at);
+		for (let at = 0; at < word.length; at += 1) {
+			const place = state * letters + (letterOf[word.charCodeAt(at)] as number);
 			if (next[place] === 0) {
 				next[place] = states;
 				states += 1;
@@ -70,25 +79,25 @@ function literalFinder(words: readonly string[]): (text: string, found: (word: n
 		}
 		ends[state] = index + 1;
 	}
-	const folded = Uint8Array.from({ length: letters }, (_, unit) => (unit >= 65 && unit <= 90 ? unit + 32 : unit));
+	// Most places in a text are no start of a word, as two letters show.
+	const afterPair = new Uint16Array(letters * letters);
+	for (let first = 1; first < letters; first += 1) {
+		const state = next[first] as number;
+		if (state !== 0) afterPair.set(next.subarray(state * letters, (state + 1) * letters), first * letters);
+	}
 	return (text, found) => {
-		for (let start = 0; start < text.length; start += 1) {
-			let state = 0;
-			for (let at = start; at < text.length; at += 1) {
-				const unit = text.charCodeAt(at);
-				if (unit >= letters) break;
-				state = next[state * letters + (folded[unit] as number)] as number;
-				if (state === 0) break;
+		let before = 0;
+		for (let at = 0; at < text.length; at += 1) {
+			const letter = letterOf[text.charCodeAt(at)] as number;
+			let state = afterPair[before * letters + letter] as number;
+			before = letter;
+			for (let ahead = at + 1; state !== 0; ahead += 1) {
 				if (ends[state] !== 0) found((ends[state] as number) - 1);
+				if (ahead === text.length) break;
+				state = next[state * letters + (letterOf[text.charCodeAt(ahead)] as number)] as number;
 			}
 		}
 	};
-}
-
-interface Alternative {
-	readonly source: string;
-	/** Every match holds one of these, in lower case; none where that cannot be told. */
-	readonly literals: readonly string[];
 }
 
 /** Classes, openings of groups, escapes, quantifiers, runs of plain characters without a quantifier, and other signs. */
@@ -96,18 +105,18 @@ const tokens =
 	/\[(?:\\.|[^\]\\])*\]|\((?:\?(?::|<?[=!]))?|\\p\{[^}]*\}|\\.|[?*+]\??|\{\d+(?:,\d*)?\}\??|[^\\[(){|.^$?*+\u0080-\uffff]+(?![?*+{])|./gis;
 
 /**
- * The top-level alternatives of a regular expression, with the literals that their matches hold. Reads the syntax of
- * ECMAScript without named groups, back references and escapes by number; each class counts as any character.
+ * The top-level alternatives of a regular expression. Each match of one contains one of its `literals`, which are in lower
+ * case; none if that is unknown. Reads the syntax of ECMAScript without named groups, back references and escapes by number.
  */
-function alternativesOf(source: string): Alternative[] {
+function alternativesOf(source: string) {
 	const read = source.match(tokens) ?? [];
 	let at = 0;
-	const readAlternatives = (): Alternative[] => {
-		const found: Alternative[] = [];
+	const readAlternatives = () => {
+		const found: { readonly start: number; readonly end: number; readonly literals: readonly string[] }[] = [];
 		for (;;) {
 			const start = at;
 			const literals = readSequence();
-			found.push({ source: read.slice(start, at).join(""), literals });
+			found.push({ start, end: at, literals });
 			if (read[at] !== "|") return found;
 			at += 1;
 		}
@@ -115,23 +124,26 @@ function alternativesOf(source: string): Alternative[] {
 	const readGroup = (opening: string): readonly string[] => {
 		const inner = readAlternatives().map(({ literals }) => literals);
 		at += 1;
-		const isAround = opening !== "(" && opening !== "(?:";
-		return isAround || inner.some((literals) => literals.length === 0) ? [] : inner.flat();
+		const isLookaround = opening !== "(" && opening !== "(?:";
+		return isLookaround || inner.some((literals) => literals.length === 0) ? [] : inner.flat();
 	};
 	const readSequence = (): readonly string[] => {
 		let best: readonly string[] = [];
-		let run = "";
+		let [bestRarity, run] = [0, ""];
 		const offer = (literals: readonly string[]) => {
-			if (worthOf(literals) > worthOf(best)) best = literals;
+			const rarity = rarityOf(literals);
+			if (rarity > bestRarity) [best, bestRarity] = [literals, rarity];
 		};
 		for (let token = read[at]; token !== undefined && token !== "|" && token !== ")"; token = read[at]) {
 			at += 1;
 			const group = token.startsWith("(") ? readGroup(token) : [];
-			const quantifier = /^(?:[?*+]|\{\d)/.test(read[at] ?? "") ? (read[at] as string) : "";
+			const following = read[at] ?? "";
+			const quantifier = "?*+".includes(following[0] ?? " ") || /^\{\d/.test(following) ? following : "";
 			if (quantifier !== "") at += 1;
-			const isOptional = /^(?:[?*]|\{0)/.test(quantifier);
-			const plain = token.startsWith("\\") ? token.slice(1) : token;
-			const isPlain = token.startsWith("\\") ? /^\W$/.test(plain) : /^[^[(.^$\u0080-\uffff]/.test(plain);
+			const isOptional = quantifier !== "" && /^(?:[?*]|\{0)/.test(quantifier);
+			const isEscape = token.startsWith("\\");
+			const plain = isEscape ? token.slice(1) : token;
+			const isPlain = isEscape ? /^\W$/.test(plain) : !("[(.^$".includes(token[0] as string) || token > "\u007f");
 			if (isPlain && !isOptional) run += plain.toLowerCase();
 			if (isPlain && quantifier === "") continue;
 			if (run !== "") offer([run]);
@@ -141,10 +153,11 @@ function alternativesOf(source: string): Alternative[] {
 		if (run !== "") offer([run]);
 		return best;
 	};
-	return readAlternatives();
+	return readAlternatives().map(({ start, end, literals }) => ({ source: read.slice(start, end).join(""), literals }));
 }
 
-/** Long literals are rare in texts, and few of them are rarer than many. */
-function worthOf(literals: readonly string[]): number {
-	return literals.length === 0 ? 0 : Math.min(...literals.map(({ length }) => length)) - literals.length / 1_000;
+/** Long literals are rare in texts, and few literals are rarer than many. */
+function rarityOf(literals: readonly string[]): number {
+	if (literals.length === 0) return 0;
+	return literals.reduce((least, { length }) => Math.min(least, length), Infinity) - literals.length / 1_000;
 }

@@ -1,34 +1,32 @@
 import { assembleUnits, type Draft, longestMarks, type Marks, type NoticeKind, shortNotice } from "./draft.ts";
 import type { FirstLine } from "./failures.ts";
-import { characterEdge } from "./head-tail.ts";
+import { characterEdge, longestCharacter } from "./head-tail.ts";
 import { type Units, unitText } from "./lines.ts";
 
 interface UnitChoice {
 	readonly units: Units;
-	/** How much each unit is wanted; what is not above 0 is kept only at head and tail or to close a small gap. */
+	/** The worth of each unit. A unit of worth 0 is kept only at head and tail or to close a small gap. */
 	readonly priority: Float32Array;
-	/** Lines that are kept before head and tail, those wanted most first. */
+	/** Lines that are kept before head and tail, the most important first. */
 	readonly first?: readonly FirstLine[] | undefined;
-	/** Share of the room beside those lines that is kept from the start and from the end, whatever the priorities. */
+	/** Shares of the remaining room for the start and the end of the text. */
 	readonly headShare: number | ((maxChars: number) => number);
 	readonly tailShare: number;
 	readonly marks: Marks;
 	readonly isLike?: ((unit: number, from: number, to: number) => boolean) | undefined;
 }
 
-/** Characters behind the end of a bare start that are looked at so that no character is split. */
-const longestCharacter = 80;
-/** Rounds of filling the room that exact marks leave over. */
+/** How often room is filled that the marks leave unused. */
 const rounds = 3;
 
 /**
- * Keeps the lines of a text that come first, its head and tail, and between them the units that are worth most together, as
- * many as fit a number of characters with all notices and marks. Looks at each unit a fixed number of times.
+ * Returns a function that shortens a text to a number of characters, notices and marks included. It keeps the first lines,
+ * head and tail, and the units that are worth most together.
  */
 export function selectUnits(choice: UnitChoice): (maxChars: number) => Draft {
 	const { units } = choice;
 	const longest = longestMarks(choice);
-	// A gap that starts or ends inside a line has a mark there too; most do not.
+	// A gap that starts or ends inside a line has two more marks, but most gaps do not.
 	const gapCosts = hasParts(units) ? [longest.gap, longest.gap + 2 * longest.inside] : [longest.gap];
 	return (maxChars) => {
 		const notice: NoticeKind = longest.full <= maxChars / 3 ? "full" : longest.short <= maxChars / 2 ? "short" : "none";
@@ -53,7 +51,7 @@ interface Selecting extends UnitChoice {
 	readonly maxChars: number;
 }
 
-/** One selection; `undefined` where it does not fit, or nothing does. */
+/** A selection for one cost of gaps; `undefined` if it does not fit or is empty. */
 function select(selecting: Selecting): Draft | undefined {
 	const { units, priority, notice, room, gapCost, maxChars } = selecting;
 	const kept = new Uint8Array(units.count);
@@ -73,13 +71,12 @@ function select(selecting: Selecting): Draft | undefined {
 		return true;
 	};
 	keepFirst(selecting, keep, () => used);
-	const before = firstFailure(selecting);
-	if (before && kept[before.match] === 0) return undefined;
+	const failure = firstFailure(selecting);
+	if (failure && kept[failure.match] === 0) return undefined;
 	keepEnds(selecting, keep, () => used);
 	const worth = (unit: number) => priority[unit] as number;
 	const candidates = candidatesOf(selecting, kept);
-	const isForced = (unit: number) => kept[unit] === 1;
-	chosen = chooseRuns({ candidates, count: units.count, worth, cost: chars, isForced, gapCost, room });
+	chosen = chooseRuns(selecting, candidates, kept);
 	for (const unit of chosen) kept[unit] = 1;
 	const assemble = () => assembleUnits({ ...selecting, kept: chosen.sort((a, b) => a - b), notice });
 	let draft = assemble();
@@ -94,24 +91,24 @@ function select(selecting: Selecting): Draft | undefined {
 		for (const unit of wanted) keep(unit, room);
 		if (chosen.length === before) break;
 		const fuller = assemble();
-		// A gap that was closed gave back less than a mark can take at most.
+		// A closed gap frees less room than the longest mark needs.
 		if (fuller.text.length > maxChars) break;
 		draft = fuller;
 	}
 	return draft;
 }
 
-/** The line that comes before anything else, whatever room it takes. */
+/** The one line that may take all the room. */
 function firstFailure({ first = [] }: UnitChoice): FirstLine | undefined {
 	return first[0]?.kind === "failure" ? first[0] : undefined;
 }
 
-/** Lines of a kind in a row that do not fit, after which no other of it is tried. */
+/** After this many lines of a kind in a row do not fit, the others of the kind are skipped. */
 const mostMisses = 40;
 
 /**
- * Keeps the lines that come first, each kind up to its share of the room; the very first failure may take all of it. Where
- * that one does not fit as a whole, it is kept in part, around what tells, up to half of its share.
+ * Keeps the first lines, each kind up to its share of the room. The first failure may take all the room; if it does not
+ * fit, the units around its match are kept, up to half of its share.
  */
 function keepFirst(selecting: Selecting, keep: (unit: number, limit: number) => boolean, used: () => number): void {
 	const { units, first = [], room, gapCost } = selecting;
@@ -140,7 +137,7 @@ function keepFirst(selecting: Selecting, keep: (unit: number, limit: number) => 
 	}
 }
 
-/** Keeps units from both ends up to their shares; the first of each where it takes no more than half of the room. */
+/** Keeps units from both ends up to their shares. The outermost units may take half and a quarter of the room. */
 function keepEnds(
 	{ units, headShare: share, tailShare, room: whole, maxChars, gapCost }: Selecting,
 	keep: (unit: number, limit: number) => boolean,
@@ -161,10 +158,10 @@ function keepEnds(
 	}
 }
 
-/** Steps into which priorities are put, so that the most wanted are found without sorting all. */
+/** Number of classes of priorities, which find the best units without sorting. */
 const steps = 4_096;
 
-/** The units that are chosen from, in order: all of them, or of very many those most wanted and those kept already. */
+/** The units to choose from, in order: all of them, or the best of very many and those that are kept already. */
 function candidatesOf({ priority, units, room }: Selecting, kept: Uint8Array): number[] {
 	const { start, end, count } = units;
 	if (count <= 8 * room) return Array.from({ length: count }, (_, unit) => unit).filter(units.isHeld);
@@ -184,7 +181,7 @@ function candidatesOf({ priority, units, room }: Selecting, kept: Uint8Array): n
 	for (let unit = 0; unit < priority.length; unit += 1) {
 		const one = priority[unit] as number;
 		const step = one > 0 ? stepOf(one) : -1;
-		// Where a great many are wanted alike, the first of them fill the room.
+		// Among very many equal units, the first fill the room.
 		if (kept[unit] === 1 || step > lowest) candidates.push(unit);
 		else if (step === lowest && least < 4 * room) {
 			candidates.push(unit);
@@ -194,7 +191,7 @@ function candidatesOf({ priority, units, room }: Selecting, kept: Uint8Array): n
 	return candidates;
 }
 
-/** Keeps what stands in gaps that take no more room than their mark. */
+/** Keeps the units of gaps that are no longer than their mark. */
 function closeSmallGaps(
 	{ units, marks }: UnitChoice,
 	chosen: readonly number[],
@@ -209,17 +206,14 @@ function closeSmallGaps(
 	});
 }
 
-/**
- * What can be kept where not even one unit fits with its marks: the start of the line that comes first, or of the first
- * that holds anything.
- */
+/** If no unit fits with its marks: the start of the first failure, or of the first line that is not blank. */
 function bareStart(choice: UnitChoice, maxChars: number): Draft {
 	const { units, marks } = choice;
 	const { chars, count } = units;
 	let unit = firstFailure(choice)?.match ?? 0;
 	while (unit < count - 1 && !/\S/.test(unitText(units, unit))) unit += 1;
 	const lengthOf = (template: string) => template.replace("{omitted_chars}", `${chars}`).length;
-	// Where the reference has no room, the notice without it is better than none.
+	// A notice without the reference is better than none.
 	const notice = [shortNotice(marks), marks.wording.short].find((one) => lengthOf(one) + 2 <= maxChars);
 	const hasNotice = notice !== undefined;
 	const room = hasNotice ? maxChars - lengthOf(notice) - 1 : maxChars;
@@ -229,101 +223,93 @@ function bareStart(choice: UnitChoice, maxChars: number): Draft {
 	const end = characterEdge(held, 0, Math.min(held.length, room));
 	const kept = held.slice(0, end);
 	const notices = hasNotice ? [notice.replace("{omitted_chars}", `${chars - kept.length}`)] : [];
-	// Where not even one character fits, there is at least a sign that there was something.
+	// An ellipsis shows that there was a text.
 	const body = kept === "" && !hasNotice ? "…".slice(0, maxChars) : kept;
 	const shown = [...notices, body].filter((part) => part !== "").join("\n");
 	return { text: shown, kept: kept === "" ? [] : [{ start, end: start + end }], notices };
 }
 
-/** What is chosen from: units in order, each with what it is worth and the characters that it takes. */
-interface RunChoice {
-	readonly candidates: readonly number[];
-	readonly count: number;
-	readonly worth: (unit: number) => number;
-	readonly cost: (unit: number) => number;
-	readonly isForced: (unit: number) => boolean;
-	readonly gapCost: number;
-	readonly room: number;
-}
-
-/** Halvings of the price of a character; after these it is known to one part in a million. */
-const halvings = 40;
 const [cheapest, dearest] = [1e-7, 1e7];
+/** Halvings of the interval of prices, which give the price to one part in a million. */
+const halvings = 40;
 
 /**
- * Chooses the units that are worth most together within the room, marks of gaps included: for a price of a character the
- * best choice is found exactly in one pass (kept or left out, one after the other), and the price is raised until the
- * choice fits (Lagrangian relaxation; Everett 1963). Answers the units kept, in order.
+ * Chooses the units that are worth most together within the room, marks of gaps included. For a price per character, one
+ * pass finds the best choice exactly. The result is the choice at the lowest price at which it fits (Lagrangian
+ * relaxation; Everett 1963). Units in `isKept` stay. Returns the kept units, in order.
  */
-function chooseRuns(choice: RunChoice): number[] {
-	const { candidates, room } = choice;
-	const worth = Float64Array.from(candidates, (unit) =>
-		choice.isForced(unit) ? Number.POSITIVE_INFINITY : choice.worth(unit),
-	);
-	const cost = Float64Array.from(candidates, choice.cost);
-	const adjacent = Uint8Array.from(candidates, (unit, index) =>
-		index > 0 && candidates[index - 1] === unit - 1 ? 1 : 0,
-	);
-	const stays = new Uint8Array(2 * candidates.length);
-	const keeps = new Uint8Array(candidates.length);
-	let fitting = new Uint8Array(candidates.length);
+function chooseRuns(
+	{ units, priority, gapCost, room }: Selecting,
+	candidates: readonly number[],
+	isKept: Uint8Array,
+): number[] {
+	const last = candidates.length;
+	const [worth, cost] = [new Float64Array(last), new Float64Array(last)];
+	const forced = new Uint8Array(last);
+	/** 1 if there is a gap between a candidate and the one before it. */
+	const opens = new Uint8Array(last);
+	for (let index = 0; index < last; index += 1) {
+		const unit = candidates[index] as number;
+		forced[index] = isKept[unit] as number;
+		worth[index] = forced[index] === 1 ? 0 : (priority[unit] as number);
+		cost[index] = (units.end[unit] as number) - (units.start[unit] as number) + 1;
+		opens[index] = unit === (index === 0 ? 0 : (candidates[index - 1] as number) + 1) ? 0 : 1;
+	}
+	const [startsAtFirst, endsAtLast] = [opens[0] === 0, candidates[last - 1] === units.count - 1];
+	/** For each candidate whether the one before it is kept, if it is omitted itself and if it is kept. */
+	const stays = new Uint8Array(2 * last);
+	const keeps = new Uint8Array(last);
+
+	/** Writes the best choice at a price to `keeps`. Returns its worth and the characters that it uses. */
+	const chooseAt = (price: number) => {
+		const gap = price * gapCost;
+		// The value of the best choice so far, with the last candidate omitted or kept.
+		let out = startsAtFirst ? Number.NEGATIVE_INFINITY : -gap;
+		let kept = startsAtFirst ? 0 : Number.NEGATIVE_INFINITY;
+		for (let index = 0; index < last; index += 1) {
+			const outFromKept = kept - gap;
+			const keptFromKept = kept - (opens[index] === 1 ? gap : 0);
+			stays[2 * index] = outFromKept > out ? 1 : 0;
+			stays[2 * index + 1] = keptFromKept >= out ? 1 : 0;
+			kept = Math.max(out, keptFromKept) + ((worth[index] as number) - price * (cost[index] as number));
+			out = forced[index] === 1 ? Number.NEGATIVE_INFINITY : Math.max(out, outFromKept);
+		}
+		let state = (endsAtLast ? kept : kept - gap) > out ? 1 : 0;
+		let total = 0;
+		let used = endsAtLast && state === 1 ? 0 : gapCost;
+		for (let index = last - 1; index >= 0; index -= 1) {
+			keeps[index] = state;
+			const before = stays[2 * index + state] as number;
+			if (state === 1) {
+				total += worth[index] as number;
+				used += cost[index] as number;
+				if (opens[index] === 1 || (before === 0 && index > 0)) used += gapCost;
+			}
+			state = before;
+		}
+		return { total, used };
+	};
+
+	let fitting = chooseAt(dearest);
+	if (fitting.used > room) return candidates.filter((unit) => isKept[unit] === 1);
+	let over = chooseAt(cheapest);
+	let price = 0;
+	while (over.used > room) {
+		// Both choices are equally good at this price. If none is better there, the choice fits at any higher price.
+		price = (over.total - fitting.total) / (over.used - fitting.used);
+		const between = chooseAt(price);
+		const gain = between.total - over.total - price * (between.used - over.used);
+		if (gain <= 1e-12 * over.total) break;
+		if (between.used <= room) fitting = between;
+		else over = between;
+	}
+	// Rounding decides between equal choices, so the final price comes from a fixed series.
 	let [low, high] = [Math.log(cheapest), Math.log(dearest)];
 	for (let halving = 0; halving < halvings; halving += 1) {
 		const middle = (low + high) / 2;
-		const used = chooseAt(Math.exp(middle), { ...choice, worth, cost, adjacent, stays, keeps });
-		if (used <= room) {
-			fitting = keeps.slice();
-			high = middle;
-		} else low = middle;
+		if (Math.exp(middle) > price) high = middle;
+		else low = middle;
 	}
-	return candidates.filter((unit, index) => fitting[index] === 1 || choice.isForced(unit));
-}
-
-interface PricedChoice extends Pick<RunChoice, "candidates" | "count" | "gapCost"> {
-	readonly worth: Float64Array;
-	readonly cost: Float64Array;
-	/** 1 where a candidate stands right behind the one before it. */
-	readonly adjacent: Uint8Array;
-	/** For each candidate whether the one before it is kept, where it is left out itself and where it is kept. */
-	readonly stays: Uint8Array;
-	readonly keeps: Uint8Array;
-}
-
-/** The best choice at a price of a character, written to `keeps`; answers the characters that it takes. */
-function chooseAt(
-	price: number,
-	{ candidates, count, gapCost, worth, cost, adjacent, stays, keeps }: PricedChoice,
-): number {
-	const gap = price * gapCost;
-	const startsAtFirst = candidates[0] === 0;
-	// What the best choice so far is worth, the last candidate being left out, or kept.
-	let out = startsAtFirst ? Number.NEGATIVE_INFINITY : -gap;
-	let kept = startsAtFirst ? 0 : Number.NEGATIVE_INFINITY;
-	const last = candidates.length;
-	for (let index = 0; index < last; index += 1) {
-		const step = adjacent[index] === 1 || (index === 0 && startsAtFirst) ? 0 : gap;
-		const outFromKept = kept - gap;
-		const keptFromKept = kept - step;
-		const forced = worth[index] === Number.POSITIVE_INFINITY;
-		const gain = (forced ? 0 : (worth[index] as number)) - price * (cost[index] as number);
-		stays[2 * index] = outFromKept > out ? 1 : 0;
-		stays[2 * index + 1] = keptFromKept >= out ? 1 : 0;
-		const nextOut = forced ? Number.NEGATIVE_INFINITY : Math.max(out, outFromKept);
-		kept = Math.max(out, keptFromKept) + gain;
-		out = nextOut;
-	}
-	const endsAtLast = candidates[last - 1] === count - 1;
-	let state = (endsAtLast ? kept : kept - gap) > out ? 1 : 0;
-	for (let index = last - 1; index >= 0; index -= 1) {
-		keeps[index] = state;
-		state = stays[2 * index + state] as number;
-	}
-	let used = 0;
-	let before = -1;
-	for (let index = 0; index < last; index += 1) {
-		if (keeps[index] === 0) continue;
-		used += (cost[index] as number) + ((candidates[index] as number) > before + 1 ? gapCost : 0);
-		before = candidates[index] as number;
-	}
-	return before < count - 1 ? used + gapCost : used;
+	chooseAt(Math.exp(high));
+	return candidates.filter((unit, index) => keeps[index] === 1 || isKept[unit] === 1);
 }

@@ -3,7 +3,7 @@ import { type Draft, type Marks, type Shorten, shortNotice } from "./draft.ts";
 import { failureSign, isSummaryLine } from "./failure-signs.ts";
 import { characterEdge } from "./head-tail.ts";
 
-/** What a text is, as far as its form tells. */
+/** The kind of a text, by its form. */
 export type Shape =
 	| "json"
 	| "json_lines"
@@ -16,14 +16,14 @@ export type Shape =
 	| "minified"
 	| "text";
 
-/** Lines that are looked at from the start, from the end and from between. */
+/** Lines of a sample at each end and between the ends. */
 const sampled = { edge: 80, between: 120 };
-/** Characters of each that are looked at, and of the whole for characters that no text has. */
+/** Most characters that are read of a line, and of the text for characters that no text has. */
 const longestRead = 400;
 const longestProbe = 65_536;
-/** Characters within which a diff begins, behind the message of its commit. */
+/** Most characters of a commit message before a diff. */
 const longestPreamble = 3_000;
-/** Longest text in which JSON is looked for, in characters. */
+/** Most characters of a text that is parsed as JSON. */
 const longestJson = 64 * 1024 * 1024;
 
 const logLine =
@@ -34,75 +34,66 @@ const diffLine =
 	/^(?:\s*\d+[→\t:|])?(?:[-+ @]|diff --git |index |commit |[A-Z][A-Za-z-]{2,20}: |From |new file|deleted file|rename |similarity|Binary)/;
 const numberedLine = /^\s{0,8}\d{1,7}(?:→|\t|: |\| )/;
 
-/** Reads the shape of a text. Takes time in proportion to the text at most; apart from JSON, to a sample of its lines. */
+/** Detects the shape of a text: JSON by parsing it, other shapes by a sample of its lines. */
 export function detectShape(text: string): Shape {
-	const odd = shareOfOddCharacters(text);
-	if (odd > 0.05) return "binary";
+	if (shareOfOddCharacters(text) > 0.05) return "binary";
 	const json = jsonShape(text);
 	if (json !== undefined) return json;
-	const lines = sampleLines(text).filter((line) => line.trim() !== "");
+	const lines = sampleLines(text);
 	if (lines.length === 0) return "text";
-	const share = (has: (line: string) => boolean) => lines.filter(has).length / lines.length;
+	const share = (form: RegExp) => shareOf(lines, (line) => form.test(line));
 	if (isBase64(text, lines)) return "base64";
 	if (/^\s*(?:<!doctype html|<html[\s>])/i.test(text.slice(0, 1_000)) || (tagsIn(text) > 40 && !isMarkdown(lines)))
 		return "html";
-	const hunks = lines.filter((line) => /^(?:\s*\d+[→\t:|])?@@ -\d+(?:,\d+)? \+\d+/.test(line)).length;
-	const ofDiff = share((line) => diffLine.test(line));
+	const hunks = share(/^(?:\s*\d+[→\t:|])?@@ -\d+(?:,\d+)? \+\d+/);
 	const hasFile = /^(?:\s*\d+[→\t:|])?(?:diff --git |\+\+\+ )/m.test(text.slice(0, longestPreamble));
-	const isPatch = [/^\*\*\* Begin Patch/, /^\*\*\* (?:Add|Update|Delete) File/].every((form) =>
-		lines.some((line) => form.test(line)),
-	);
-	// A shell that shows its commands (`set -x`) writes a plus before each.
+	const isPatch = share(/^\*\*\* Begin Patch/) > 0 && share(/^\*\*\* (?:Add|Update|Delete) File/) > 0;
+	// A shell writes a plus before each command that it shows (`set -x`).
 	const isTraced = /^\++ \w/.test(text);
-	if ((hasFile && !isTraced && hunks > 0 && ofDiff > 0.8) || isPatch) return "diff";
+	if ((hasFile && !isTraced && hunks > 0 && share(diffLine) > 0.8) || isPatch) return "diff";
 	if (text.length > 3_000 && isMinified(text, lines)) return "minified";
 	if (hasFields(lines, [",", ";", "|"])) return "table";
-	const isNumbered = share((line) => numberedLine.test(line)) > 0.5;
-	const isCode = isNumbered || share((line) => codeLine.test(line)) > 0.4;
-	const logged = share((line) => logLine.test(line));
-	if (logged > 0.3 && !isCode) return "log";
+	const isNumbered = share(numberedLine) > 0.5;
+	const isCode = isNumbered || share(codeLine) > 0.4;
+	if (!isCode && share(logLine) > 0.3) return "log";
 	if (hasFields(lines, ["\t"]) || hasColumns(lines)) return "table";
 	if (isNumbered) return "text";
 	return tellsOfRun(text, lines, isCode) ? "log" : "text";
 }
 
-/** What stands in no text but the output of something that failed. */
+/** Text that only the output of a failed program contains. */
 const unmistakable =
 	/^(?:.{0,60}\s)?(?:FATAL\b|panic: |Traceback \(most recent call last\)|npm ERR! |fatal: |Segmentation fault|make(?:\[\d+\])?: \*\*\*|\S+\(\d+,\d+\): error TS\d|thread '.{1,80}' panicked at |error\[E\d{4}\]: |Exception in thread "|Unhandled exception\. |goroutine \d+ \[running\]|--- FAIL: |FAILURE: Build |CMake Error |ERROR: failed to solve: |PHP Fatal error: |\[signal SIG|collect2: error: )|^(?:Uncaught )?[\w.]{0,80}(?:Error|Exception)\b.{0,300}\n(?:.{0,300}\n){0,3}?\s{1,8}at /m;
 
-/** Whether a text starts and ends as the output of a run does, or tells of a failure unmistakably. */
+/** Whether a text begins and ends like the output of a run, or contains an unmistakable failure. */
 function tellsOfRun(text: string, lines: readonly string[], isCode: boolean): boolean {
-	const [head, tail] = [lines.slice(0, 40), lines.slice(-40)];
-	const ofCode = (some: readonly string[]) => some.filter((line) => codeLine.test(line)).length / some.length;
-	if (ofCode(head) > 0.4 || isMarkdown(lines)) return false;
-	const telling = tail.filter((line) => isSummaryLine(line) || failureSign(line) === "sure").length;
-	return telling >= 2 || (!isCode && unmistakable.test(text));
+	if (shareOf(lines.slice(0, 40), (line) => codeLine.test(line)) > 0.4 || isMarkdown(lines)) return false;
+	const results = lines.slice(-40).filter((line) => isSummaryLine(line) || failureSign(line) === "sure");
+	return results.length >= 2 || (!isCode && unmistakable.test(text));
 }
 
-/** Whether a text is code or prose, in which words such as "error" tell of no failure of its own. */
+/** Whether a text is code or prose, where words such as "error" report no failure. */
 export function isWritten(text: string): boolean {
-	const lines = sampleLines(text).filter((line) => line.trim() !== "");
-	if (lines.length === 0) return false;
-	const share = (has: (line: string) => boolean) => lines.filter(has).length / lines.length;
+	const lines = sampleLines(text);
+	// The end of a long line is not in the sample.
+	const isCode = (line: string) => (line.length < longestRead && codeLine.test(line)) || numberedLine.test(line);
 	const isSentence = (line: string) => line.length > 60 && /[a-z,] [a-z].{20,}[.!?:]["')*]*\s*$/.test(line);
-	return (
-		// Of a long line the start alone was read.
-		share((line) => (line.length < longestRead && codeLine.test(line)) || numberedLine.test(line)) > 0.25 ||
-		share(isSentence) > 0.25 ||
-		isMarkdown(lines)
-	);
+	return shareOf(lines, isCode) > 0.25 || shareOf(lines, isSentence) > 0.25 || isMarkdown(lines);
 }
 
 function isMarkdown(lines: readonly string[]): boolean {
-	return lines.filter((line) => /^#{1,6} \S|^```|^[-*] \S/.test(line)).length / lines.length > 0.08;
+	return shareOf(lines, (line) => /^#{1,6} \S|^```|^[-*] \S/.test(line)) > 0.08;
+}
+
+function shareOf(lines: readonly string[], has: (line: string) => boolean): number {
+	return lines.filter(has).length / lines.length;
 }
 
 function shareOfOddCharacters(text: string): number {
 	const probe = text.length <= 2 * longestProbe ? text : text.slice(0, longestProbe) + text.slice(-longestProbe);
-	if (probe === "") return 0;
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: it searches for control characters.
 	const odd = probe.match(/[\u0000-\u0007\u000e-\u001a\u001c-\u001f\u007f\ufffd]/g)?.length ?? 0;
-	return odd / probe.length;
+	return odd / Math.max(1, probe.length);
 }
 
 function jsonShape(text: string): "json" | "json_lines" | undefined {
@@ -123,50 +114,35 @@ function isJson(text: string): boolean {
 	}
 }
 
+/** Lines from the start, the middle and the end of a text, without blank ones. */
 function sampleLines(text: string): string[] {
 	const lines: string[] = [];
-	const take = (from: number, most: number) => {
-		let at = from;
-		for (let taken = 0; taken < most && at < text.length; taken += 1) {
-			const end = text.indexOf("\n", at);
-			const to = end === -1 ? text.length : end;
-			lines.push(text.slice(at, Math.min(to, at + longestRead)));
-			at = to + 1;
-		}
-		return at;
+	const take = (start: number) => {
+		const newline = text.indexOf("\n", start);
+		const end = newline === -1 ? text.length : newline;
+		lines.push(text.slice(start, Math.min(end, start + longestRead)));
+		return end + 1;
 	};
-	const behind = take(0, sampled.edge);
-	if (behind >= text.length) return lines;
-	const tail = Math.max(behind, text.length - 16_384);
-	for (let step = 0; step < sampled.between; step += 1) {
-		const near = behind + Math.floor(((tail - behind) * step) / sampled.between);
-		const start = text.indexOf("\n", near);
-		if (start !== -1 && start < tail) take(start + 1, 1);
+	let start = 0;
+	while (lines.length < sampled.edge && start < text.length) start = take(start);
+	if (start < text.length) {
+		const tail = Math.max(start, text.length - 16_384);
+		for (let step = 0; step < sampled.between; step += 1) {
+			const near = start + Math.floor(((tail - start) * step) / sampled.between);
+			const newline = text.indexOf("\n", near);
+			if (newline !== -1 && newline < tail) take(newline + 1);
+		}
+		const last = text.slice(tail).split("\n").slice(1).slice(-sampled.edge);
+		lines.push(...last.map((line) => line.slice(0, longestRead)));
 	}
-	lines.push(
-		...text
-			.slice(tail)
-			.split("\n")
-			.slice(1)
-			.slice(-sampled.edge)
-			.map((line) => line.slice(0, longestRead)),
-	);
-	return lines;
+	return lines.filter((line) => line.trim() !== "");
 }
 
 function isBase64(text: string, lines: readonly string[]): boolean {
 	if (text.length < 1_000) return false;
-	const encoded = lines.filter((line) =>
-		/^(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{40,}={0,2}\s*$/.test(line),
-	).length;
+	const encoded = shareOf(lines, (line) => /^(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{40,}={0,2}\s*$/.test(line));
 	const probe = text.slice(0, 4_000);
-	return (
-		encoded / lines.length > 0.9 &&
-		new Set(probe).size > 24 &&
-		/[a-z]/.test(probe) &&
-		/[A-Z]/.test(probe) &&
-		/\d/.test(probe)
-	);
+	return encoded > 0.9 && new Set(probe).size > 24 && [/[a-z]/, /[A-Z]/, /\d/].every((form) => form.test(probe));
 }
 
 function tagsIn(text: string): number {
@@ -184,43 +160,36 @@ function isMinified(text: string, lines: readonly string[]): boolean {
 	return marks / probe.length > 0.08 && blanks / probe.length < 0.12;
 }
 
-/** Whether the lines are rows of as many fields as the first, split by one of the marks. */
+/** Whether the lines have as many fields as the first, separated by one of the marks. */
 function hasFields(lines: readonly string[], marks: readonly string[]): boolean {
 	if (lines.length < 5) return false;
 	return marks.some((mark) => {
 		const fieldsIn = (line: string) => line.replace(/"(?:[^"]|"")*(?:"|$)/g, "").split(mark).length;
 		const columns = fieldsIn(lines[0] as string);
 		if (columns < 3 || codeLine.test(lines[0] as string)) return false;
-		// Of a long line the start alone was read.
-		const asMany = lines.filter((line) =>
-			line.length < longestRead ? fieldsIn(line) === columns : fieldsIn(line) >= 3,
-		);
-		return asMany.length / lines.length > 0.85;
+		// The end of a long line is not in the sample.
+		const isRow = (line: string) => (line.length < longestRead ? fieldsIn(line) === columns : fieldsIn(line) >= 3);
+		return shareOf(lines, isRow) > 0.85;
 	});
 }
 
-/** Whether the lines are columns set apart by blanks under a heading in capitals. */
+/** Whether the lines are columns separated by blanks under a heading in capitals. */
 function hasColumns(lines: readonly string[]): boolean {
 	if (lines.length < 5 || !/^[A-Z][A-Z0-9 _%#/()-]+$/.test(lines[0] as string)) return false;
-	const cells = lines.map((line) => line.trim().split(/ {2,}|\t/).length);
-	const columns = cells[0] as number;
-	return columns >= 3 && cells.filter((one) => Math.abs(one - columns) <= 1).length / lines.length > 0.85;
+	const cellsIn = (line: string) => line.trim().split(/ {2,}|\t/).length;
+	const columns = cellsIn(lines[0] as string);
+	return columns >= 3 && shareOf(lines, (line) => Math.abs(cellsIn(line) - columns) <= 1) > 0.85;
 }
 
-/** Share of a text that JSON inside it must make up. */
-const leastShare = 0.6;
-/** Lines from the start among which it may begin. */
-const mostLinesBefore = 40;
+/** The least share of JSON in a text, and the most lines before it. */
+const [leastShare, mostLinesBefore] = [0.6, 40];
 
-/**
- * Finds the JSON object or list that makes up most of a text, such as behind the heading of a command's output, and the text
- * before and behind it.
- */
+/** Finds the JSON object or list that makes up most of a text, and the text before and behind it. */
 export function splitJson(text: string) {
 	const start = startOfJson(text);
 	if (start === -1) return undefined;
 	const close = text[start] === "{" ? "}" : "]";
-	// Behind it may stand a line or two that hold no such bracket, or that do: the last two places are tried.
+	// The text behind it may contain such a bracket, so the last two are tried.
 	let end = text.lastIndexOf(close) + 1;
 	for (let attempt = 0; attempt < 2 && end - start > text.length * leastShare; attempt += 1) {
 		const json = text.slice(start, end);
@@ -242,21 +211,17 @@ function startOfJson(text: string): number {
 	return -1;
 }
 
-/** Longest sample that tells what data it is, in characters. */
-const longestSample = 120;
-const longestSearch = 4_096;
+/** Most characters of a sample of data, and of the search for its start. */
+const [longestSample, longestSearch] = [120, 4_096];
 
 interface DescribeDataParameters {
 	readonly marks: Marks;
 	readonly notice: (keptChars: number) => string;
-	/** Shows the lines in it that tell of failures; `undefined` where there are none. */
-	readonly failures?: Shorten | undefined;
+	/** Shows the lines that report failures; `undefined` if there are none. */
+	readonly failures: Shorten | undefined;
 }
 
-/**
- * Data that no model reads: what is said of it, and the lines in it that tell of failures or else the first characters that
- * can be read.
- */
+/** Shortens data that no model can read to a description, and its failures or else its first readable characters. */
 export function describeData(
 	text: string,
 	kind: "binary" | "base64" | "minified",
@@ -264,30 +229,30 @@ export function describeData(
 ): Shorten {
 	const { wording } = marks;
 	const [total_chars, total_lines] = [text.length, text.split("\n").length];
-	const said = fillTemplate(wording.data, { kind: wording.kinds[kind], total_chars, total_lines });
+	const description = fillTemplate(wording.data, { kind: wording.kinds[kind], total_chars, total_lines });
 	const readable = /[\p{L}\p{N}\p{P}\p{S} ]{6,}/u.exec(text.slice(0, longestSearch));
 	return (maxChars): Draft => {
 		if (failures !== undefined) {
-			const room = maxChars - said.length - 1;
-			if (room < 2 * said.length) return failures(maxChars);
+			const room = maxChars - description.length - 1;
+			if (room < 2 * description.length) return failures(maxChars);
 			const { text: lines, kept, notices } = failures(room);
-			return { text: `${said}\n${lines}`, kept, notices: [said, ...notices] };
+			return { text: `${description}\n${lines}`, kept, notices: [description, ...notices] };
 		}
-		const top = notice(0);
-		const hasTop = said.length + top.length + 1 <= maxChars - 20;
 		const short = fillTemplate(shortNotice(marks), { omitted_chars: text.length });
-		// A description names no reference, so that the short notice goes before it where the whole is archived.
-		const heading = said.length <= maxChars && (marks.ref === undefined || short.length > maxChars) ? said : short;
-		const shown = hasTop ? `${top}\n${said}` : heading.length <= maxChars ? heading : "";
-		const room = Math.min(longestSample, maxChars - shown.length - 1);
+		// A description has no reference, so the short notice comes before it if the original is archived.
+		const choices = [
+			[notice(0), description],
+			...(marks.ref === undefined ? [[description], [short]] : [[short], [description]]),
+		];
+		const notices = choices.find((lines, index) => lines.join("\n").length <= maxChars - (index === 0 ? 20 : 0)) ?? [];
+		const shown = notices.join("\n");
 		const start = readable?.index ?? 0;
-		const end = characterEdge(text, start, Math.min(start + room, readable ? start + readable[0].length : text.length));
-		const notices = hasTop ? [top, said] : shown === "" ? [] : [shown];
+		const room = shown === "" ? maxChars : Math.min(longestSample, maxChars - shown.length - 1);
 		if (room < 6 && shown !== "") return { text: shown, kept: [], notices };
-		const sample =
-			shown === "" ? text.slice(start, characterEdge(text, start, start + maxChars)) : text.slice(start, end);
-		const kept = sample === "" ? [] : [{ start, end: start + sample.length }];
-		if (shown === "" && sample === "") return { text: "…".slice(0, maxChars), kept, notices };
-		return { text: shown === "" ? sample : `${shown}\n${sample}`, kept, notices };
+		const mostEnd = shown === "" || !readable ? text.length : start + readable[0].length;
+		const end = characterEdge(text, start, Math.min(start + room, mostEnd));
+		const sample = text.slice(start, end);
+		if (sample === "") return { text: shown === "" ? "…".slice(0, maxChars) : `${shown}\n`, kept: [], notices };
+		return { text: [...notices, sample].join("\n"), kept: [{ start, end }], notices };
 	};
 }

@@ -1,22 +1,31 @@
 import { fillTemplate } from "../masking/template.ts";
 import { type Draft, fitBudget, type Marks, shortNotice, type TruncationBudget } from "./draft.ts";
-import { byForm, type FailureSigns, failureSigns, failuresFirst, withoutTimes, wordHashes } from "./failures.ts";
+import {
+	byForm,
+	type FailureSigns,
+	failureSigns,
+	failuresFirst,
+	mostlyRare,
+	withoutTimes,
+	wordHashes,
+} from "./failures.ts";
 import { stripEscapes, textUnits, type Units } from "./lines.ts";
 import { selectUnits } from "./select.ts";
 import { isWritten } from "./shape.ts";
 
-/** A text that has passed: its units, those that are not held standing for the gaps, and how surely each tells of a failure. */
+/** The units of a stream in memory, with others for the gaps, and their failure signs. */
 interface PassedText {
 	readonly units: Units;
 	readonly signs: FailureSigns;
+	/** Some text from the start and the end. */
 	readonly some: string;
 }
 
+/** Positions are characters from the start of the stream. */
 interface HeldUnit {
 	readonly text: string;
 	readonly start: number;
 	readonly end: number;
-	/** The line that it is of: its number, and where it starts and ends in the whole text. */
 	readonly line: LinePlace;
 	readonly sign: number;
 }
@@ -27,38 +36,37 @@ interface LinePlace {
 	end: number;
 }
 
-/** Characters that are read at once, and those of a line that goes on that are read again with what follows. */
+/** Characters that are read at once, and those at the end of an unfinished line that are read again with the next. */
 const [stretch, readAgain] = [65_536, 480];
 /** Characters before a piece of a line that are read with it. */
 const lead = 60;
-/** Lines behind a failure that are held with it, and longest line that is held whole with it, in characters. */
+/** Lines that are held after a failure, and the most characters of its own line. */
 const [linesBehind, longestLine] = [3, 16_000];
-/** Of more distinct failures than these the first, the last, and some that are unlike the others are held. */
+/** How many distinct failures are held: the first, the last, and some that are unlike the others. */
 const mostSure = { first: 160, unlike: 80, last: 160 };
 const mostLikely = { first: 160, unlike: 40, last: 160 };
 const mostRemembered = 20_000;
 
 /**
- * Reads a text piece by piece, for excerpts of at most so many characters. It is cut into units and looked through for
- * failures as a text that is held, one stretch of lines after the other; the stretches at its start and its end are held,
- * and of the others the failures.
+ * Reads a text piece by piece, for excerpts of at most `mostChars` characters, with the units and failure signs of
+ * `truncateOutput`. It holds the start and the end of the text, and the failures between.
  */
 export function readPassing(mostChars: number, strip?: (text: string) => string) {
 	const failures = { sure: keepSome(mostSure), likely: keepSome(mostLikely) };
 	const seen = new Set<string>();
 	const head: HeldUnit[] = [];
-	/** The last stretches, which together hold at least the characters of an excerpt, and the one before them. */
-	let recent: { readonly units: HeldUnit[]; readonly chars: number }[] = [];
+	/** The last stretches, with at least the characters of an excerpt. */
+	const recent: { readonly units: HeldUnit[]; readonly chars: number }[] = [];
 	let recentChars = 0;
-	/** Characters that have not been cut into units, behind so many that have. */
+	/** Characters that are not yet split into units, after `restLead` characters that are. */
 	let [rest, restLead] = ["", 0];
-	/** Characters whose escape sequences have not been taken out. */
+	/** Characters that still contain their escape sequences. */
 	let raw = "";
-	/** Characters before the rest, and the line that it starts with. */
+	/** Characters before the rest, and its first line. */
 	let at = 0;
 	let line: LinePlace = { number: 1, start: 0, end: -1 };
 	let isContinued = false;
-	/** The last failure, to which the lines behind it are added, and the number of its line. */
+	/** The last failure, while the lines after it are added, and the number of its line. */
 	let open: { readonly failure: HeldUnit[]; readonly number: number } | undefined;
 
 	const hold = (units: readonly HeldUnit[]) => {
@@ -69,10 +77,10 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 				else open.failure.push(unit);
 			}
 			if (unit.sign === 0) continue;
-			const said = withoutTimes(unit.text);
-			if (seen.has(said)) continue;
+			const message = withoutTimes(unit.text);
+			if (seen.has(message)) continue;
 			if (seen.size >= mostRemembered) seen.clear();
-			seen.add(said);
+			seen.add(message);
 			const failure = lineAround(units, index);
 			failures[unit.sign === byForm ? "sure" : "likely"].keep(failure, unit.text);
 			if (unit.sign === byForm) open = { failure, number };
@@ -87,13 +95,12 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 		recent.push({ units, chars });
 		recentChars += chars;
 		while (recent.length > 1 && recentChars - (recent[0]?.chars ?? 0) > mostChars) {
-			const [first, ...others] = recent;
+			const first = recent.shift();
 			recentChars -= first?.chars ?? 0;
 			hold(first?.units ?? []);
-			recent = others;
 		}
 	};
-	/** Reads the rest up to a place behind a line feed, or where no line ends up to a unit before that place. */
+	/** Reads the rest up to `until`, which is after a line feed, or in an unfinished line up to a unit before it. */
 	const read = (until: number, { endsLine }: { readonly endsLine: boolean }) => {
 		const text = (endsLine ? rest.slice(0, until) : rest).toWellFormed();
 		const units = textUnits(text, restLead, isContinued);
@@ -133,14 +140,14 @@ export function readPassing(mostChars: number, strip?: (text: string) => string)
 	};
 	return {
 		push(piece: string): void {
-			// Stretches of one length, so that the lengths of the pieces make no difference.
+			// Stretches have one length, so that the lengths of the pieces make no difference.
 			for (let from = 0; from < piece.length; ) {
 				const to = Math.min(piece.length, from + stretch - raw.length);
 				raw += piece.slice(from, to);
 				from = to;
 				if (raw.length < stretch) break;
 				const newline = raw.lastIndexOf("\n");
-				// An escape sequence may go on in the next piece.
+				// An escape sequence may continue in the next piece.
 				const sequence = newline === -1 ? raw.indexOf("\u001b", raw.length - lead) : -1;
 				const until = newline !== -1 ? newline + 1 : sequence === -1 ? raw.length : sequence;
 				readLines(raw.slice(0, until));
@@ -167,7 +174,7 @@ function textOf(units: readonly HeldUnit[]): string {
 	return units.map(({ text, line }, index) => (line === units[index - 1]?.line ? text : `\n${text}`)).join("");
 }
 
-/** A unit with the others of its line, as far as they make up no more than the longest line that is held. */
+/** A unit with its neighbours in the line, up to the most characters of a held line. */
 function lineAround(units: readonly HeldUnit[], index: number): HeldUnit[] {
 	const { line, text } = units[index] as HeldUnit;
 	let [from, to] = [index, index];
@@ -186,7 +193,7 @@ function lineAround(units: readonly HeldUnit[], index: number): HeldUnit[] {
 	return units.slice(from, to + 1);
 }
 
-/** The units that are held, in order, with others in the gaps between them. */
+/** The held units in order, with others for the gaps between them. */
 function withGaps(
 	held: readonly HeldUnit[],
 	{ chars, lines }: Pick<Units, "chars" | "lines">,
@@ -221,7 +228,7 @@ function withGaps(
 	return { units, signs: Uint8Array.from(signs) };
 }
 
-/** Stands for the characters between two units: the rest of a line, the first and the last line between, the start of a line. */
+/** The units of a gap: the rest of a line, the first and the last line between, the start of a line. */
 function gapBetween(before: HeldUnit, behind: HeldUnit): { start: number; end: number; number: number }[] {
 	if (before.line === behind.line)
 		return before.end < behind.start ? [{ start: before.end, end: behind.start, number: before.line.number }] : [];
@@ -234,7 +241,7 @@ function gapBetween(before: HeldUnit, behind: HeldUnit): { start: number; end: n
 	return gaps.filter(({ start, end, number }) => end > start || (number >= first && number <= last));
 }
 
-/** Holds the first and the last of more failures than can be held, and those whose words hardly any other has. */
+/** Holds the first and the last failures, and those with rare words between. */
 function keepSome(most: { readonly first: number; readonly unlike: number; readonly last: number }) {
 	const [first, unlike]: [HeldUnit[][], HeldUnit[][]] = [[], []];
 	let last: HeldUnit[][] = [];
@@ -244,8 +251,7 @@ function keepSome(most: { readonly first: number; readonly unlike: number; reado
 		const here = wordHashes(text);
 		if (counts.size > mostRemembered) counts.clear();
 		for (const word of here) counts.set(word, (counts.get(word) ?? 0) + 1);
-		const few = here.filter((word) => (counts.get(word) ?? 0) <= Math.max(2, count * 0.02)).length;
-		return few >= here.length / 2;
+		return mostlyRare(here, counts, Math.max(2, count * 0.02));
 	};
 	return {
 		keep(failure: HeldUnit[], text: string): void {
@@ -262,15 +268,15 @@ function keepSome(most: { readonly first: number; readonly unlike: number; reado
 
 export interface ShortenPassedParameters extends Marks {
 	readonly budget: TruncationBudget;
-	/** Share of the start in what is kept of both ends; 0.5 where not given. */
+	/** Share of the start in the room of both ends; 0.5 by default. */
 	readonly headShare?: number | undefined;
-	/** Whether what put the text out is known to have failed: then lines that tell of failures get most of the room. */
+	/** Whether the command is known to have failed; then lines that report failures get most of the room. */
 	readonly hasFailed?: boolean | undefined;
 }
 
 /**
- * Shortens a text that has passed to the lines that tell of failures and its head and tail, by the selection of
- * `truncateOutput`. `leastBudget` is the least one that leaves room for the shortest notice, where this one does not.
+ * Shortens a stream to the lines that report failures and its head and tail, by the selection of `truncateOutput`.
+ * `leastBudget` is the least budget with room for the shortest notice, if this one has none.
  */
 export function shortenPassed(
 	{ units, signs, some }: PassedText,
@@ -282,8 +288,8 @@ export function shortenPassed(
 	const priority = new Float32Array(units.count);
 	const shorten = selectUnits({ units, priority, first, headShare, tailShare: 1 - headShare, marks });
 	const draft = fitBudget({ chars: units.chars, some }, shorten, budget);
-	const said = fillTemplate(shortNotice(marks), { omitted_chars: units.chars });
-	const least = budget.unit === "chars" ? said.length : budget.countTokens(said);
+	const notice = fillTemplate(shortNotice(marks), { omitted_chars: units.chars });
+	const least = budget.unit === "chars" ? notice.length : budget.countTokens(notice);
 	if (budget.max < least) return { ...draft, leastBudget: least };
-	return draft.notices.length > 0 ? draft : { text: said, kept: [], notices: [said] };
+	return draft.notices.length > 0 ? draft : { text: notice, kept: [], notices: [notice] };
 }

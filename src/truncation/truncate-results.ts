@@ -9,30 +9,27 @@ import { callFocusReader } from "./focus.ts";
 import { type HeadTailLimits, truncateHeadTail } from "./head-tail.ts";
 import { truncateOutput } from "./truncate.ts";
 
-/** How results are shortened otherwise than to head and tail. */
 export type ByStrategy = Pick<
 	TruncateOutputParameters,
 	"strategy" | "wording" | "headShare" | "keepAnsi" | "stripAnsi" | "htmlToText"
 >;
 
-/** What truncating needs to know. */
 export interface TruncateParameters {
 	readonly transcript: Transcript;
 	readonly limits: HeadTailLimits;
-	/** Shortens to `limits.maxChars` by what matters; without it head and tail stay. */
+	/** Shortens to `limits.maxChars` by a strategy; without it head and tail stay. */
 	readonly byStrategy?: ByStrategy | undefined;
 	readonly countTokens: CountTokens;
-	/** Recognises what stands for an original already: cut, it would no longer name it. */
+	/** Recognises placeholders, which are not cut so that they keep their reference. */
 	readonly isPlaceholder?: ((text: string) => boolean) | undefined;
-	/** Given where originals are archived, so that markers name them. */
+	/** Given if originals are archived, so that markers contain the reference. */
 	readonly archiving?: Archiving | undefined;
 }
 
 /**
- * Plans the truncation of every tool result over the limit: head and tail stay (docs/specs/context-window-guard.md#truncation), or what a strategy chooses
- * by the text and by what its call was after. Texts inside lists are cut one by one, so that an image beside them stays
- * where it is; a list of nothing but texts that would be over the limit all the same is cut as one text. What becomes of
- * a result depends on nothing behind it.
+ * Plans the truncation of every tool result over the limit (docs/specs/context-window-guard.md#truncation). Texts in a list
+ * are cut one by one, so that images between them stay; a list of only texts that is still over the limit is cut as one
+ * text. The edits of a result depend on nothing after it.
  */
 export function planTruncate(parameters: TruncateParameters): readonly ReplaceEdit[] {
 	const { transcript, limits, byStrategy } = parameters;
@@ -43,7 +40,7 @@ export function planTruncate(parameters: TruncateParameters): readonly ReplaceEd
 	});
 }
 
-/** Whether a result is over the limit, holds a text that is, or keeps such a copy. */
+/** Whether a result, one of its texts or one of its copies is over the limit. */
 export function hasLongText(result: ToolResult, maxChars: number): boolean {
 	const { texts, copies } = result;
 	if (texts.length > 1 && result.whole && resultCharacters(result) > maxChars) return true;
@@ -83,7 +80,7 @@ function truncateResult(paired: PairedResult, parameters: CutParameters): Replac
 	return withRepeats(result, edits);
 }
 
-/** A list of nothing but texts cut as one text; `undefined` where it stays, or is no such list. */
+/** A list of only texts cut as one text; `undefined` if it stays or is no such list. */
 function truncateList(paired: PairedResult, parameters: CutParameters): ReplaceEdit | undefined {
 	const { result } = paired;
 	const { countTokens, archiving, isPlaceholder = () => false } = parameters;
@@ -110,14 +107,14 @@ function editOf({ message, result, call }: PairedResult) {
 	return { kind: "replace", reason: "truncate", message, result: edited } as const;
 }
 
-/** A text over the limit cut to it; `undefined` where it stays. */
+/** A text cut to the limit; `undefined` if it stays. */
 function cutText(text: string, { limits, byStrategy, archiving, focus }: CutParameters): string | undefined {
 	if (text.length <= limits.maxChars) return undefined;
 	const ref = archiving?.refOf(text);
 	if (byStrategy) {
 		const budget = { unit: "chars", max: limits.maxChars } as const;
 		const shorter = truncateOutput({ ...byStrategy, text, budget, focus, ref }).text;
-		// What does not name the whole could not be put back; a marker takes less room than a notice.
+		// Without the reference the original could not be restored. A marker needs less room than a notice.
 		if (ref === undefined || shorter.includes(ref)) return shorter;
 	}
 	const cut = truncateHeadTail(text, limits, () => ref);
