@@ -32,7 +32,7 @@ describe("several processes on one archive", () => {
 		expect((await archive.find("call 1")).length).toBe(1);
 		const left = await readdir(folder, { recursive: true });
 		expect(left.filter((name) => name.endsWith(".tmp"))).toEqual([]);
-	});
+	}, 180_000);
 
 	it("SIGKILL at random moments: all that was told is kept is kept, 24 times", async () => {
 		const folder = await scratchFolder();

@@ -49,7 +49,7 @@ describe("an output through a pipe", () => {
 		const [, ref = ""] = /Its first 67108864 bytes: .+ recall (\w+)\]/.exec(run.text) ?? [];
 		const recalled = await runCli(["recall", ref, "--head", "1"], { folder, environment });
 		expect(recalled.text).toBe("line 1: request handled by worker 1 in 1 ms\n");
-	});
+	}, 240_000);
 
 	it("that is too long to be held is cut as one that is not: head, marker, tail", async () => {
 		const whole = [...log(9_000_000)].join("");

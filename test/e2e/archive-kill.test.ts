@@ -48,4 +48,4 @@ it(`a server killed ${kills} times at random moments has kept all that any answe
 	expect(promised.length).toBeGreaterThan(kills);
 	expect(lives.filter(({ unanswered }) => unanswered > 0).length).toBeGreaterThan(kills / 2);
 	expect(lives.filter(({ answered }) => answered > 0).length).toBeGreaterThan(kills / 4);
-});
+}, 240_000);

@@ -30,7 +30,7 @@ describe.each(faces)("%s", (face) => {
 		expect(pings).toBeGreaterThan(20);
 		expect(structured<{ report: { fits: boolean } }>((await call) as never).report.fits).toBe(true);
 		expect(pool.stats()).toEqual({ running: 0, queued: 0, capacity: 1 });
-	});
+	}, 240_000);
 
 	it("answers from a thread as the library does", async () => {
 		const { connect, ends } = await poolServer({ threads: 1 });

@@ -32,7 +32,7 @@ describe.skipIf(!hasRealData).each(tableNames)("the %s counter on real texts", (
 		}
 		expect(seen.texts).toBeGreaterThan(10_000);
 		expect(seen.asked).toBeGreaterThan((seen.texts * 0.99) / oneOf - seen.long);
-	});
+	}, 240_000);
 });
 
 /** Every string of every conversation, keys among them, and every recorded output; each once. */
