@@ -95,7 +95,7 @@ describe.skipIf(files.length === 0)("real conversations are written without loss
 		counted.editsOfLines += (await checkText(counted.files % 3 === 0 ? lines : `${lines}\n`, "json_lines")).edits;
 	});
 
-	it("so does the command, bytes in and bytes out", async () => {
+	it("the command keeps them too, bytes in and bytes out", async () => {
 		const firstOfEach = files.filter((file, index) => file.split("/")[0] !== files[index - 1]?.split("/")[0]);
 		const everyOther = firstOfEach.filter((_, index) => index % 2 === 0);
 		const home = await scratchFolder();
