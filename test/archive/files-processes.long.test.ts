@@ -18,7 +18,7 @@ async function requireAll(archive: Archive, told: readonly Told[]): Promise<void
 }
 
 describe("several processes on one archive", () => {
-	it("four putting the same and different texts at once, 500 each, lose and tear none", async () => {
+	it("lose and corrupt no text when four put the same and different texts at once, 500 each", async () => {
 		const folder = await scratchFolder();
 		const names = ["a", "b", "c", "d"];
 		const processes = await Promise.all(names.map((name) => startPutting(folder, { name, count: 500, size: 100 })));
@@ -34,7 +34,7 @@ describe("several processes on one archive", () => {
 		expect(left.filter((name) => name.endsWith(".tmp"))).toEqual([]);
 	}, 180_000);
 
-	it("SIGKILL at random moments: all that was told is kept is kept, 24 times", async () => {
+	it("keep every acknowledged text after SIGKILL at random moments, 24 times", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(folder);
 		let [told, killed] = [0, 0];
@@ -60,7 +60,7 @@ describe("several processes on one archive", () => {
 		for await (const { ref } of archive.list()) await archive.get(ref);
 	});
 
-	it("sweeping while others put what is about to expire takes nothing that was told is kept", async () => {
+	it("keep every acknowledged text when one sweeps while others put expiring texts", async () => {
 		const folder = await scratchFolder();
 		const day = 24 * 3_600_000;
 		let time = Date.now() - 100 * day;
