@@ -59,7 +59,7 @@ describe("a body", () => {
 		["that is a batch", `[${call(long("a"))} , ${call('{"b":1}')},${call(long("c"))}]`, 2],
 		["that is a batch of anything", `[1,null,"x",[${call(long("a"))}],${call(long("b"))},{}]`, 1],
 		["that is no object", '"text"', 0],
-	])("%s is read as without holding", (_what, text, expected) => {
+	])("%s is read the same with or without holding", (_what, text, expected) => {
 		const { body, held } = readAll(text, 100);
 		expect(held).toBe(expected);
 		expect(body).toEqual(JSON.parse(text.replace(/^\uFEFF/, "")));
