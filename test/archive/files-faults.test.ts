@@ -80,7 +80,7 @@ describe("an archive in files", () => {
 		}
 	});
 
-	it("reads a text whose other files are lost", async () => {
+	it("reads a text whose record is damaged", async () => {
 		const folder = await scratchFolder();
 		const archive = await open(folder);
 		const [ref = ""] = await archive.put(result("text"));
@@ -105,7 +105,7 @@ describe("an archive in files", () => {
 		await expect(stat(file)).rejects.toMatchObject({ code: "ENOENT" });
 	});
 
-	it("refuses when another file is in the way", async () => {
+	it("refuses when a file is in the way of its folder", async () => {
 		const folder = await scratchFolder();
 		await writeFile(join(folder, "file"), "");
 		for (const where of [join(folder, "file"), join(folder, "file", "below")]) {

@@ -169,7 +169,7 @@ describe("an archive that redacts credentials", () => {
 		expect(plain.refOf("nothing secret")).toBe(archive.refOf("nothing secret"));
 	});
 
-	it("blocks masking when the search fails, unless the policy gives up recall", async () => {
+	it("edits nothing when the search fails, unless the policy gives up recall", async () => {
 		const archive = await openIn("memory");
 		const refOf = () => {
 			throw new PalimpsestError("archive_unavailable", "Looking for credentials failed.");
@@ -186,7 +186,7 @@ describe("an archive that redacts credentials", () => {
 		expect((await archive.stats()).originals).toBe(0);
 	});
 
-	it("does so for several parts, their places, and dropped messages too", async () => {
+	it("stores none from several parts, their places, or dropped messages", async () => {
 		const folder = await scratchFolder();
 		const archive = await openIn(folder);
 		const parts = named.map(([, { text }]) => ({ type: "text", text: `${textOfLength(300)}\n"${text}"` }));

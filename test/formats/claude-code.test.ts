@@ -261,7 +261,7 @@ describe("Claude Code sessions", () => {
 			});
 		});
 
-		it("a truncated head hides nothing after it", () => {
+		it("records after a truncated head are all read", () => {
 			expect(textsOf([user("u5", "gone", "Go."), user("u6", "u5", "On.")])).toEqual(["Go.", "On."]);
 		});
 

@@ -121,7 +121,7 @@ describe.each(sessions)("a compaction in $format", ({ format, start, turn, compa
 		expect(is.report.tokens.before).toBeLessThan(was.report.tokens.before / 2);
 	});
 
-	it("unmasks nothing: earlier edits remain after it, and no total counts them", async () => {
+	it("keeps the results before it masked, without counting them in any total", async () => {
 		const was = await maskConversation({ conversation: before, policy });
 		const is = await maskConversation({ conversation: compacted, policy });
 		expect(is.error).toBeUndefined();
