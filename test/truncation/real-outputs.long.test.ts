@@ -43,7 +43,7 @@ describe.skipIf(!hasRealData)("real outputs", () => {
 	);
 
 	it.each(files.filter((file) => /log|traceback|ansi\.txt/.test(file) && !/git|html/.test(file)))(
-		"%s keeps the line of every distinct failure at 2 000 tokens, where all of them fit",
+		"%s keeps the line of every distinct failure at 2 000 tokens, if all of them fit",
 		async (file) => {
 			const countTokens = await loadCounter("o200k_base");
 			const text = stripVTControlCharacters(readFileSync(join(folder, file), "utf8"));
